@@ -1,0 +1,145 @@
+// Package history is what a run leaves behind: plain data about who did what to which lock and when.
+// The laws are judged from a history alone, so a history of a real system is as good as a simulated one.
+//
+// Goals: one event type that reads like a Jepsen operation, a lossless JSON-lines form, no behaviour.
+// Non-goals: knowing how the history came about. Nothing here imports the simulator.
+package history
+
+import "math"
+
+// Process names whoever an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
+type Process string
+
+// Nemesis is the process under which faults are recorded.
+const Nemesis Process = "nemesis"
+
+// Resource is the process under which the protected resource records what it accepted and refused.
+const Resource Process = "resource"
+
+// Lock names a lock; on a Redis node it is the key.
+type Lock string
+
+// Attempt names one request for a lock ("client-1/3" is client-1's third). The owner of a lock is an attempt,
+// not a client: a client that retries asks anew (Redlock: the value is unique across all lock requests).
+// The empty Attempt means "none known".
+type Attempt string
+
+// Token is a fencing token. Zero means that the lock gives none.
+type Token int64
+
+// Type says where in its life an operation is, in Jepsen's words.
+type Type uint8
+
+// The zero Type is no valid type, so that a forgotten one is noticed.
+const (
+	Invoke Type = iota + 1 // the operation was called; for a fault: it struck
+	OK                     // it returned and took effect; for a fault: it ended
+	Fail                   // it returned and took no effect
+	Info                   // it returned (or never did) and may or may not have taken effect
+)
+
+// F is what was done.
+type F string
+
+// Operations of clients.
+const (
+	Acquire F = "acquire"
+	Extend  F = "extend"
+	Release F = "release"
+	Lost    F = "lost"    // the client learned that its lock is gone and stops its work
+	Read    F = "read"    // of the protected resource
+	Write   F = "write"   // to the protected resource
+	Crashed F = "crashed" // the process ended in the middle of whatever it did
+)
+
+// Records of servers.
+const (
+	Apply        F = "apply"         // the resource judged a read or a write; Type OK accepted, Fail refused
+	KeySet       F = "key-set"       // a key came to be, or was overwritten
+	KeyProlonged F = "key-prolonged" // the deadline of an existing key was moved
+	KeyGone      F = "key-gone"      // a key ceased to be; Why says how
+)
+
+// Why says how a key went, or why the resource refused.
+type Why string
+
+// Reasons on KeyGone.
+const (
+	Expired         Why = "expired"
+	Deleted         Why = "deleted"
+	LostUnsynced    Why = "lost in crash (unsynced)"
+	LostUnpersisted Why = "lost in crash (no persistence)"
+	LostInFailover  Why = "lost in failover"
+	Flushed         Why = "flushed"
+	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
+	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
+	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
+	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's own patience ended
+	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
+	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
+	NotOwner        Why = "not owner"       // Release Fail, Extend Fail: too few servers still knew the attempt as owner
+	NoReply         Why = "no reply"        // Info: the answer never came
+)
+
+// Never is the deadline of a key without expiry.
+const Never Time = math.MaxInt64
+
+// Event is one line of a history. Its order among others is its Index, never its Time: two events may share a time.
+type Event struct {
+	Index   int // position in the history, from 0
+	Time    Time
+	Process Process
+	Type    Type
+	F       F
+	Lock    Lock    // acquire, extend, release, lost; apply, read and write name the lock that guards them; key-*: the key
+	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
+	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
+	Token   Token   // acquire ok, read, write, apply
+	// Value is what was read or written (read ok, write, apply), the value of a key (key-set) or, for the nemesis, the fault line.
+	Value string
+	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
+	Of Attempt
+	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
+	By  Attempt
+	Why Why
+	// Op tells apart an apply's two sorts: Read or Write. Empty elsewhere.
+	Op F
+	// Until, on key-set and key-prolonged only, is the true time at which the key is due to expire if the node's
+	// clock runs true from here on; Never without expiry.
+	Until Time
+	// Grant is set on acquire ok and extend ok, and nil elsewhere.
+	Grant *Grant
+	// On, on faults only, names the processes struck: the ones paused, crashed, or both ends of a link (senders first).
+	On []Process
+}
+
+// Grant is a lease as its holder was told of it.
+type Grant struct {
+	Since   Time      // when the winning attempt's first request left
+	Granted Time      // when the protocol decided, before any check of the remaining validity
+	Until   Time      // end of the validity stated to the caller, in true time; may lie before Granted
+	Counted []Process // the servers whose yes was counted
+}
+
+// Header says what the events are about. A history without one leaves the laws that need it unchecked.
+type Header struct {
+	Scenario string      `json:"scenario,omitempty"`
+	Seed     uint64      `json:"seed"`
+	Clients  []Process   `json:"clients,omitempty"`
+	Servers  []Process   `json:"servers,omitempty"` // lock servers only, in order; the resource is not one
+	Shards   [][]Process `json:"shards,omitempty"`  // replicated groups, master first; empty: every server stands alone
+	Locks    []Lock      `json:"locks,omitempty"`
+	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
+	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns
+	Hold     Time        `json:"hold,omitempty"`   // the longest declared time a client works inside its section, ns
+	Uncapped bool        `json:"uncapped,omitempty"`
+	Slack    Time        `json:"slack,omitempty"` // deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
+	Bound    Time        `json:"bound,omitempty"` // fault-tolerance: how long an uncontended acquire or release may take, ns
+	End      Time        `json:"end"`             // true time at which recording stopped
+}
+
+// History is a header and its events, in index order.
+type History struct {
+	Header Header
+	Events []Event
+}

@@ -1,0 +1,99 @@
+// Package checker judges histories. Each law is a file: what it states, what it needs from the history, and how its
+// cause is found. The checker knows nothing of the simulator; it reads a history of any system.
+//
+// Goals: true verdicts with witness, cause and a story in plain words; "holds" only where the law was exercised.
+// Non-goals: running anything, drawing anything, guessing what a history does not carry.
+package checker
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Law names one of the seven laws.
+type Law string
+
+// The laws, in the order in which they are reported.
+const (
+	LeaseExclusion  Law = "lease-exclusion"
+	MutualExclusion Law = "mutual-exclusion"
+	ResourceSafety  Law = "resource-safety"
+	Ownership       Law = "ownership"
+	TokenOrder      Law = "token-order"
+	DeadlockFreedom Law = "deadlock-freedom"
+	FaultTolerance  Law = "fault-tolerance"
+)
+
+// Laws lists all laws in the order in which they are reported.
+var Laws = []Law{LeaseExclusion, MutualExclusion, ResourceSafety, Ownership, TokenOrder, DeadlockFreedom, FaultTolerance}
+
+// Outcome is what came of judging one law.
+type Outcome uint8
+
+// The zero Outcome is never a pass.
+const (
+	Unchecked Outcome = iota // the history lacks what the law judges
+	Holds                    // the law was exercised and nothing broke it
+	Undecided                // the run or the checker's budget ended before it could be told
+	Violated
+)
+
+var outcomeNames = [...]string{"unchecked", "holds", "undecided", "violated"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Cause is why a law was broken: a kind, and where the kind has variants, which one ("pause").
+type Cause struct {
+	Kind   CauseKind
+	Detail string // empty where the kind has no variants
+}
+
+// String gives "kind" or "kind (detail)", as expectations in scenario files write it.
+func (c Cause) String() string {
+	if c.Detail == "" {
+		return string(c.Kind)
+	}
+	return string(c.Kind) + " (" + c.Detail + ")"
+}
+
+// Finding is the verdict on one law.
+type Finding struct {
+	Law     Law
+	Outcome Outcome
+	// Cause, Remedy and Witness are set if and only if the law is violated.
+	Cause   Cause
+	Remedy  string
+	Witness []int // indexes of the events that show the violation, ascending
+	// Explanation is one paragraph of plain words: the story of a violation, or what was missing for another outcome.
+	// For a law that holds it says what was seen ("15 sections, none overlapped").
+	Explanation string
+}
+
+// Verdict holds one finding per law, in the order of Laws.
+type Verdict struct {
+	Findings []Finding
+}
+
+// Of returns the finding on one law.
+func (v Verdict) Of(l Law) Finding {
+	for _, f := range v.Findings {
+		if f.Law == l {
+			return f
+		}
+	}
+	return Finding{Law: l}
+}
+
+// Violated reports whether any law is violated.
+func (v Verdict) Violated() bool {
+	for _, f := range v.Findings {
+		if f.Outcome == Violated {
+			return true
+		}
+	}
+	return false
+}
+
+// Check judges all laws on h. It never changes h.
+func Check(h *history.History) Verdict {
+	panic("not yet")
+}

@@ -1,0 +1,3 @@
+module github.com/fencepost-sim/fencepost
+
+go 1.26

@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Env is all that client code may touch. A protocol written against it runs in the simulator and, with another
+// implementation, against real servers.
+type Env interface {
+	// Name is the process the code runs in.
+	Name() history.Process
+	// Wall reads the process's wall clock; it may jump.
+	Wall() time.Time
+	// Monotonic reads the process's monotonic clock: it never jumps, but drifts.
+	Monotonic() time.Duration
+	// Mark remembers this instant of true time, for the history; the code itself cannot read it.
+	Mark() Mark
+	// Rand draws 64 random bits from the process's stream.
+	Rand() uint64
+	// Sleep blocks for d (by the monotonic clock) or until one of the signals has been raised. It reports whether a
+	// signal woke it. d <= 0 returns at once.
+	Sleep(d time.Duration, wake ...*Signal) bool
+	// Call sends the requests and blocks until all are answered, until enough (if not nil) says so, or until timeout.
+	// The result has one reply per request, in their order; it stays valid until the task's next Call. Requests
+	// unanswered at the return stay in flight; their replies are dropped.
+	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
+	// Close closes the connection: bytes that wait to be sent are dropped, those in flight arrive.
+	// The next request on it opens a new one, which costs a round trip.
+	Close(c Conn)
+	// Go starts another task of this process; it shares the process's clocks, pauses and crash.
+	Go(name string, task func(Env))
+	// Point marks a moment at which a fault may strike.
+	Point(p Point)
+	// Record adds an event to the history. Index, Time and Process are filled in.
+	Record(e history.Event)
+	// RecordGrant adds an acquire ok or extend ok; until is on the given clock of this process.
+	RecordGrant(e history.Event, g Grant)
+}
+
+// Mark is an instant of true time that client code can hold but not read.
+type Mark struct{ at history.Time }
+
+// Deadline is an instant on one of a process's clocks.
+type Deadline struct {
+	Clock ClockKind
+	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
+}
+
+// Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.
+type Grant struct {
+	Since   Mark
+	Granted Mark
+	Until   Deadline
+	Counted []history.Process
+}
+
+// Conn names a connection of a client: the server, and a number if it has several.
+type Conn struct {
+	Server history.Process
+	N      int
+}
+
+// Request is one command to one server.
+type Request struct {
+	Conn    Conn
+	Args    []string
+	Attempt history.Attempt // on whose behalf; servers record it
+	Phase   string          // what the message is for ("set", "release"); keys the draw of its delay
+}
+
+// Point is a named moment of a protocol at which a fault may strike.
+type Point string
+
+// The points, in the order of a lock's life.
+const (
+	AcquireStart    Point = "acquire-start"
+	ClockRead       Point = "clock-read"
+	BeforeExpire    Point = "before-expire"
+	BeforeWait      Point = "before-wait"
+	QuorumReached   Point = "quorum-reached"
+	ValidityChecked Point = "validity-checked"
+	Acquired        Point = "acquired"
+	AfterRead       Point = "after-read"
+	BeforeWrite     Point = "before-write"
+	BeforeExtend    Point = "before-extend"
+	BeforeRelease   Point = "before-release"
+	OwnerCompared   Point = "owner-compared"
+	Released        Point = "released"
+)
+
+// Points lists all points in the order of a lock's life.
+var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumReached, ValidityChecked, Acquired,
+	AfterRead, BeforeWrite, BeforeExtend, BeforeRelease, OwnerCompared, Released}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Server is the program of a server process. It is called by the kernel, one call at a time, never while its process
+// is paused or down, and it may touch nothing but its own state and its Host.
+type Server interface {
+	// Start begins a life of the process: at the start of the run and after each restart.
+	Start(h Host)
+	// Serve takes a request that has arrived. The answer may be given at once or kept for later: r stays valid until
+	// it is answered or the life ends.
+	Serve(r *Incoming)
+	// Wake is a timer that Host.WakeAtWall or Host.WakeAfter set. A paused process is woken late.
+	Wake(tag uint64)
+	// ClockChanged tells that the wall clock jumped or the clocks' rate changed. Timers set with WakeAtWall are void.
+	ClockChanged()
+	// Fault tells that a fault that only this kind of server knows has begun or ended ("slow-fsync").
+	Fault(f ServerFault)
+	// Stop ends the life: no more calls until Start. Requests not answered will not be.
+	Stop(how Stop)
+}
+
+// Stop says how a server's life ends.
+type Stop uint8
+
+const (
+	ShutDown     Stop = iota + 1 // SHUTDOWN: everything written is on disk before the process ends
+	PowerLoss                    // what was not fsynced is gone
+	LoseAllState                 // the disk is gone too, or there never was one
+)
+
+// ServerFault is a fault carried out by the server program itself.
+type ServerFault struct {
+	Kind  string // "slow-fsync"
+	By    time.Duration
+	Begin bool // false: it ends
+}
+
+// Host is what a server program sees of its machine.
+type Host interface {
+	Name() history.Process
+	// Wall reads the wall clock, in ns since the Unix epoch.
+	Wall() int64
+	// Monotonic reads the monotonic clock, in ns.
+	Monotonic() time.Duration
+	// WakeAtWall calls Wake(tag) once the wall clock shows at (ns since the Unix epoch) or later; at once if it does already.
+	WakeAtWall(at int64, tag uint64)
+	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
+	WakeAfter(d time.Duration, tag uint64)
+	// Rand draws 64 random bits from the server's own stream.
+	Rand() uint64
+	// Due is the true time at which d will have passed if the clock runs true from now on. It is for records only.
+	Due(d time.Duration) history.Time
+	// Record adds an event to the history; Index, Time and Process are filled in.
+	Record(e history.Event)
+}
+
+// Incoming is a request as the server sees it.
+type Incoming struct {
+	Client  history.Process
+	ConnID  uint64 // of this connection, never reused within a run
+	Attempt history.Attempt
+	Args    []string // args[0] is the command; valid until the reply
+	// contains filtered or unexported fields
+	msg *message
+}
+
+// Reply answers with a RESP-encoded value; b is copied. A second reply is a programming error and panics.
+func (r *Incoming) Reply(b []byte) {}
+
+type message struct{}
+
+// Reply is the answer to one request of a Call.
+type Reply struct {
+	Status Status
+	raw    []byte
+}
+
+// Status says what became of a request.
+type Status uint8
+
+const (
+	NoReply  Status = iota // not (yet) answered
+	Answered               // a RESP value is there
+	Reset                  // the connection broke: the request may or may not have been executed
+	Refused                // nobody listens: the request was not executed
+)
