@@ -64,28 +64,19 @@ type Incoming struct {
 	Client  history.Process
 	ConnID  uint64 // of this connection, never reused within a run
 	Attempt history.Attempt
-	Args    []string // args[0] is the command; valid until the reply
-	// contains filtered or unexported fields
-	msg *message
+	Args    []string // Args[0] is the command; valid until the reply
+	answer  func(reply []byte)
 }
 
-// Reply answers with a RESP-encoded value; b is copied. A second reply is a programming error and panics.
-func (r *Incoming) Reply(b []byte) {}
-
-type message struct{}
-
-// Reply is the answer to one request of a Call.
-type Reply struct {
-	Status Status
-	raw    []byte
+// NewIncoming makes a request whose answer goes to reply.
+func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string, reply func([]byte)) *Incoming {
+	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
 
-// Status says what became of a request.
-type Status uint8
-
-const (
-	NoReply  Status = iota // not (yet) answered
-	Answered               // a RESP value is there
-	Reset                  // the connection broke: the request may or may not have been executed
-	Refused                // nobody listens: the request was not executed
-)
+// Reply answers with an encoded value; b is copied. Only the first answer counts.
+func (r *Incoming) Reply(b []byte) {
+	if f := r.answer; f != nil {
+		r.answer = nil
+		f(b)
+	}
+}

@@ -1,0 +1,112 @@
+// Package locks holds the lock protocols under test, written as their documents describe them against sim.Env alone.
+// Every step that a shipped library has left out is a knob that can be left out here.
+//
+// Goals: each protocol reads like its document; wrong settings are possible and named.
+// Non-goals: deciding who is right (checker), doing the protected work (scenarios), being a lock for production use.
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Protocol names a lock protocol.
+type Protocol string
+
+// The protocols on Redis without replication.
+const (
+	SetNX       Protocol = "setnx"        // SETNX, DEL: no expiry (000_70d6d8b7272eabae.txt)
+	SetNXExpire Protocol = "setnx-expire" // SETNX, then EXPIRE: not atomic (000_70d6d8b7272eabae.txt)
+	SetNXPX     Protocol = "set-nx-px"    // SET NX PX (001_1cace0557de8d57e.txt)
+	Fenced      Protocol = "fenced"       // SET NX PX and INCR of a token counter, in one script
+	Redlock     Protocol = "redlock"      // a majority of independent masters (004_b0050e93a86c334d.txt)
+)
+
+// Release says how a lock is given back.
+type Release string
+
+const (
+	ReleaseScript     Release = "script"       // compare and delete in one script: the documents' rule
+	ReleaseDel        Release = "del"          // plain DEL, whoever holds it
+	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: the lock may change hands between
+)
+
+// Contact says how the servers of a Redlock are asked.
+type Contact string
+
+const (
+	Sequential Contact = "sequential" // one after another, as the document lists it
+	Parallel   Contact = "parallel"   // all at once, as the document recommends
+)
+
+// Order says with which server a sequential client begins.
+type Order string
+
+const (
+	Listed  Order = "listed"  // redis-1 first
+	Rotated Order = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
+)
+
+// TokenScope says for how long one owner value is used.
+type TokenScope string
+
+const (
+	PerRequest TokenScope = "per-request" // a new value for every attempt: the documents' rule
+	PerClient  TokenScope = "per-client"  // one value for all attempts of a client
+)
+
+// ExtendMode says how an extension decides.
+type ExtendMode string
+
+const (
+	ExtendChecked   ExtendMode = "checked"   // by script, a quorum, within the validity: the document's rule
+	ExtendUnchecked ExtendMode = "unchecked" // ignores answers and elapsed time (go-redsync 71, 72)
+	ExtendReacquire ExtendMode = "reacquire" // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
+)
+
+// Allowance is what a Redlock takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
+type Allowance struct {
+	PPM  int64 // 10000 is one percent
+	Plus time.Duration
+}
+
+// Extension prolongs a lock while its work goes on.
+type Extension struct {
+	Mode       ExtendMode    // default checked
+	Every      time.Duration // default TTL / 3
+	Limit      int           // how many at most; 0: no limit
+	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
+}
+
+// Config is a lock library's settings.
+type Config struct {
+	Protocol Protocol
+	Key      history.Lock    // default "lock"
+	Servers  []sim.ProcessID // all of them; single-instance protocols use the first
+	TTL      time.Duration   // default 10 s; at least 1 ms
+	Retry    sim.Delay       // between attempts; default 50 ms to 250 ms
+	Patience time.Duration   // after which acquire gives up; 0: never
+	Release  Release         // default script (setnx and setnx-expire: del)
+	Timeout  time.Duration   // for one server's answer; default 50 ms
+
+	Extension *Extension // nil: none
+
+	// Redlock only.
+	Contact          Contact       // default sequential
+	Order            Order         // default listed
+	Quorum           int           // default N/2 + 1; 1 to N
+	ElapsedCheck     bool          // step 3 of the document; default on
+	Drift            Allowance     // default 1 % + 2 ms
+	Clock            sim.ClockKind // that measures elapsed time; default monotonic
+	ReleaseOnFailure bool          // step 5 of the document; default on
+	TokenScope       TokenScope    // default per-request
+
+	// CountsFromRequest makes a single-instance lock's validity start when its request left, as a client must count
+	// that checks or renews; otherwise it starts when the answer came.
+	CountsFromRequest bool
+
+	// First is the place in Servers with which a rotated client begins.
+	First int
+}

@@ -1,0 +1,124 @@
+// Package scenarios turns a situation written down in a file into runs: scenario -> plan -> run -> history -> verdict.
+// It holds the format of scenario files, the embedded catalogue, the clients and the protected resource, and the
+// runner that puts them into a simulated world.
+//
+// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), a plan holds the seed and every fault.
+// Non-goals: judging (checker), showing (reports), knowing a fault's mechanics (sim, nemesis).
+package scenarios
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
+type Scenario struct {
+	Name    string
+	Summary string
+	Source  string // the document that describes the situation
+	Path    string // the file it was read from; empty for the catalogue's
+
+	Servers  Servers
+	Network  Network
+	Clients  []Client // client-1 first; differ only where the file says so
+	Resource ResourceConfig
+	Faults   []nemesis.Fault
+	Limit    time.Duration // of simulated time; default 120 s
+	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
+	Expect   Expect
+}
+
+// Servers are the lock servers.
+type Servers struct {
+	Redis       int               // redis-1 …; 1 to 99
+	Persistence redis.Persistence // default: AOF with everysec, as Redis ships
+	Fsync       time.Duration     // how long one fsync takes; default 1 ms
+}
+
+// Network is the delay of every message.
+type Network struct {
+	Delay sim.Delay       // default 200 µs to 2 ms
+	Links []sim.LinkDelay // directions with a delay of their own
+}
+
+// Client is one client: its lock library and what it does with it.
+type Client struct {
+	ID   sim.ProcessID
+	Lock locks.Config
+	Work Work
+}
+
+// Work is what a client does, Cycles times over: acquire; Writes times read, compute, write; hold; release.
+type Work struct {
+	Start         sim.Delay     // when the first cycle begins; default (number of the client - 1) x 10 ms
+	Cycles        int           // default 1
+	Think         sim.Delay     // between cycles; default none
+	Writes        int           // read-modify-writes of the resource in each section; default 0
+	Compute       time.Duration // between a read and its write; default none
+	Hold          time.Duration // in the section, after the writes; default 100 ms
+	HoldKind      HoldKind
+	CheckValidity bool // before each write and step; default off: the careless client
+	StopWhenLost  bool // told that an extension failed, the client stops; default on
+}
+
+// HoldKind says how long a client stays in its section.
+type HoldKind uint8
+
+const (
+	HoldFor      HoldKind = iota // Work.Hold
+	HoldValidity                 // until the validity it was told ends
+	HoldForever                  // its work hangs
+)
+
+// ResourceConfig is the protected resource: a register behind the network.
+type ResourceConfig struct {
+	Fencing Fencing
+	Writes  WriteMode
+	Timeout time.Duration // of a client waiting for its answer; default 1 s
+}
+
+// Fencing is what the resource does with fencing tokens.
+type Fencing uint8
+
+const (
+	FencingOff         Fencing = iota
+	FencingOn                  // refuses tokens lower than the highest seen, on reads and writes
+	FencingRefuseEqual         // the article's storage: refuses writes whose token is not higher than the last write's
+)
+
+// WriteMode is what kind of write the resource takes.
+type WriteMode uint8
+
+const (
+	BlindWrites   WriteMode = iota // last one wins
+	CompareAndSet                  // only onto the value that the writer has read
+	Idempotent                     // an operation's identity is applied once; all clients run the same job
+)
+
+// Expect is what must come out.
+type Expect struct {
+	Laws    map[checker.Law]Expectation
+	Metrics []MetricBound
+}
+
+// Expectation is the outcome one law must have; Cause, where the file gives one, must match too.
+type Expectation struct {
+	Outcome checker.Outcome // Holds or Violated
+	Cause   checker.Cause   // zero: any. Without Detail: any detail
+}
+
+// MetricBound is a closed range in which a metric must lie.
+type MetricBound struct {
+	Name     string
+	Min, Max float64 // in the metric's own unit; ±Inf where open
+	Text     string  // as written
+}
+
+// Locks are the names of the locks in use. They are the keys on the servers.
+func (s *Scenario) Locks() []history.Lock { return []history.Lock{s.Clients[0].Lock.Key} }

@@ -1,0 +1,106 @@
+package sim
+
+import "time"
+
+// Epoch is what every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
+const Epoch int64 = 1767225600_000000000
+
+// ClockKind tells a process's two clocks apart.
+type ClockKind uint8
+
+const (
+	Monotonic ClockKind = iota + 1 // never jumps; drifts
+	Wall                           // jumps and drifts
+)
+
+const million = 1_000_000
+
+// segment is a stretch of true time in which a clock neither jumps nor changes its rate.
+type segment struct {
+	start Time
+	mono  int64 // monotonic reading at start, ns
+	wall  int64 // wall minus monotonic, ns
+	ppm   int64 // rate error: +20000 runs two percent fast. Above -million, so that time never stands still.
+}
+
+// clock holds both clocks of a process as the list of its segments; the last one is current. Readings are computed
+// in integers and re-based at each change, so a reading never depends on how often the clock was read.
+type clock struct {
+	segments []segment
+}
+
+func (c *clock) reset() {
+	c.segments = append(c.segments[:0], segment{wall: Epoch})
+}
+
+func (c *clock) last() *segment { return &c.segments[len(c.segments)-1] }
+
+func (c *clock) monotonic(now Time) int64 { return c.last().monotonic(now) }
+
+func (c *clock) wall(now Time) int64 { return c.last().monotonic(now) + c.last().wall }
+
+func (s *segment) monotonic(now Time) int64 { return s.mono + elapse(int64(now-s.start), s.ppm) }
+
+// jump moves the wall clock by d from now on.
+func (c *clock) jump(now Time, d time.Duration) {
+	s := *c.last()
+	c.segments = append(c.segments, segment{now, s.monotonic(now), s.wall + int64(d), s.ppm})
+}
+
+// drift changes the rate by ppm from now on; faults that overlap add up.
+func (c *clock) drift(now Time, ppm int64) {
+	s := *c.last()
+	c.segments = append(c.segments, segment{now, s.monotonic(now), s.wall, s.ppm + ppm})
+}
+
+// until is the true time from now until the monotonic clock has advanced by d.
+func (c *clock) until(d int64) Time { return Time(unelapse(d, c.last().ppm)) }
+
+// trueTime is the first true time, not before from, at which the clock shows at or later, if after the last segment
+// nothing happens to it any more.
+func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
+	for i := range c.segments {
+		s := &c.segments[i]
+		end := Time(-1)
+		if i+1 < len(c.segments) {
+			end = c.segments[i+1].start
+			if end <= from {
+				continue
+			}
+		}
+		local := s.mono
+		if kind == Wall {
+			local += s.wall
+		}
+		t := max(s.start, from)
+		if at > local {
+			t = max(t, s.start+Time(unelapse(at-local, s.ppm)))
+		}
+		if end < 0 || t < end {
+			return t
+		}
+	}
+	return from
+}
+
+// elapse is what a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
+// Multiplying in two parts keeps days of nanoseconds within 64 bits.
+func elapse(d, ppm int64) int64 {
+	return d + d/million*ppm + d%million*ppm/million
+}
+
+// unelapse is the least true duration in which the clock advances by at least d (d >= 0).
+func unelapse(d, ppm int64) int64 {
+	if ppm == 0 {
+		return d
+	}
+	rate := million + ppm
+	t := d/rate*million + (d%rate*million+rate-1)/rate
+	for t > 0 && elapse(t-1, ppm) >= d {
+		t--
+	}
+	for elapse(t, ppm) < d {
+		t++
+	}
+	return t
+}

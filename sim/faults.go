@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// The verbs below are what a nemesis can do to a world. Each names a process of the world; an unknown one panics,
+// since plans are validated before a run. Faults of one kind on one process nest.
+
+// Has reports whether the world has a process of that name.
+func (w *World) Has(id ProcessID) bool { return w.byName[id] != nil }
+
+// AtPoint calls strike when the process passes the point for the nth time (from 1).
+func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
+	p := w.process(id)
+	for i := range p.points {
+		if p.points[i].point == point {
+			p.points[i].strikes = append(p.points[i].strikes, strike{nth, f})
+			return
+		}
+	}
+	p.points = append(p.points, pointCount{point: point, strikes: []strike{{nth, f}}})
+}
+
+func (w *World) process(id ProcessID) *Process {
+	p := w.byName[id]
+	if p == nil {
+		panic("sim: no process " + string(id))
+	}
+	return p
+}
+
+// Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it goes on after as many Resumes.
+func (w *World) Pause(id ProcessID) { w.process(id).paused++ }
+
+// Resume ends one pause.
+func (w *World) Resume(id ProcessID) {
+	p := w.process(id)
+	p.paused--
+	if p.paused == 0 {
+		p.resume()
+	}
+}
+
+// Jump moves the wall clock of a process by d, forward or back.
+func (w *World) Jump(id ProcessID, d time.Duration) {
+	p := w.process(id)
+	p.clock.jump(w.now, d)
+	p.clockChanged(false)
+}
+
+// Drift changes the rate of both clocks of a process by ppm (parts per million); drifts add up. The sum must stay
+// above -1,000,000.
+func (w *World) Drift(id ProcessID, ppm int64) {
+	p := w.process(id)
+	p.clock.drift(w.now, ppm)
+	p.clockChanged(true)
+}
+
+// Crash ends a client: its code goes no further, its messages in flight arrive. It reports whether there was one to end.
+func (w *World) Crash(id ProcessID) bool {
+	p := w.process(id)
+	if p.down {
+		return false
+	}
+	p.stopTasks()
+	p.Record(history.Event{Type: history.Info, F: history.Crashed})
+	return true
+}
+
+// Stop ends the life of a server. It reports whether there was one to end.
+func (w *World) Stop(id ProcessID, how Stop) bool {
+	p := w.process(id)
+	if p.down {
+		return false
+	}
+	p.down, p.off = true, how
+	p.timers = p.timers[:0]
+	p.server.Stop(how)
+	return true
+}
+
+// Restart begins a new life of a stopped server.
+func (w *World) Restart(id ProcessID) {
+	if p := w.process(id); p.down {
+		p.boot()
+	}
+}
+
+// Cut makes messages from one process to another wait from now on; those under way arrive. Cuts nest.
+func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
+
+// Heal ends one cut; what waited leaves in its order.
+func (w *World) Heal(from, to ProcessID) {
+	l := w.link(from, to)
+	l.cuts--
+	if l.cuts == 0 {
+		l.heal()
+	}
+}
+
+// Slow adds d to the delay of every message sent on a link from now on; a negative d takes it back.
+func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
+
+// DelayNext adds d to the delay of the next message sent on a link.
+func (w *World) DelayNext(from, to ProcessID, d time.Duration) {
+	l := w.link(from, to)
+	l.once = append(l.once, Time(d))
+}
+
+// DelayNth adds d to the delay of the nth message of a link, counted from 1 from the start of the run. struck is
+// called when that message is sent.
+func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func()) {
+	l := w.link(from, to)
+	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
+}
+
+// BreakBefore resets the connection on which the nth reply of server to client would come, counted from 1: the
+// request is executed, its reply never arrives. struck is called when that happens.
+func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
+	l := w.link(server, client)
+	l.breaks = append(l.breaks, nthBreak{n, struck})
+}
+
+// ServerFault tells a server program that a fault of its own kind begins or ends.
+func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }

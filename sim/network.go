@@ -1,0 +1,377 @@
+package sim
+
+import "time"
+
+// network is what lies between processes: directed links, and the messages on them.
+type network struct {
+	links    map[linkName]*link
+	conns    uint64
+	messages []*message // all ever made; they are reused
+	free     []*message
+}
+
+type linkName struct{ from, to ProcessID }
+
+func (n *network) reset() {
+	if n.links == nil {
+		n.links = map[linkName]*link{}
+	}
+	clear(n.links)
+	n.conns = 0
+	n.free = append(n.free[:0], n.messages...)
+}
+
+// link is one direction between two processes. Faults act on links; order is kept per connection.
+type link struct {
+	name   uint64 // hash of both ends; keys the draws of delays
+	delay  Delay
+	sent   int         // messages handed to the link so far
+	cuts   int         // cuts in force
+	held   []*message  // what waits for the cut to heal, in order
+	extra  Time        // delay faults in force, summed
+	once   []Time      // delays for the next message each
+	nth    []nthDelay  // delays for a message by its number
+	breaks []nthBreak  // replies that break the connection instead of arriving
+	drawn  []phaseDraw // what the current attempt has sent so far
+	since  string      // the current attempt
+}
+
+type nthDelay struct {
+	n      int
+	extra  Time
+	struck func()
+}
+
+type nthBreak struct {
+	n      int
+	struck func()
+}
+
+// phaseDraw counts the messages of one phase within an attempt, so that each has a draw of its own.
+type phaseDraw struct {
+	phase string
+	n     uint64
+}
+
+func (w *World) link(from, to ProcessID) *link {
+	name := linkName{from, to}
+	l := w.net.links[name]
+	if l == nil {
+		l = &link{delay: w.opts.Delay, name: hashString(hashString(mix(w.seed), string(from)), string(to))}
+		for _, o := range w.opts.Links {
+			if o.From == from && o.To == to {
+				l.delay = o.Delay
+			}
+		}
+		w.net.links[name] = l
+	}
+	return l
+}
+
+// draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
+// phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
+func (l *link) draw(attempt, phase string) Time {
+	if l.delay.Lo == l.delay.Hi {
+		return Time(l.delay.Lo)
+	}
+	if attempt != l.since {
+		l.since, l.drawn = attempt, l.drawn[:0]
+	}
+	key := hashString(hashString(l.name, attempt), phase)
+	return Time(l.delay.Lo) + Time(mix(key+l.count(phase))%uint64(l.delay.Hi-l.delay.Lo+1))
+}
+
+func (l *link) count(phase string) uint64 {
+	for i := range l.drawn {
+		if l.drawn[i].phase == phase {
+			l.drawn[i].n++
+			return l.drawn[i].n
+		}
+	}
+	l.drawn = append(l.drawn, phaseDraw{phase: phase})
+	return 0
+}
+
+// faultDelay is what faults add to message number n.
+func (l *link) faultDelay(n int) Time {
+	d := l.extra
+	for _, o := range l.once {
+		d += o
+	}
+	l.once = l.once[:0]
+	for _, m := range l.nth {
+		if m.n == n {
+			d += m.extra
+			m.struck()
+		}
+	}
+	return d
+}
+
+func (l *link) breaksAt(n int) bool {
+	for _, b := range l.breaks {
+		if b.n == n {
+			b.struck()
+			return true
+		}
+	}
+	return false
+}
+
+// conn is one connection of a client to a server. Bytes arrive in the order in which they were sent, each way.
+type conn struct {
+	name     Conn
+	id       uint64
+	up, down *link
+	server   *Process
+	life     uint64 // of the server that accepted it; 0 until its first bytes arrive
+	fresh    bool   // opened during the run: its first request pays for the handshake
+	closed   bool
+	lastUp   Time // arrival of the latest message in each direction
+	lastDown Time
+}
+
+// conn returns the open connection of that name, or opens one. Those that a client has from the start are open already.
+func (p *Process) conn(name Conn) *conn {
+	fresh := false
+	for i, c := range p.conns {
+		if c.name == name {
+			if !c.closed {
+				return c
+			}
+			p.conns = append(p.conns[:i], p.conns[i+1:]...)
+			fresh = true
+			break
+		}
+	}
+	server := p.w.byName[name.Server]
+	if server == nil || server.server == nil {
+		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
+	}
+	p.w.net.conns++
+	c := &conn{name: name, id: p.w.net.conns, server: server, fresh: fresh,
+		up: p.w.link(p.id, server.id), down: p.w.link(server.id, p.id)}
+	p.conns = append(p.conns, c)
+	return c
+}
+
+func (p *Process) closeConn(name Conn) {
+	for _, c := range p.conns {
+		if c.name == name {
+			c.closed = true
+		}
+	}
+}
+
+// message is a request on its way to a server and then its reply on the way back.
+type message struct {
+	w     *World
+	c     *conn
+	t     *task
+	call  uint64 // of the task
+	index int    // within the call
+	phase string
+	in    Incoming
+	state messageState
+	late  Time // what faults add, kept while a cut holds the message
+	reply Reply
+	// answered is the method value answer, made once.
+	answered func([]byte)
+}
+
+type messageState uint8
+
+const (
+	toServer messageState = iota
+	atServer
+	toClient
+)
+
+func (w *World) newMessage() *message {
+	n := &w.net
+	if len(n.free) == 0 {
+		m := &message{w: w}
+		m.answered = m.answer
+		n.messages = append(n.messages, m)
+		return m
+	}
+	m := n.free[len(n.free)-1]
+	n.free = n.free[:len(n.free)-1]
+	return m
+}
+
+func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
+
+// send puts the message on its link, or makes it wait there for a cut to heal.
+func (m *message) send() {
+	l := m.link()
+	l.sent++
+	if m.state == toClient && l.breaksAt(l.sent) {
+		m.reply.Status = Reset
+		m.c.life = broken
+	}
+	extra := l.faultDelay(l.sent)
+	if l.cuts > 0 {
+		m.late = extra
+		l.held = append(l.held, m)
+		return
+	}
+	m.transmit(extra)
+}
+
+// broken is the life of no server: a connection with it answers nothing any more.
+const broken = ^uint64(0)
+
+func (m *message) link() *link {
+	if m.state == toServer {
+		return m.c.up
+	}
+	return m.c.down
+}
+
+func (m *message) transmit(extra Time) {
+	c, last := m.c, &m.c.lastUp
+	if m.state == toClient {
+		last = &c.lastDown
+	}
+	attempt := string(m.in.Attempt)
+	at := m.w.now + m.link().draw(attempt, m.phase) + extra
+	if c.fresh && m.state == toServer {
+		c.fresh = false
+		at += c.up.draw(attempt, "connect") + c.down.draw(attempt, "connect")
+	}
+	*last = max(*last, at)
+	m.w.schedule(*last, m, 0)
+}
+
+// heal sends what waited for the cut to end. Bytes of a connection that its client has closed meanwhile are gone.
+func (l *link) heal() {
+	held := l.held
+	l.held = nil
+	for _, m := range held {
+		if m.c.closed {
+			m.release()
+			continue
+		}
+		m.transmit(m.late)
+	}
+}
+
+func (m *message) act(uint64) {
+	if m.state == toServer {
+		m.arrive()
+	} else {
+		m.comeBack()
+	}
+}
+
+// arrive hands the request to the server, or to the machine it no longer runs on.
+func (m *message) arrive() {
+	p := m.c.server
+	if p.holds(m, 0) {
+		return
+	}
+	d := &m.w.digest
+	d.word(uint64(m.w.now) ^ m.c.up.name)
+	for _, a := range m.in.Args {
+		d.text(a)
+	}
+	if m.c.life == 0 && !p.down {
+		m.c.life = p.life
+	}
+	switch {
+	case p.down && p.off == ShutDown:
+		m.bounce(Refused)
+	case p.down:
+		m.state = atServer // the host is off: silence
+	case m.c.life != p.life:
+		m.bounce(Reset)
+	default:
+		m.state = atServer
+		p.server.Serve(&m.in)
+	}
+}
+
+func (m *message) bounce(s Status) {
+	m.state = toClient
+	m.reply.Status = s
+	m.send()
+}
+
+// answer is Incoming.Reply.
+func (m *message) answer(b []byte) {
+	m.reply.Status = Answered
+	m.reply.raw = append(m.reply.raw[:0], b...)
+	m.state = toClient
+	m.send()
+}
+
+// comeBack delivers the reply to the task, if it still waits for it.
+func (m *message) comeBack() {
+	t := m.t
+	if m.c.closed || t.done || t.p.down {
+		m.release()
+		return
+	}
+	if t.p.holds(m, 0) {
+		return
+	}
+	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
+	m.w.digest.text(string(m.reply.raw))
+	p := &t.call
+	if !p.open || m.call != p.number {
+		m.release()
+		return
+	}
+	p.replies[m.index].take(&m.reply)
+	p.left--
+	m.release()
+	if p.left == 0 || p.enough != nil && p.enough(p.replies) {
+		t.resume()
+	}
+}
+
+// Call is Env.Call.
+func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply {
+	t.alive()
+	p := &t.call
+	p.number++
+	p.open, p.left, p.enough = true, len(reqs), enough
+	p.replies = resize(p.replies, len(reqs))
+	if len(reqs) == 0 {
+		return p.replies
+	}
+	for i := range reqs {
+		t.request(i, &reqs[i])
+	}
+	t.sleepFor(timeout)
+	t.yield()
+	return p.replies
+}
+
+func (t *task) request(i int, r *Request) {
+	w := t.p.w
+	m := w.newMessage()
+	m.c = t.p.conn(r.Conn)
+	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
+	m.reply.Status = NoReply
+	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Args: r.Args, answer: m.answered}
+	m.send()
+}
+
+func (t *task) Close(name Conn) {
+	t.alive()
+	t.p.closeConn(name)
+}
+
+// resize gives n empty replies, keeping what their buffers hold of memory.
+func resize(r []Reply, n int) []Reply {
+	for len(r) < n {
+		r = append(r[:cap(r)], Reply{})
+	}
+	r = r[:n]
+	for i := range r {
+		r[i].Status = NoReply
+	}
+	return r
+}

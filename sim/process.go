@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Process is a client or a server: something with clocks of its own that can be paused and can crash as one.
+type Process struct {
+	w      *World
+	id     ProcessID
+	index  int
+	clock  clock
+	stream Stream
+	// paused counts the pauses in force; they nest.
+	paused int
+	// held is what happened to the process while it was paused, in order. It is not empty only while paused > 0.
+	held []event
+	down bool
+	// life counts the starts of a server. Timers and connections of an earlier life are void.
+	life   uint64
+	server Server
+	off    Stop // how the last life ended; decides what a request meets while down
+	timers []*timer
+	tasks  []*task
+	conns  []*conn
+	points []pointCount
+}
+
+// pointCount counts the passings of one point at which some fault waits to strike.
+type pointCount struct {
+	point  Point
+	passed int
+	// strikes are called at their passing, in the order of the plan.
+	strikes []strike
+}
+
+type strike struct {
+	nth int
+	f   func()
+}
+
+// holds keeps an event for after the pause. It reports whether it did.
+func (p *Process) holds(who actor, arg uint64) bool {
+	if p.paused == 0 {
+		return false
+	}
+	p.held = append(p.held, event{who: who, arg: arg})
+	return true
+}
+
+// resume lets what happened during the pause happen now, in its order.
+func (p *Process) resume() {
+	for _, e := range p.held {
+		p.w.schedule(p.w.now, e.who, e.arg)
+	}
+	clear(p.held)
+	p.held = p.held[:0]
+}
+
+func (p *Process) boot() {
+	p.down = false
+	p.life++
+	p.server.Start(p)
+}
+
+// stopTasks unwinds all tasks. The running one, which passed the point that crashed it, unwinds itself.
+func (p *Process) stopTasks() {
+	p.down = true
+	for _, t := range p.tasks {
+		if t != p.w.running && !t.done {
+			t.done = true
+			t.stop()
+		}
+	}
+	p.tasks = p.tasks[:0]
+}
+
+// The methods below are the Host of a server program.
+
+// Name is the process's name.
+func (p *Process) Name() history.Process { return p.id }
+
+// Wall reads the wall clock, in ns since the Unix epoch.
+func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
+
+// Monotonic reads the monotonic clock.
+func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
+
+// Rand draws 64 random bits from the process's stream.
+func (p *Process) Rand() uint64 { return p.stream.Uint64() }
+
+// Due is the true time at which d will have passed if the clock runs true.
+func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
+
+// Record adds an event to the history.
+func (p *Process) Record(e history.Event) { p.w.Record(p.id, e) }
+
+// WakeAtWall sets a timer on the wall clock; a jump or a change of rate voids it.
+func (p *Process) WakeAtWall(at int64, tag uint64) {
+	p.setTimer(Wall, p.clock.monotonic(p.w.now)+at-p.clock.wall(p.w.now), tag)
+}
+
+// WakeAfter sets a timer on the monotonic clock.
+func (p *Process) WakeAfter(d time.Duration, tag uint64) {
+	p.setTimer(Monotonic, p.clock.monotonic(p.w.now)+int64(d), tag)
+}
+
+func (p *Process) setTimer(kind ClockKind, mono int64, tag uint64) {
+	t := &timer{p: p, kind: kind, life: p.life, mono: mono, tag: tag}
+	p.timers = append(p.timers, t)
+	t.arm()
+}
+
+// timer wakes a server program.
+type timer struct {
+	p     *Process
+	kind  ClockKind
+	life  uint64
+	mono  int64 // due when the monotonic clock shows this
+	tag   uint64
+	armed uint64 // number of the arming that counts; an earlier one in the queue is void
+	void  bool
+}
+
+func (t *timer) arm() {
+	t.armed++
+	left := max(t.mono-t.p.clock.monotonic(t.p.w.now), 0)
+	t.p.w.schedule(t.p.w.now+t.p.clock.until(left), t, t.armed)
+}
+
+func (t *timer) act(arg uint64) {
+	p := t.p
+	if t.void || arg != t.armed || t.life != p.life || p.down || p.holds(t, arg) {
+		return
+	}
+	t.void = true
+	p.dropVoidTimers()
+	p.w.digest.word(uint64(p.w.now) ^ uint64(p.index)<<56 ^ t.tag)
+	p.server.Wake(t.tag)
+}
+
+func (p *Process) dropVoidTimers() {
+	kept := p.timers[:0]
+	for _, t := range p.timers {
+		if !t.void {
+			kept = append(kept, t)
+		}
+	}
+	clear(p.timers[len(kept):])
+	p.timers = kept
+}
+
+// clockChanged re-arms what waits on the monotonic clock and lets a server re-arm what waits on its wall clock.
+func (p *Process) clockChanged(rate bool) {
+	for _, t := range p.timers {
+		switch {
+		case t.kind == Wall:
+			t.void = true
+		case rate:
+			t.arm()
+		}
+	}
+	p.dropVoidTimers()
+	if rate {
+		for _, t := range p.tasks {
+			t.rearm()
+		}
+	}
+	if p.server != nil && !p.down {
+		p.server.ClockChanged()
+	}
+}

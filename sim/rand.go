@@ -1,0 +1,46 @@
+package sim
+
+// mix scrambles 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// hashString folds s into h, eight bytes at a time. It is the same on every machine and in every process.
+func hashString(h uint64, s string) uint64 {
+	h ^= uint64(len(s)) * 0x9e3779b97f4a7c15
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		h = fold(h, w)
+		s = s[8:]
+	}
+	var w uint64
+	for i := range len(s) {
+		w |= uint64(s[i]) << (8 * i)
+	}
+	return fold(h, w)
+}
+
+// fold adds one word to a running hash.
+func fold(h, w uint64) uint64 {
+	h = (h ^ w) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
+// A Stream is a named source of random bits: derived from the run's seed and its name, so that a draw on one stream
+// never moves another (SplitMix64).
+type Stream struct{ state uint64 }
+
+func newStream(seed uint64, name string) Stream {
+	return Stream{mix(hashString(mix(seed), name))}
+}
+
+// Uint64 draws 64 random bits.
+func (s *Stream) Uint64() uint64 {
+	s.state += 0x9e3779b97f4a7c15
+	return mix(s.state)
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Reply is the answer to one request of a Call: a RESP value, or why there is none.
+type Reply struct {
+	Status Status
+	raw    []byte
+}
+
+// Status says what became of a request.
+type Status uint8
+
+const (
+	NoReply  Status = iota // not answered (yet)
+	Answered               // a value is there
+	Reset                  // the connection broke: the request may or may not have been executed
+	Refused                // nobody listens there: the request was not executed
+)
+
+// NewReply makes an answered reply of a RESP-encoded value, which it keeps.
+func NewReply(raw []byte) Reply { return Reply{Answered, raw} }
+
+func (r *Reply) take(from *Reply) {
+	r.Status = from.Status
+	r.raw, from.raw = from.raw, r.raw
+}
+
+// Raw is the RESP-encoded value; empty unless Answered.
+func (r *Reply) Raw() []byte {
+	if r.Status != Answered {
+		return nil
+	}
+	return r.raw
+}
+
+// OK reports whether the server said +OK.
+func (r *Reply) OK() bool { return r.Status == Answered && string(r.raw) == "+OK\r\n" }
+
+// Nil reports whether the server said null.
+func (r *Reply) Nil() bool {
+	return r.Status == Answered && (string(r.raw) == "$-1\r\n" || string(r.raw) == "*-1\r\n" || string(r.raw) == "_\r\n")
+}
+
+// Int is the integer the server said; ok is false if it said something else.
+func (r *Reply) Int() (n int64, ok bool) {
+	if r.Status != Answered || len(r.raw) < 4 || r.raw[0] != ':' {
+		return 0, false
+	}
+	if len(r.raw) == 4 { // one digit, the answer of every lock script
+		return int64(r.raw[1] - '0'), true
+	}
+	n, err := strconv.ParseInt(string(r.raw[1:len(r.raw)-2]), 10, 64)
+	return n, err == nil
+}
+
+// Bulk is the string the server said; ok is false if it said something else, null included.
+func (r *Reply) Bulk() (s string, ok bool) {
+	if r.Status != Answered || len(r.raw) < 5 || r.raw[0] != '$' || r.raw[1] == '-' {
+		return "", false
+	}
+	head := bytes.IndexByte(r.raw, '\n')
+	return string(r.raw[head+1 : len(r.raw)-2]), true
+}
+
+// Error is the error the server said, without the leading '-'; empty if it said none.
+func (r *Reply) Error() string {
+	if r.Status != Answered || len(r.raw) < 3 || r.raw[0] != '-' {
+		return ""
+	}
+	return string(r.raw[1 : len(r.raw)-2])
+}

@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// task is sequential client code on a coroutine. It runs only inside act and parks wherever its Env blocks.
+type task struct {
+	p    *Process
+	name string
+	next func() (struct{}, bool)
+	stop func()
+	park func(struct{}) bool
+	// wait numbers the task's waits; a wake-up for an earlier one is void.
+	wait    uint64
+	done    bool
+	dueMono int64 // when the current wait ends by itself, on the monotonic clock
+	timed   bool
+	woken   bool // a signal ended the wait
+	call    pendingCall
+}
+
+// pendingCall is what a task waits for in Call.
+type pendingCall struct {
+	number  uint64 // of the call; replies to an earlier one are dropped
+	open    bool   // false once the task has gone on
+	left    int    // replies still missing
+	enough  func([]Reply) bool
+	replies []Reply
+}
+
+// killed unwinds a task whose process has crashed.
+type killed struct{}
+
+func (p *Process) newTask(name string, code func(Env)) *task {
+	t := &task{p: p, name: name}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.park = yield
+		defer t.ended()
+		code(t)
+	})
+	p.tasks = append(p.tasks, t)
+	return t
+}
+
+// ended keeps the stack of a panic, which the coroutine's resumer would lose.
+func (t *task) ended() {
+	t.done = true
+	if r := recover(); r != nil {
+		if _, ok := r.(killed); !ok {
+			t.p.w.fail(fmt.Errorf("%s (%s): panic: %v\n%s", t.p.id, t.name, r, debug.Stack()))
+		}
+	}
+}
+
+// act wakes the task if it still waits for that.
+func (t *task) act(wait uint64) {
+	if t.done || wait != t.wait || t.early() || t.p.holds(t, wait) {
+		return
+	}
+	t.resume()
+}
+
+// early reports that a timer scheduled before the clock's rate changed fires too soon; rearm has set a later one.
+func (t *task) early() bool {
+	return t.timed && !t.woken && t.p.clock.monotonic(t.p.w.now) < t.dueMono
+}
+
+func (t *task) resume() {
+	t.wait++
+	t.timed, t.call.open = false, false
+	w := t.p.w
+	w.digest.word(uint64(w.now) ^ uint64(t.p.index)<<56)
+	w.running = t
+	t.next()
+	w.running = nil
+}
+
+// yield parks the task until something wakes it.
+func (t *task) yield() {
+	if !t.park(struct{}{}) {
+		panic(killed{})
+	}
+	t.alive()
+}
+
+// alive unwinds the task of a crashed process, also one whose code swallowed the first unwinding.
+func (t *task) alive() {
+	if t.p.down {
+		panic(killed{})
+	}
+}
+
+// sleepFor schedules the end of the current wait.
+func (t *task) sleepFor(d time.Duration) {
+	t.dueMono = t.p.clock.monotonic(t.p.w.now) + int64(d)
+	t.timed, t.woken = true, false
+	t.p.w.schedule(t.p.w.now+t.p.clock.until(int64(d)), t, t.wait)
+}
+
+// rearm moves the end of a timed wait after the clock's rate has changed.
+func (t *task) rearm() {
+	if t.done || !t.timed {
+		return
+	}
+	left := max(t.dueMono-t.p.clock.monotonic(t.p.w.now), 0)
+	t.p.w.schedule(t.p.w.now+t.p.clock.until(left), t, t.wait)
+}
+
+// The methods below are the Env.
+
+func (t *task) Name() history.Process { return t.p.id }
+
+func (t *task) Wall() time.Time {
+	t.alive()
+	return time.Unix(0, t.p.Wall()).UTC()
+}
+
+func (t *task) Monotonic() time.Duration {
+	t.alive()
+	return t.p.Monotonic()
+}
+
+func (t *task) Mark() Mark {
+	t.alive()
+	return Mark{t.p.w.now}
+}
+
+func (t *task) Rand() uint64 {
+	t.alive()
+	return t.p.Rand()
+}
+
+func (t *task) Sleep(d time.Duration, wake ...*Signal) bool {
+	t.alive()
+	for _, s := range wake {
+		if s.raised {
+			return true
+		}
+	}
+	for _, s := range wake {
+		s.waiting = append(s.waiting, waiter{t, t.wait})
+	}
+	t.sleepFor(max(d, 0))
+	t.yield()
+	return t.woken
+}
+
+func (t *task) Go(name string, code func(Env)) {
+	t.alive()
+	child := t.p.newTask(name, code)
+	t.p.w.schedule(t.p.w.now, child, child.wait)
+}
+
+func (t *task) Point(point Point) {
+	t.alive()
+	t.p.pass(point)
+	t.alive()
+	if t.p.paused > 0 {
+		t.p.w.schedule(t.p.w.now, t, t.wait)
+		t.yield()
+	}
+}
+
+// pass counts the passing of a point and lets the faults strike that wait for it.
+func (p *Process) pass(point Point) {
+	for i := range p.points {
+		if c := &p.points[i]; c.point == point {
+			c.passed++
+			for _, s := range c.strikes {
+				if s.nth == c.passed {
+					s.f()
+				}
+			}
+		}
+	}
+}
+
+func (t *task) Record(e history.Event) {
+	t.alive()
+	t.p.Record(e)
+}
+
+func (t *task) RecordGrant(e history.Event, g Grant) {
+	t.alive()
+	w := t.p.w
+	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
+	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), t.p, g.Until})
+	w.Record(t.p.id, e)
+}
+
+// Signal wakes tasks that sleep on it. Once raised it stays raised. The zero Signal is ready to use.
+type Signal struct {
+	raised  bool
+	waiting []waiter
+}
+
+type waiter struct {
+	t    *task
+	wait uint64
+}
+
+// Raise wakes all who sleep on the signal.
+func (s *Signal) Raise() {
+	if s.raised {
+		return
+	}
+	s.raised = true
+	for _, x := range s.waiting {
+		if x.wait == x.t.wait && !x.t.done {
+			x.t.woken = true
+			x.t.p.w.schedule(x.t.p.w.now, x.t, x.wait)
+		}
+	}
+	s.waiting = nil
+}
+
+// Raised reports whether the signal has been raised.
+func (s *Signal) Raised() bool { return s.raised }

@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Options are the properties of a world that no process owns.
+type Options struct {
+	Delay Delay // of every message, each way, unless Links says otherwise
+	Links []LinkDelay
+}
+
+// Delay is a range from which a message's travel time is drawn evenly; Lo == Hi is a fixed delay.
+type Delay struct{ Lo, Hi time.Duration }
+
+// LinkDelay sets the delay of one direction between two processes.
+type LinkDelay struct {
+	From, To ProcessID
+	Delay    Delay
+}
+
+// eventLimit ends a run that makes no progress in time; honest runs have some thousands of events.
+const eventLimit = 20_000_000
+
+// ErrEndless reports a run with more events than any honest one.
+var ErrEndless = errors.New("sim: the run has more than 20,000,000 events; does some client loop without sleeping?")
+
+// World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
+// concurrent use.
+type World struct {
+	seed    uint64
+	opts    Options
+	now     Time
+	seq     uint64
+	events  int
+	queue   queue
+	procs   []*Process
+	byName  map[ProcessID]*Process
+	digest  Digest
+	err     error
+	hist    history.History
+	pending []pendingDeadline
+	net     network
+	running *task // the coroutine that runs right now, if any
+}
+
+// pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
+type pendingDeadline struct {
+	event int
+	proc  *Process
+	at    Deadline
+}
+
+// New returns an empty world with the given seed.
+func New(seed uint64, opts Options) *World {
+	w := &World{byName: map[ProcessID]*Process{}}
+	w.Reset(seed, opts)
+	return w
+}
+
+// Reset ends the run, kills what still lives, and prepares an empty world. Histories of earlier runs become invalid.
+func (w *World) Reset(seed uint64, opts Options) {
+	w.kill()
+	w.seed, w.opts = seed, opts
+	w.now, w.seq, w.events, w.err = 0, 0, 0, nil
+	clear(w.queue)
+	w.queue = w.queue[:0]
+	w.procs = w.procs[:0]
+	clear(w.byName)
+	w.digest = Digest(mix(seed))
+	clear(w.hist.Events)
+	w.hist = history.History{Events: w.hist.Events[:0]}
+	w.pending = w.pending[:0]
+	w.net.reset()
+}
+
+// kill unwinds all coroutines; one that is never stopped would leak.
+func (w *World) kill() {
+	for _, p := range w.procs {
+		p.stopTasks()
+	}
+}
+
+// AddServer adds a server process; it starts at time zero, before any client.
+func (w *World) AddServer(id ProcessID, s Server) {
+	p := w.add(id)
+	p.server = s
+	p.boot()
+}
+
+// AddClient adds a client process whose main task starts at the given true time.
+func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
+	p := w.add(id)
+	t := p.newTask("main", main)
+	w.schedule(at, t, t.wait)
+}
+
+func (w *World) add(id ProcessID) *Process {
+	if w.byName[id] != nil {
+		panic("sim: process " + string(id) + " added twice")
+	}
+	p := &Process{w: w, id: id, index: len(w.procs)}
+	p.clock.reset()
+	p.stream = newStream(w.seed, string(id))
+	w.procs = append(w.procs, p)
+	w.byName[id] = p
+	return p
+}
+
+// Seed is the seed of the run.
+func (w *World) Seed() uint64 { return w.seed }
+
+// Now is the true time. Nothing that runs inside the world may see it.
+func (w *World) Now() Time { return w.now }
+
+// Events is the number of events that have happened.
+func (w *World) Events() int { return w.events }
+
+// Digest is the running hash of all that has happened.
+func (w *World) Digest() Digest { return w.digest }
+
+// Err is the first failure of client or server code, with its stack; the run stops there.
+func (w *World) Err() error { return w.err }
+
+// Stream returns the named random stream of this run.
+func (w *World) Stream(name string) *Stream {
+	s := newStream(w.seed, name)
+	return &s
+}
+
+// At calls f at the given true time, or at once if that has passed.
+func (w *World) At(at Time, f func()) { w.schedule(max(at, w.now), callback(f), 0) }
+
+type callback func()
+
+func (f callback) act(uint64) { f() }
+
+func (w *World) schedule(at Time, who actor, arg uint64) {
+	w.seq++
+	w.queue.push(event{at: at, seq: w.seq, who: who, arg: arg})
+}
+
+// Next is the true time of the next event; ok is false if there is none.
+func (w *World) Next() (at Time, ok bool) {
+	if len(w.queue) == 0 || w.err != nil {
+		return 0, false
+	}
+	return w.queue[0].at, true
+}
+
+// Step lets the next event happen.
+func (w *World) Step() {
+	e := w.queue.pop()
+	w.now = e.at
+	w.events++
+	if w.events > eventLimit {
+		w.fail(ErrEndless)
+		return
+	}
+	e.who.act(e.arg)
+}
+
+// Run lets events happen until done (if not nil) says so, none is left, or the next one lies after limit. It reports
+// whether the limit ended it.
+func (w *World) Run(limit Time, done func() bool) (limited bool) {
+	for {
+		at, ok := w.Next()
+		if !ok || done != nil && done() {
+			return false
+		}
+		if at > limit {
+			w.now = limit
+			return true
+		}
+		w.Step()
+	}
+}
+
+// Finish ends the run: it kills what still lives, tells all stated validities in true time, and returns the history,
+// which stays valid until Reset.
+func (w *World) Finish() *history.History {
+	w.kill()
+	for _, d := range w.pending {
+		g := w.hist.Events[d.event].Grant
+		g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
+		w.digest.word(uint64(g.Until))
+	}
+	w.pending = w.pending[:0]
+	w.hist.Header.Seed = w.seed
+	w.hist.Header.End = w.now
+	return &w.hist
+}
+
+// Record adds an event to the history on behalf of p.
+func (w *World) Record(p ProcessID, e history.Event) {
+	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
+	w.hist.Events = append(w.hist.Events, e)
+	w.digest.record(&w.hist.Events[e.Index])
+}
+
+func (w *World) fail(err error) {
+	if w.err == nil {
+		w.err = fmt.Errorf("%w (at %v, seed %d)", err, w.now, w.seed)
+	}
+}
