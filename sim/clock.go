@@ -20,7 +20,7 @@ type segment struct {
 	start Time
 	mono  int64 // monotonic reading at start, ns
 	wall  int64 // wall minus monotonic, ns
-	ppm   int64 // rate error: +20000 runs two percent fast. Above -million, so that time never stands still.
+	ppm   int64 // rate error: +20000 runs two percent fast. At least -900000, so that time goes forward and stays within 64 bits.
 }
 
 // clock holds both clocks of a process as the list of its segments; the last one is current. Readings are computed
@@ -86,7 +86,11 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 // elapse is what a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
 // Multiplying in two parts keeps days of nanoseconds within 64 bits.
 func elapse(d, ppm int64) int64 {
-	return d + d/million*ppm + d%million*ppm/million
+	part := d % million * ppm
+	if part < 0 {
+		part -= million - 1 // integer division rounds towards zero
+	}
+	return d + d/million*ppm + part/million
 }
 
 // unelapse is the least true duration in which the clock advances by at least d (d >= 0).

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -93,3 +94,6 @@ const (
 // Points lists all points in the order of a lock's life.
 var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumReached, ValidityChecked, Acquired,
 	AfterRead, BeforeWrite, BeforeExtend, BeforeRelease, OwnerCompared, Released}
+
+// Forever is a deadline that never comes.
+const Forever time.Duration = math.MaxInt64

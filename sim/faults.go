@@ -52,7 +52,7 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 }
 
 // Drift changes the rate of both clocks of a process by ppm (parts per million); drifts add up. The sum must stay
-// above -1,000,000.
+// -900,000 or above.
 func (w *World) Drift(id ProcessID, ppm int64) {
 	p := w.process(id)
 	p.clock.drift(w.now, ppm)

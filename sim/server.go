@@ -35,10 +35,13 @@ const (
 
 // ServerFault is a fault carried out by the server program itself.
 type ServerFault struct {
-	Kind  string // "slow-fsync"
+	Kind  string // SlowFsync
 	By    time.Duration
 	Begin bool // false: it ends
 }
+
+// SlowFsync makes every fsync that begins while it is on take By longer.
+const SlowFsync = "slow-fsync"
 
 // Host is what a server program sees of its machine.
 type Host interface {

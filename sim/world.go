@@ -186,6 +186,10 @@ func (w *World) Finish() *history.History {
 	w.kill()
 	for _, d := range w.pending {
 		g := w.hist.Events[d.event].Grant
+		if d.at.At == Forever {
+			g.Until = history.Never
+			continue
+		}
 		g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		w.digest.word(uint64(g.Until))
 	}

@@ -1,0 +1,245 @@
+package nemesis
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	fuzz "github.com/google/gofuzz"
+	"github.com/google/gofuzz/bytesource"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds and
+// equal bytes give equal faults, in any process and on any machine. It must not be used by two goroutines at a time.
+type Generator struct {
+	mix     Mix
+	names   Names
+	horizon time.Duration
+	targets targets
+	kinds   []Kind // those that can be drawn
+	weights int    // sum of the weights of kinds
+	fuzzer  *fuzz.Fuzzer
+}
+
+// NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most MaxDuration), the length of
+// a run.
+func NewGenerator(mix Mix, names Names, horizon time.Duration) (*Generator, error) {
+	if err := mix.check(); err != nil {
+		return nil, err
+	}
+	if horizon < time.Millisecond || horizon > MaxDuration {
+		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
+	}
+	g := &Generator{mix: mix, names: names, horizon: horizon, targets: targetsOf(&names)}
+	g.mix.Points = slices.Clone(mix.Points)
+	for _, k := range Kinds {
+		if mix.Weights[k] > 0 && g.targets.has(k) {
+			g.kinds = append(g.kinds, k)
+			g.weights += mix.Weights[k]
+		}
+	}
+	g.fuzzer = fuzz.NewWithSeed(0).Funcs(g.fuzzPlan, g.fuzzFault, g.fuzzTrigger)
+	return g, nil
+}
+
+// Draw draws faults for a seed, once. NewGenerator serves whoever draws many times.
+func Draw(mix Mix, names Names, horizon time.Duration, seed uint64) ([]Fault, error) {
+	g, err := NewGenerator(mix, names, horizon)
+	if err != nil {
+		return nil, err
+	}
+	return g.Draw(seed), nil
+}
+
+// drawStream sets the draws of faults apart from other streams of the same seed.
+const drawStream = 0x66656e6365706f73
+
+// Draw draws faults for a seed.
+func (g *Generator) Draw(seed uint64) []Fault {
+	var faults drawn
+	g.fuzzer.RandSource(&splitMix{state: seed ^ drawStream}).Fuzz(&faults)
+	return faults
+}
+
+// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next eight
+// of them, so that the engine's small changes are small changes of the plan.
+func (g *Generator) DrawBytes(data []byte) []Fault {
+	var faults drawn
+	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
+	return faults
+}
+
+// drawn is what one draw fills; it has a type of its own so that gofuzz finds the function for it.
+type drawn []Fault
+
+func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
+	n := g.mix.Fewest + c.Intn(g.mix.Most-g.mix.Fewest+1)
+	if len(g.kinds) == 0 || n == 0 {
+		*faults = nil
+		return
+	}
+	*faults = make(drawn, n)
+	for i := range *faults {
+		c.Fuzz(&(*faults)[i])
+	}
+}
+
+func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
+	*f = Fault{Kind: g.kind(c)}
+	switch f.Kind {
+	case Pause:
+		f.Target, f.For = pick(c, g.targets.processes), duration(c, g.mix.Pause)
+	case Jump:
+		f.Target, f.By = pick(c, g.targets.processes), duration(c, g.mix.Jump)
+		if c.RandBool() {
+			f.By = -f.By
+		}
+	case Drift:
+		f.Target, f.PPM, f.For = pick(c, g.targets.processes), g.ppm(c), g.outage(c)
+	case Crash:
+		g.fuzzCrash(f, c)
+	case ShutDown:
+		f.Target, f.Restart = pick(c, g.targets.servers), g.downtime(c)
+	case FailOver:
+		group := pick(c, g.targets.shards)
+		i := c.Intn(len(group))
+		f.Target, f.Peer = group[i], group[(i+1+c.Intn(len(group)-1))%len(group)]
+	case Cut:
+		g.fuzzCut(f, c)
+	case DelayLink, DelayMessage:
+		g.fuzzDelay(f, c)
+	case Break:
+		f.Target, f.Peer, f.Number = pick(c, g.targets.clients), pick(c, g.targets.answering), 1+c.Intn(g.mix.Messages)
+	case SlowFsync:
+		f.Target, f.By, f.For = pick(c, g.targets.redis), duration(c, g.mix.Fsync), duration(c, g.mix.Outage)
+	case ExpireSession:
+		f.Target = pick(c, g.targets.sessions)
+	}
+	if f.Kind.HasTrigger() {
+		c.Fuzz(&f.Trigger)
+		g.choosePasser(f, c)
+	}
+}
+
+func (g *Generator) fuzzCrash(f *Fault, c fuzz.Continue) {
+	f.Target, f.Restart = pick(c, g.targets.crashing), g.downtime(c)
+	if g.names.role(f.Target).isServer() {
+		f.Loss = LosesUnsynced
+		if c.RandBool() {
+			f.Loss = LosesEverything
+		}
+	}
+}
+
+// fuzzCut cuts one process off from some or all of those that it is linked to.
+func (g *Generator) fuzzCut(f *Fault, c fuzz.Continue) {
+	end := pick(c, g.targets.linked)
+	all := g.targets.links[end.first : end.first+end.count]
+	some := make([]sim.ProcessID, 0, len(all))
+	first, n := c.Intn(len(all)), 1+c.Intn(len(all))
+	for i := range all { // a run of n, starting anywhere, in the order of the list
+		if (i-first+len(all))%len(all) < n {
+			some = append(some, all[i])
+		}
+	}
+	f.Left, f.Right = []sim.ProcessID{end.process}, some
+	if f.OneWay = c.RandBool(); f.OneWay && c.RandBool() {
+		f.Left, f.Right = f.Right, f.Left
+	}
+	f.For = g.outage(c)
+}
+
+func (g *Generator) fuzzDelay(f *Fault, c fuzz.Continue) {
+	end := pick(c, g.targets.linked)
+	f.Target, f.Peer = end.process, g.targets.links[end.first+c.Intn(end.count)]
+	if c.RandBool() {
+		f.Target, f.Peer = f.Peer, f.Target
+	}
+	f.By = duration(c, g.mix.Delay)
+	if f.Kind == DelayMessage {
+		f.Number = 1 + c.Intn(g.mix.Messages)
+	} else if c.RandBool() {
+		f.For = duration(c, g.mix.Outage)
+	}
+}
+
+func (g *Generator) fuzzTrigger(t *Trigger, c fuzz.Continue) {
+	*t = Trigger{}
+	if len(g.names.Clients) == 0 || len(g.mix.Points) == 0 || c.Intn(100) >= g.mix.AtPoint {
+		t.Time = time.Duration(c.Int63n(int64(g.horizon/time.Millisecond))) * time.Millisecond
+		return
+	}
+	t.Point, t.Pass = pick(c, g.mix.Points), 1
+	if c.RandBool() {
+		t.Pass += c.Intn(g.mix.Passes)
+	}
+}
+
+// choosePasser names the client that passes the trigger's point where the fault names none, and now and then
+// another than it names.
+func (g *Generator) choosePasser(f *Fault, c fuzz.Continue) {
+	if f.Trigger.Point == "" {
+		return
+	}
+	own := f.PassedBy()
+	if own != "" && c.Intn(4) != 0 {
+		return
+	}
+	if by := pick(c, g.names.Clients); by != own {
+		f.Trigger.By = by
+	}
+}
+
+func (g *Generator) kind(c fuzz.Continue) Kind {
+	n := c.Intn(g.weights)
+	for _, k := range g.kinds {
+		if n -= g.mix.Weights[k]; n < 0 {
+			return k
+		}
+	}
+	return g.kinds[0] // not reached: the weights add up
+}
+
+func (g *Generator) ppm(c fuzz.Continue) int {
+	ppm := 1 + c.Intn(g.mix.PPM)
+	if ppm > 1000 {
+		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
+	}
+	if c.RandBool() {
+		// Drifts of one process add up; even all of a draw together leave its clocks going forward.
+		return -min(ppm, slowestPPM/g.mix.Most)
+	}
+	return ppm
+}
+
+// outage is a length, or zero for ever.
+func (g *Generator) outage(c fuzz.Continue) time.Duration {
+	if c.Intn(100) < g.mix.Forever {
+		return 0
+	}
+	return duration(c, g.mix.Outage)
+}
+
+// downtime is the time until a restart, or zero for none.
+func (g *Generator) downtime(c fuzz.Continue) time.Duration {
+	if c.Intn(100) < g.mix.Forever {
+		return 0
+	}
+	return duration(c, g.mix.Downtime)
+}
+
+// duration draws whole milliseconds: first a doubling of the smallest one, then evenly within it.
+func duration(c fuzz.Continue, s Span) time.Duration {
+	low, high := int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond)
+	doublings := 0
+	for low<<doublings <= high {
+		doublings++
+	}
+	low <<= c.Intn(doublings)
+	high = min(high, 2*low-1)
+	return time.Duration(low+c.Int63n(high-low+1)) * time.Millisecond
+}
+
+func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }

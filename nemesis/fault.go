@@ -1,0 +1,134 @@
+// Package nemesis says what goes wrong in a run: faults, the plans that list them, and the words for both.
+//
+// Goals: a fault is a plain value that prints as one line and parses back exactly, so that the same line can stand in a
+// scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be
+// repeated, edited and shrunk; whoever writes a wrong line is told where, what, and the nearest right word.
+//
+// Non-goals: nothing here watches a run or decides during one. Faults are not judged likely or fair, only possible.
+package nemesis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Kind is a sort of fault.
+type Kind uint8
+
+// The kinds, in the order in which they are documented. The zero Kind is none.
+const (
+	Pause         Kind = iota + 1 // nothing of the process runs: GC, SIGSTOP, a stalled VM
+	Jump                          // its wall clock is set forward or back
+	Drift                         // both its clocks run fast or slow
+	Crash                         // a client's code ends; a server loses power
+	ShutDown                      // a server ends in good order and loses nothing
+	FailOver                      // a replica is promoted in its master's place
+	Cut                           // bytes between two sides wait until the cut heals
+	DelayLink                     // messages on a link are held up
+	DelayMessage                  // one message, by its number, is held up
+	Break                         // a connection is reset after a request was executed, before its reply arrives
+	SlowFsync                     // a Redis node's fsync takes long
+	ExpireSession                 // a client's session or lease at the lock service ends
+
+	kindEnd // one past the last kind
+)
+
+// Kinds lists all kinds in the order in which they are documented.
+var Kinds = []Kind{Pause, Jump, Drift, Crash, ShutDown, FailOver, Cut, DelayLink, DelayMessage, Break, SlowFsync, ExpireSession}
+
+// String gives the words that a line of this kind opens with: "shut down".
+func (k Kind) String() string {
+	if f := formOf(k); f != nil {
+		return f.name
+	}
+	return "unknown fault"
+}
+
+// Loss is what a crash takes with it.
+type Loss uint8
+
+const (
+	LosesMemory     Loss = iota // a client: all it has is in memory. No crash of a server is of this sort
+	LosesUnsynced               // a server keeps what was fsynced
+	LosesEverything             // a server comes back empty
+)
+
+// Fault is one thing that goes wrong. Which fields a kind uses is said at each; all others are zero.
+// A Fault that Parse returned, or that Validate has passed, prints and parses back to an equal one.
+type Fault struct {
+	Kind Kind
+	// Target is the process struck. On a link (DelayLink, DelayMessage) it is the sender, of a Break the client.
+	// Cut has none.
+	Target sim.ProcessID
+	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource),
+	// or the replica that FailOver promotes.
+	Peer sim.ProcessID
+	// Left and Right are the two sides of a Cut, as written, never empty.
+	Left, Right []sim.ProcessID
+	// OneWay, of a Cut, stops only what Left sends to Right.
+	OneWay bool
+	// By is how far the clock jumps (Jump; never zero, back if negative), how much later a message arrives (DelayLink,
+	// DelayMessage; positive), or how much longer an fsync takes (SlowFsync; positive).
+	By time.Duration
+	// PPM is how much faster the clocks run, in millionths (Drift; never zero, slower if negative, within ±MaxPPM).
+	PPM int
+	// For is how long it lasts: Pause and SlowFsync always have it. Zero means that a Cut or a Drift never ends, and
+	// that a DelayLink strikes only the first message that is sent on the link from the trigger on.
+	For time.Duration
+	// Loss, of a Crash, is what is lost.
+	Loss Loss
+	// Restart, of a Crash or ShutDown, is the time from the strike to the next start of the process; zero: never.
+	Restart time.Duration
+	// Number counts from 1, since the start of the run: the message that Target sends to Peer (DelayMessage), or the
+	// reply that Peer sends to Target (Break).
+	Number int
+	// Trigger is when it strikes. DelayMessage and Break have none: the message is the moment.
+	Trigger Trigger
+}
+
+// Trigger is the moment at which a fault strikes: a true time, or the passing of a named point. The zero Trigger is the
+// start of the run.
+type Trigger struct {
+	Time time.Duration // since the start of the run, in true time; zero with a Point
+	// Point is a moment in the life of a lock; empty: strike at Time.
+	Point sim.Point
+	// Pass is which passing of the Point is meant, from 1; zero without a Point.
+	Pass int
+	// By is the client that passes the point, where it is not the one that the fault itself names.
+	By sim.ProcessID
+	// SaidAt keeps that a Point was written "at POINT" and not "after POINT". Both are the same moment.
+	SaidAt bool
+}
+
+// HasTrigger reports whether faults of this kind strike at a Trigger, not at a message.
+func (k Kind) HasTrigger() bool { return k != DelayMessage && k != Break }
+
+// On lists the processes struck: the one paused or crashed, or the ends of the links, senders first.
+func (f Fault) On() []sim.ProcessID {
+	switch f.Kind {
+	case Cut:
+		return append(append(make([]sim.ProcessID, 0, len(f.Left)+len(f.Right)), f.Left...), f.Right...)
+	case FailOver, DelayLink, DelayMessage, Break:
+		return []sim.ProcessID{f.Target, f.Peer}
+	default:
+		return []sim.ProcessID{f.Target}
+	}
+}
+
+// PassedBy is the client whose passing of Trigger.Point makes the fault strike: the one that the trigger names, or else
+// the first client that the fault names. It is empty if there is none, or no point.
+func (f Fault) PassedBy() sim.ProcessID {
+	if f.Trigger.Point == "" {
+		return ""
+	}
+	if f.Trigger.By != "" {
+		return f.Trigger.By
+	}
+	for _, p := range f.On() {
+		if isClient(p) {
+			return p
+		}
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+package nemesis
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// FuzzParse: no line panics; an error points into the line; what parses, prints and parses back.
+func FuzzParse(f *testing.F) {
+	for _, g := range grammar {
+		f.Add(g.line)
+	}
+	for _, bad := range badGrammar {
+		f.Add(bad.line)
+	}
+	for _, bad := range impossible {
+		f.Add(bad.line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		fault, err := Parse(line)
+		if err != nil {
+			var where *ParseError
+			if !errors.As(err, &where) || where.Column < 1 || where.Column > utf8.RuneCountInString(line)+1 || where.Msg == "" {
+				t.Fatalf("%q: %v points outside of the line or says nothing", line, err)
+			}
+			return
+		}
+		again, err := Parse(fault.String())
+		if err != nil || !reflect.DeepEqual(again, fault) {
+			t.Fatalf("%q printed as %q, parsed back as %+v, %v; want %+v", line, fault, again, err, fault)
+		}
+		if err := Validate(fault, testNames); err != nil {
+			if _, strict := ParseFor(line, testNames); strict == nil {
+				t.Fatalf("%q: Validate says %v, ParseFor nothing", line, err)
+			}
+		}
+	})
+}
+
+// FuzzParsePlan: no text panics; what parses, prints and parses back.
+func FuzzParsePlan(f *testing.F) {
+	f.Add([]byte(planText))
+	f.Add([]byte("\ufeff# why\r\n\r\nseed 1 # x\r\nscenario a#b c\r\ncrash client-1 at 1s"))
+	f.Add([]byte("scenario a\x00"))
+	f.Add([]byte("scenario \u00a0a\u00a0\nseed 0"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		plan, err := ParsePlan("p", text)
+		if err != nil {
+			var where *PlanError
+			if !errors.As(err, &where) || where.Line < 1 || where.Column < 1 {
+				t.Fatalf("%q: %v has no place", text, err)
+			}
+			return
+		}
+		again, err := ParsePlan("p", []byte(plan.String()))
+		if err != nil || !reflect.DeepEqual(again, plan) {
+			t.Fatalf("%q printed as %q, parsed back as %+v, %v", text, plan, again, err)
+		}
+	})
+}
+
+// FuzzDrawBytes: whatever bytes a fuzzing engine finds, the faults drawn from them are possible.
+func FuzzDrawBytes(f *testing.F) {
+	g, err := NewGenerator(DefaultMix(), testNames, time.Minute)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(nil))
+	f.Add([]byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, fault := range g.DrawBytes(data) {
+			if err := Validate(fault, testNames); err != nil {
+				t.Fatalf("%v: %v", fault, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package nemesis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Install arranges for every fault to strike the world, which must know all processes by now. The faults must have been
+// validated against it. Each records when it strikes and, if it does, when it ends.
+func Install(w *sim.World, faults []Fault) {
+	for i := range faults {
+		s := &striker{w: w, Fault: faults[i]}
+		s.arrange()
+	}
+}
+
+// striker carries out one fault.
+type striker struct {
+	w *sim.World
+	Fault
+	line string
+}
+
+func (s *striker) arrange() {
+	switch t := s.Trigger; {
+	case s.Kind == DelayMessage:
+		s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.instant)
+	case s.Kind == Break:
+		s.w.BreakBefore(s.Target, s.Peer, s.Number, s.instant)
+	case t.Point != "":
+		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
+	default:
+		s.w.At(history.Of(t.Time), s.strike)
+	}
+}
+
+// strike begins the fault, and sees to its end.
+func (s *striker) strike() {
+	if !s.begin() {
+		return // a crash of what is down already
+	}
+	s.record(history.Invoke)
+	if d, ends := s.duration(); ends {
+		s.w.At(s.w.Now()+history.Of(d), func() {
+			s.end()
+			s.record(history.OK)
+		})
+	}
+}
+
+// instant records a fault that is over as it strikes.
+func (s *striker) instant() {
+	s.record(history.Invoke)
+	s.record(history.OK)
+}
+
+func (s *striker) record(t history.Type) {
+	if s.line == "" {
+		s.line = s.String()
+	}
+	s.w.Record(history.Nemesis, history.Event{Type: t, F: history.F(s.Kind.String()), Value: s.line, On: s.On()})
+}
+
+// duration is how long the fault lasts; ends is false if it never ends.
+func (s *striker) duration() (d time.Duration, ends bool) {
+	switch s.Kind {
+	case Pause, SlowFsync:
+		return s.For, true
+	case Drift, Cut:
+		return s.For, s.For > 0
+	case Crash, ShutDown:
+		return s.Restart, s.Restart > 0
+	default: // Jump is over at once; a DelayLink without For is over with the next message
+		return s.For, true
+	}
+}
+
+// begin reports whether there was anything to strike.
+func (s *striker) begin() bool {
+	w := s.w
+	switch s.Kind {
+	case Pause:
+		w.Pause(s.Target)
+	case Jump:
+		w.Jump(s.Target, s.By)
+	case Drift:
+		w.Drift(s.Target, int64(s.PPM))
+	case Crash:
+		return s.crash()
+	case ShutDown:
+		return w.Stop(s.Target, sim.ShutDown)
+	case Cut:
+		s.eachDirection(w.Cut)
+	case DelayLink:
+		if s.For > 0 {
+			w.Slow(s.Target, s.Peer, s.By)
+		} else {
+			w.DelayNext(s.Target, s.Peer, s.By)
+		}
+	case SlowFsync:
+		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
+	}
+	return true
+}
+
+func (s *striker) crash() bool {
+	switch s.Loss {
+	case LosesUnsynced:
+		return s.w.Stop(s.Target, sim.PowerLoss)
+	case LosesEverything:
+		return s.w.Stop(s.Target, sim.LoseAllState)
+	default:
+		return s.w.Crash(s.Target)
+	}
+}
+
+func (s *striker) end() {
+	w := s.w
+	switch s.Kind {
+	case Pause:
+		w.Resume(s.Target)
+	case Drift:
+		w.Drift(s.Target, -int64(s.PPM))
+	case Crash, ShutDown:
+		w.Restart(s.Target)
+	case Cut:
+		s.eachDirection(w.Heal)
+	case DelayLink:
+		if s.For > 0 {
+			w.Slow(s.Target, s.Peer, -s.By)
+		}
+	case SlowFsync:
+		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By})
+	}
+}
+
+func (s *striker) eachDirection(f func(from, to sim.ProcessID)) {
+	for _, a := range s.Left {
+		for _, b := range s.Right {
+			f(a, b)
+			if !s.OneWay {
+				f(b, a)
+			}
+		}
+	}
+}

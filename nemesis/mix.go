@@ -1,0 +1,113 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Mix says which faults are drawn, how often and how large.
+type Mix struct {
+	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= 1000.
+	Fewest, Most int
+	// Weights are how often each kind is drawn against the others. A kind that the run has no process for is never drawn.
+	Weights Weights
+	// Pause, Jump, Delay, Fsync, Outage and Downtime are how long faults are: a pause; a clock jump (either way); the
+	// lateness of a message; the lateness of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
+	Pause, Jump, Delay, Fsync, Outage, Downtime Span
+	// PPM is the largest drift, either way, from 1 to MaxPPM.
+	PPM int
+	// Forever is the percentage of cuts and drifts that never end, and of crashes without a restart.
+	Forever int
+	// AtPoint is the percentage of triggers that are points; the others are times.
+	AtPoint int
+	// Points are the points drawn; pass those that the protocol passes.
+	Points []sim.Point
+	// Messages is the largest number drawn for a message or a reply, from 1; Passes that for the passing of a point.
+	Messages, Passes int
+}
+
+// Weights holds one weight per kind, none negative, at the index of the kind.
+type Weights [kindEnd]int
+
+// Span is a range of durations, ends included. Draws are whole milliseconds, and small and large ones are equally likely
+// by their order of magnitude: as many between 10 and 20 ms as between 10 and 20 s.
+type Span struct{ Min, Max time.Duration }
+
+// DefaultMix suits locks with a TTL of 10 s.
+func DefaultMix() Mix { return MixFor(10 * time.Second) }
+
+// MixFor is a mix whose durations lie around a TTL: what breaks locks is what outlasts them, or just fails to.
+// A TTL below 100 ms counts as 100 ms, one above an hour as an hour.
+func MixFor(ttl time.Duration) Mix {
+	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
+	return Mix{
+		Fewest: 1, Most: 5,
+		Weights: Weights{
+			Pause: 6, Jump: 4, Drift: 2, Crash: 6, ShutDown: 2, FailOver: 4,
+			Cut: 6, DelayLink: 4, DelayMessage: 4, Break: 3, SlowFsync: 1, ExpireSession: 3,
+		},
+		Pause:    Span{ttl / 100, 3 * ttl},
+		Jump:     Span{ttl / 100, 3 * ttl},
+		Delay:    Span{max(ttl/1000, time.Millisecond), 3 * ttl},
+		Fsync:    Span{ttl / 100, ttl / 2},
+		Outage:   Span{ttl / 100, 3 * ttl},
+		Downtime: Span{ttl / 100, 2 * ttl},
+		PPM:      100_000,
+		Forever:  10,
+		AtPoint:  50,
+		Points:   sim.Points,
+		Messages: 12, Passes: 3,
+	}
+}
+
+// check says what is wrong with the mix; nil if nothing is.
+func (m *Mix) check() error {
+	if m.Weights[0] != 0 {
+		return errors.New("mix: a weight is set at 0, which is no kind")
+	}
+	for k, w := range m.Weights {
+		if w < 0 || w > maxWeight {
+			return fmt.Errorf("mix: the weight of %q is %d, not from 0 to %d", Kind(k), w, maxWeight)
+		}
+	}
+	numbers := []struct {
+		name             string
+		value, low, high int
+	}{
+		{"Fewest", m.Fewest, 0, maxDrawn}, {"Most", m.Most, m.Fewest, maxDrawn},
+		{"PPM", m.PPM, 1, MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100},
+		{"Messages", m.Messages, 1, maxNumber}, {"Passes", m.Passes, 1, maxNumber},
+	}
+	for _, n := range numbers {
+		if n.value < n.low || n.value > n.high {
+			return fmt.Errorf("mix: %s is %d, not from %d to %d", n.name, n.value, n.low, n.high)
+		}
+	}
+	spans := []struct {
+		name string
+		Span
+	}{
+		{"Pause", m.Pause}, {"Jump", m.Jump}, {"Delay", m.Delay}, {"Fsync", m.Fsync}, {"Outage", m.Outage},
+		{"Downtime", m.Downtime},
+	}
+	for _, s := range spans {
+		if s.Min < time.Millisecond || s.Max < s.Min || s.Max > MaxDuration {
+			return fmt.Errorf("mix: %s is %v to %v, not a range from 1ms to 24h", s.name, s.Min, s.Max)
+		}
+	}
+	for _, p := range m.Points {
+		if !slices.Contains(sim.Points, p) {
+			return fmt.Errorf("mix: there is no point %q", p)
+		}
+	}
+	return nil
+}
+
+const (
+	maxDrawn  = 1000      // faults in one draw
+	maxWeight = 1_000_000 // of a kind: the sum of all weights stays an int32
+)

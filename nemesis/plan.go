@@ -1,0 +1,216 @@
+package nemesis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxPlan bounds the size of a plan's text, in bytes.
+const MaxPlan = 1 << 20
+
+// Plan is everything that will go wrong in one run. With the scenario it determines the run: nothing is drawn later.
+type Plan struct {
+	Scenario string // the scenario's name or file
+	Seed     uint64 // of the run's random streams (delays, back-offs), and of the faults if they were drawn
+	// Faults strike each at its own trigger. Of faults that strike at the same instant, the one listed first is first.
+	Faults []Fault
+}
+
+// String prints the plan as the text that ParsePlan reads: the line "scenario NAME", the line "seed N", then one fault
+// a line.
+func (p Plan) String() string {
+	b := append(append([]byte("scenario "), p.Scenario...), "\nseed "...)
+	b = append(strconv.AppendUint(b, p.Seed, 10), '\n')
+	for _, f := range p.Faults {
+		b = append(append(b, f.String()...), '\n')
+	}
+	return string(b)
+}
+
+// PlanError says what is wrong with the text of a plan, and where. Column is 1 where a line is missing.
+type PlanError struct {
+	File string
+	Line int // from 1
+	ParseError
+}
+
+// Error gives `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Detail())
+}
+
+// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines count for nothing, nor does what follows
+// a "#" at the start of a line or after white space. A returned error is a *PlanError.
+func ParsePlan(name string, text []byte) (Plan, error) {
+	r := planReader{file: name}
+	if len(text) > MaxPlan {
+		return Plan{}, r.errorf(1, "the plan is larger than 1 MiB")
+	}
+	rest := bytes.TrimPrefix(text, []byte("\ufeff"))
+	for len(rest) > 0 {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		r.line++
+		if err := r.read(strings.TrimSuffix(string(line), "\r")); err != nil {
+			return Plan{}, err
+		}
+	}
+	r.line++
+	switch {
+	case !r.hasScenario:
+		return Plan{}, r.errorf(1, `expected a line "scenario NAME", found the end of the plan`)
+	case !r.hasSeed:
+		return Plan{}, r.errorf(1, `expected a line "seed NUMBER", found the end of the plan`)
+	}
+	return r.plan, nil
+}
+
+// Validate checks every fault of the plan against a run, and that no clock can be made to run at less than a tenth of the true rate. The error quotes the fault; what
+// it wraps, if anything, is a *ParseError whose column counts in the quoted line.
+func (p Plan) Validate(known Names) error {
+	if problem := badScenario(p.Scenario); problem != "" {
+		return errors.New(problem)
+	}
+	for i, f := range p.Faults {
+		if err := Validate(f, known); err != nil {
+			return fmt.Errorf("fault %d, %q: %w", i+1, f.String(), err)
+		}
+		if p.slowest(i) > slowestPPM {
+			return fmt.Errorf("fault %d, %q: with the drifts before it the clocks of %s could run at less than a tenth of the true rate",
+				i+1, f.String(), f.Target)
+		}
+	}
+	return nil
+}
+
+// slowest is how much slower, in ppm, the drifts up to fault i make the clocks of its target if they all meet. Whether
+// they do can depend on the run.
+func (p Plan) slowest(i int) int {
+	slower := 0
+	for _, f := range p.Faults[:i+1] {
+		if f.Kind == Drift && f.Target == p.Faults[i].Target {
+			slower += max(0, -f.PPM)
+		}
+	}
+	return slower
+}
+
+type planReader struct {
+	file                 string
+	line                 int // number of the line being read
+	plan                 Plan
+	hasScenario, hasSeed bool
+}
+
+// headers are the words of a plan besides those of faults.
+var headers = []string{"scenario", "seed"}
+
+func (r *planReader) read(line string) error {
+	if err := r.checkText(line); err != nil {
+		return err
+	}
+	line = cutComment(line)
+	tokens, end, err := tokenize(line, nil)
+	switch {
+	case err != nil:
+		return r.wrap(err)
+	case len(tokens) == 0:
+		return nil
+	case tokens[0].text == "scenario":
+		return r.readScenario(line, tokens[0], end)
+	case tokens[0].text == "seed":
+		return r.readSeed(tokens, end)
+	}
+	f, _, err := parseLine(line, headers...)
+	if err != nil {
+		return r.wrap(err)
+	}
+	r.plan.Faults = append(r.plan.Faults, f)
+	return nil
+}
+
+// checkText refuses what no text editor writes, so that a wrong file is called one and not a wrong fault.
+func (r *planReader) checkText(line string) error {
+	for column := 1; line != ""; column++ {
+		c, size := utf8.DecodeRuneInString(line)
+		switch {
+		case c == utf8.RuneError && size == 1:
+			return r.errorf(column, "the plan is not UTF-8 text")
+		case unicode.IsControl(c) && c != '\t':
+			return r.errorf(column, fmt.Sprintf("the plan is not text: it has the control character %U here", c))
+		}
+		line = line[size:]
+	}
+	return nil
+}
+
+func (r *planReader) readScenario(line string, word token, end int) error {
+	_, name, _ := strings.Cut(line, word.text)
+	name = strings.TrimSpace(name)
+	switch problem := badScenario(name); {
+	case r.hasScenario:
+		return r.errorf(word.column, "the scenario is named twice")
+	case name == "":
+		return r.errorf(end, "expected the name of a scenario, found the end of the line")
+	case problem != "":
+		return r.errorf(word.column, problem)
+	}
+	r.plan.Scenario, r.hasScenario = name, true
+	return nil
+}
+
+func (r *planReader) readSeed(tokens []token, end int) error {
+	switch {
+	case r.hasSeed:
+		return r.errorf(tokens[0].column, "the seed is given twice")
+	case len(tokens) == 1:
+		return r.errorf(end, "expected a seed, found the end of the line")
+	case len(tokens) > 2:
+		return r.errorf(tokens[2].column, "expected the end of the line, found "+quoteFound(tokens[2].text))
+	}
+	seed, err := strconv.ParseUint(tokens[1].text, 10, 64)
+	if err != nil {
+		return r.errorf(tokens[1].column, "expected a seed from 0 to 18446744073709551615, found "+quoteFound(tokens[1].text))
+	}
+	r.plan.Seed, r.hasSeed = seed, true
+	return nil
+}
+
+func (r *planReader) errorf(column int, msg string) error {
+	return r.wrap(&ParseError{Column: column, Msg: msg})
+}
+
+func (r *planReader) wrap(err *ParseError) error {
+	return &PlanError{File: r.file, Line: max(r.line, 1), ParseError: *err}
+}
+
+// cutComment takes off a "#" at the start or after white space, and what follows it.
+func cutComment(line string) string {
+	for i := range len(line) {
+		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// badScenario says why a name cannot stand in a plan's text; empty if it can.
+func badScenario(name string) string {
+	line := "scenario " + name
+	switch {
+	case name == "":
+		return "the plan names no scenario"
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return "the name of the scenario has characters that no line can hold"
+	case len(line) > maxLine:
+		return "the name of the scenario is longer than a line may be"
+	case strings.TrimSpace(name) != name || cutComment(line) != line:
+		return "the name of the scenario begins or ends with a space, or has one before a #"
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package nemesis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// resource is the one process that is not numbered.
+const resource sim.ProcessID = "resource"
+
+// longestProcess bounds the names of processes, in bytes.
+const longestProcess = 64
+
+// isProcess reports whether text can name a process: the resource, or words that are numbered from 1 each, such as
+// client-1 or redis-1-replica-2.
+func isProcess(text string) bool {
+	if text == string(resource) {
+		return true
+	}
+	if text == "" || len(text) > longestProcess {
+		return false
+	}
+	parts := 0
+	for rest, more := text, true; more; parts++ {
+		var part string
+		part, rest, more = strings.Cut(rest, "-")
+		if parts%2 == 0 && !isWord(part) || parts%2 == 1 && !isNumber(part) {
+			return false
+		}
+	}
+	return parts%2 == 0
+}
+
+func isWord(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+func isNumber(s string) bool {
+	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}
+
+// processMeant finds the name that text is a careless spelling of: Client1, client_1 and client-01 are client-1.
+func processMeant(text string) string {
+	if len(text) > longestProcess {
+		return ""
+	}
+	fields := strings.FieldsFunc(splitNumbers(strings.ToLower(text)), func(r rune) bool { return r == '-' })
+	for i, field := range fields {
+		if trimmed := strings.TrimLeft(field, "0"); isNumber(trimmed) {
+			fields[i] = trimmed
+		} else if trimmed == "" {
+			fields[i] = "1" // counted from 0
+		}
+	}
+	if meant := strings.Join(fields, "-"); isProcess(meant) {
+		return meant
+	}
+	return ""
+}
+
+// splitNumbers writes every separator as "-" and puts one where a number follows a letter.
+func splitNumbers(text string) string {
+	var b strings.Builder
+	last := byte('-')
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if strings.IndexByte("_.#:/", c) >= 0 {
+			c = '-'
+		}
+		if '0' <= c && c <= '9' && 'a' <= last && last <= 'z' {
+			b.WriteByte('-')
+		}
+		b.WriteByte(c)
+		last = c
+	}
+	return b.String()
+}
+
+// isClient goes by the name: clients are client-1, client-2 and so on in every run.
+func isClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

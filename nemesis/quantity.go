@@ -1,0 +1,167 @@
+package nemesis
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxDuration is the longest duration, and the latest time, that a fault may state.
+const MaxDuration = 24 * time.Hour
+
+// MaxPPM is the largest drift in either direction: clocks at one and a half times or half the true rate.
+const MaxPPM = 500_000
+
+// slowestPPM is how much slower clocks may run: at a tenth of the true rate at least.
+const slowestPPM = 900_000
+
+// units are the units of durations, the likeliest first.
+var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
+
+// unitsMeant maps ways in which people write units to the unit.
+var unitsMeant = map[string]string{
+	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
+	"msec": "ms", "msecs": "ms", "millisecond": "ms", "milliseconds": "ms", "millis": "ms",
+	"usec": "us", "usecs": "us", "microsecond": "us", "microseconds": "us", "micros": "us",
+	"nsec": "ns", "nsecs": "ns", "nanosecond": "ns", "nanoseconds": "ns", "nanos": "ns",
+	"min": "m", "mins": "m", "minute": "m", "minutes": "m",
+	"hr": "h", "hrs": "h", "hour": "h", "hours": "h",
+}
+
+// Problems of texts that are no durations.
+const (
+	notDuration = "expected a duration such as 1.5s"
+	needsUnit   = "a duration needs a unit"
+)
+
+// parseDuration reads a duration in Go's notation, without a sign. On failure it says what is wrong in problem, and
+// gives the nearest right text if there is one.
+func parseDuration(text string) (d time.Duration, problem, nearest string) {
+	if text[0] == '+' || text[0] == '-' {
+		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case text == "0": // the one number that Go takes without a unit
+		return 0, needsUnit, "0s"
+	case err == nil && d <= MaxDuration:
+		return d, "", ""
+	case err == nil:
+		return 0, "a duration is at most 24h", ""
+	}
+	number, unit := splitUnit(text)
+	switch {
+	case number == "" || strings.Trim(number, ".") == "":
+		return 0, notDuration, ""
+	case unit == "":
+		return 0, needsUnit, number + "s"
+	}
+	if meant := nearestUnit(unit); meant != unit {
+		problem = "unknown unit " + quote(unit)
+		if meant != "" {
+			nearest = number + meant
+		}
+		return 0, problem, nearest
+	}
+	return 0, notDuration, ""
+}
+
+// splitUnit splits "1.2sec" before the first letter.
+func splitUnit(text string) (number, unit string) {
+	n := len(text) - len(strings.TrimLeft(text, "0123456789."))
+	return text[:n], text[n:]
+}
+
+func nearestUnit(unit string) string {
+	for _, u := range units {
+		if u == unit {
+			return u
+		}
+	}
+	if meant, ok := unitsMeant[strings.ToLower(unit)]; ok {
+		return meant
+	}
+	return Nearest(unit, units)
+}
+
+// appendDuration prints d in the largest of s, ms, us and ns that is not larger than d, with all its decimals: 90s,
+// 1.2s, 500ms. Minutes and hours are not used, so that durations compare at a glance. A negative d is printed as positive.
+func appendDuration(b []byte, d time.Duration) []byte {
+	d = max(d, -d)
+	unit, name := time.Nanosecond, "ns"
+	switch {
+	case d >= time.Second || d == 0:
+		unit, name = time.Second, "s"
+	case d >= time.Millisecond:
+		unit, name = time.Millisecond, "ms"
+	case d >= time.Microsecond:
+		unit, name = time.Microsecond, "us"
+	}
+	b = strconv.AppendInt(b, int64(d/unit), 10)
+	if rest := d % unit; rest != 0 {
+		b = append(b, '.')
+		for rest != 0 {
+			rest *= 10
+			b = append(b, byte('0'+rest/unit))
+			rest %= unit
+		}
+	}
+	return append(b, name...)
+}
+
+// appendSign prints the sign that a jump and a drift always carry.
+func appendSign(b []byte, negative bool) []byte {
+	if negative {
+		return append(b, '-')
+	}
+	return append(b, '+')
+}
+
+// splitSign takes the sign off a text that must have one.
+func splitSign(text string) (negative bool, rest string, ok bool) {
+	switch text[0] {
+	case '+':
+		return false, text[1:], true
+	case '-':
+		return true, text[1:], true
+	}
+	return false, text, false
+}
+
+// parsePPM reads a signed rate such as +20000ppm.
+func parsePPM(text string) (ppm int, problem, nearest string) {
+	negative, rest, signed := splitSign(text)
+	digits, isPPM := strings.CutSuffix(rest, "ppm")
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || digits[0] == '+' || digits[0] == '-':
+		return 0, "expected a rate such as +200ppm", ""
+	case !signed:
+		return 0, "a rate needs a sign", "+" + digits + "ppm"
+	case !isPPM:
+		return 0, "a rate needs its unit, ppm", text + "ppm"
+	case n == 0:
+		return 0, "a rate of zero changes nothing", ""
+	case n > MaxPPM:
+		return 0, "a rate is at most 500000ppm either way", ""
+	case negative:
+		return -n, "", ""
+	}
+	return n, "", ""
+}
+
+// ordinal gives 1st, 2nd, 3rd, 4th, 11th, 21st.
+func ordinal(n int) string {
+	suffix := "th"
+	if tens := n / 10 % 10; tens != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return strconv.Itoa(n) + suffix
+}

@@ -1,0 +1,213 @@
+package nemesis
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// maxNumber bounds the numbers of messages, replies and passings.
+const maxNumber = 1_000_000
+
+// time reads a duration from 0s up; what says what it is for.
+func (p *parser) time(what string) time.Duration {
+	text := p.peek()
+	if text == "" {
+		p.expect(what)
+		p.unexpected()
+		return 0
+	}
+	d, problem, nearest := parseDuration(text)
+	if problem != "" {
+		p.failQuantity(problem, nearest)
+		return 0
+	}
+	p.advance()
+	return d
+}
+
+// duration reads a duration longer than 0s.
+func (p *parser) duration() time.Duration {
+	d := p.time("a duration such as 1.5s")
+	if d == 0 && p.err == nil {
+		p.next--
+		p.failQuantity("a duration is longer than 0s", "")
+	}
+	return d
+}
+
+// jump reads a duration with a sign.
+func (p *parser) jump() time.Duration {
+	text := p.peek()
+	if text == "" {
+		p.expect("a jump such as +30s or -5s")
+		p.unexpected()
+		return 0
+	}
+	negative, rest, signed := splitSign(text)
+	sign := "+"
+	if negative {
+		sign = "-"
+	}
+	var d time.Duration
+	problem, nearest := notDuration, ""
+	if looksLikeNumber(rest) {
+		d, problem, nearest = parseDuration(rest)
+	}
+	switch {
+	case problem == notDuration:
+		p.failQuantity("expected a jump such as +30s or -5s", "")
+	case nearest != "":
+		p.failQuantity(problem, sign+nearest)
+	case problem != "":
+		p.failQuantity(problem, "")
+	case !signed:
+		p.failQuantity("a jump needs a sign", sign+text)
+	case d == 0:
+		p.failQuantity("a jump of 0s changes nothing", "")
+	}
+	p.advance()
+	if negative {
+		return -d
+	}
+	return d
+}
+
+// rate reads a drift.
+func (p *parser) rate() int {
+	text := p.peek()
+	if text == "" {
+		p.expect("a rate such as +200ppm")
+		p.unexpected()
+		return 0
+	}
+	ppm, problem, nearest := parsePPM(text)
+	if problem != "" {
+		p.failQuantity(problem, nearest)
+	}
+	p.advance()
+	return ppm
+}
+
+// number reads a count from 1.
+func (p *parser) number() int {
+	text := p.peek()
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxNumber || text[0] == '+' || text[0] == '0' {
+		p.expect("a number from 1 to 1000000")
+		p.unexpected()
+		return 0
+	}
+	p.advance()
+	return n
+}
+
+func (p *parser) failQuantity(problem, nearest string) {
+	p.fail(problem+", found "+quoteFound(p.peek()), nearest)
+}
+
+// trigger reads "at 1.2s", or "at" or "after" a point.
+func (p *parser) trigger() Trigger {
+	switch {
+	case p.accept("at"):
+		if looksLikeNumber(p.peek()) {
+			return Trigger{Time: p.time("")}
+		}
+		p.expect("a time such as 1.2s")
+		t := p.point()
+		t.SaidAt = true
+		return t
+	case p.accept("after"):
+		p.refuseTime("at")
+		return p.point()
+	}
+	p.unexpected()
+	return Trigger{}
+}
+
+// driftTrigger reads "from 0s", or "at" or "after" a point.
+func (p *parser) driftTrigger() Trigger {
+	if p.accept("from") {
+		return Trigger{Time: p.time("a time such as 1.2s")}
+	}
+	saidAt := p.accept("at")
+	if !saidAt && !p.accept("after") {
+		p.unexpected()
+		return Trigger{}
+	}
+	p.refuseTime("from")
+	t := p.point()
+	t.SaidAt = saidAt
+	return t
+}
+
+// refuseTime fails if a time follows a word that does not lead to one here; right is the word that does.
+func (p *parser) refuseTime(right string) {
+	if looksLikeNumber(p.peek()) {
+		wrong := p.tokens[p.next-1]
+		p.failAt(wrong.column, quote(right)+" stands before a time here, found "+quoteFound(wrong.text), right)
+	}
+}
+
+// point reads "acquired", "the 3rd acquired", "acquired by client-2".
+func (p *parser) point() Trigger {
+	t := Trigger{Pass: 1}
+	if p.accept("the") {
+		t.Pass = p.ordinal()
+	}
+	text := p.peek()
+	if p.err != nil {
+		return Trigger{}
+	}
+	if !isPoint(text) {
+		p.expect("a point such as acquired", pointWords...)
+		p.unexpected()
+		return Trigger{}
+	}
+	p.advance()
+	t.Point = sim.Point(text)
+	if p.accept("by") {
+		t.By = p.process()
+	}
+	return t
+}
+
+// ordinal reads 1st, 2nd, 3rd and so on.
+func (p *parser) ordinal() int {
+	text := p.peek()
+	digits, _ := splitUnit(text)
+	n, err := strconv.Atoi(digits)
+	if err == nil && n >= 1 && n <= maxNumber && text == ordinal(n) {
+		p.advance()
+		return n
+	}
+	nearest := ""
+	if err == nil && n >= 1 && n <= maxNumber {
+		nearest = ordinal(n)
+	}
+	p.fail("expected a rank such as 3rd, found "+quoteFound(text), nearest)
+	return 0
+}
+
+var pointWords = func() []string {
+	words := make([]string, len(sim.Points))
+	for i, point := range sim.Points {
+		words[i] = string(point)
+	}
+	return words
+}()
+
+func isPoint(text string) bool {
+	for _, word := range pointWords {
+		if word == text {
+			return true
+		}
+	}
+	return false
+}
+
+func looksLikeNumber(text string) bool {
+	return text != "" && strings.ContainsRune("0123456789+-.", rune(text[0]))
+}

@@ -1,0 +1,52 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// The scripts, in the documents' wording.
+const (
+	// releaseScript deletes the key if it still has the owner's value (004_b0050e93a86c334d.txt).
+	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
+    return redis.call("del",KEYS[1])
+else
+    return 0
+end`
+	// extendScript prolongs the key if it still has the owner's value (002_51ade46bede88cd4.txt, in milliseconds).
+	extendScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
+    return redis.call("pexpire",KEYS[1],ARGV[2])
+else
+    return 0
+end`
+	// fencedScript takes the lock and the next fencing token in one step.
+	fencedScript = `if redis.call("set",KEYS[1],ARGV[1],"NX","PX",ARGV[2]) then
+    return redis.call("incr",KEYS[2])
+else
+    return 0
+end`
+)
+
+func releaseArgs(key history.Lock, value string) []string {
+	return []string{"EVAL", releaseScript, "1", string(key), value}
+}
+
+func extendArgs(key history.Lock, value, millis string) []string {
+	return []string{"EVAL", extendScript, "1", string(key), value, millis}
+}
+
+func setArgs(key history.Lock, value, millis string) []string {
+	return []string{"SET", string(key), value, "NX", "PX", millis}
+}
+
+// ask sends one request and closes the connection if no answer came, as client libraries do: an answer that comes
+// later must not be taken for that of the next request.
+func ask(env sim.Env, timeout time.Duration, r sim.Request) *sim.Reply {
+	replies := env.Call(timeout, nil, r)
+	if s := replies[0].Status; s == sim.NoReply || s == sim.Reset {
+		env.Close(r.Conn)
+	}
+	return &replies[0]
+}

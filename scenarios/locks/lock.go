@@ -1,0 +1,106 @@
+package locks
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Errors that a client is told.
+var (
+	ErrPatience = errors.New("locks: patience ended before the lock was acquired")
+	ErrLost     = errors.New("locks: too few servers still know this attempt as owner")
+	ErrLimit    = errors.New("locks: the number of extensions is used up")
+)
+
+// Lock is a lock as a client library offers it. It belongs to one client.
+type Lock interface {
+	// Acquire retries until it holds the lock or patience ends (ErrPatience).
+	Acquire(env sim.Env) (*Hold, error)
+	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrLimit).
+	Extend(env sim.Env, h *Hold) error
+	// Release gives the lock back. It reports whether the servers confirmed that.
+	Release(env sim.Env, h *Hold) bool
+}
+
+// Hold is a lock that was acquired.
+type Hold struct {
+	Attempt  history.Attempt
+	Token    history.Token // fencing token; 0 if the protocol has none
+	Grant    sim.Grant     // as of the acquisition or the last extension
+	value    string        // owner value at the servers
+	extended int           // how often
+}
+
+// Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
+func (h *Hold) Remaining(env sim.Env) time.Duration {
+	if h.Grant.Until.At == sim.Forever {
+		return sim.Forever
+	}
+	return h.Grant.Until.At - read(env, h.Grant.Until.Clock)
+}
+
+// read is the reading of a clock as a Deadline counts it.
+func read(env sim.Env, kind sim.ClockKind) time.Duration {
+	if kind == sim.Wall {
+		return time.Duration(env.Wall().UnixNano())
+	}
+	return env.Monotonic()
+}
+
+// New returns the lock that c describes, for one client.
+func New(c Config) Lock {
+	if c.Protocol == Redlock {
+		return &redlock{config: c, requester: newRequester(c), millis: millis(c.TTL)}
+	}
+	return &single{config: c, requester: newRequester(c), millis: millis(c.TTL)}
+}
+
+// millis is d in whole milliseconds, as PX takes it.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// requester numbers a client's attempts and makes their owner values.
+type requester struct {
+	config   *Config
+	attempts int
+	value    string // of the client, if one serves all attempts
+}
+
+func newRequester(c Config) requester { return requester{config: &c} }
+
+// next begins an attempt.
+func (r *requester) next(env sim.Env) (history.Attempt, string) {
+	r.attempts++
+	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.attempts))
+	if r.config.TokenScope == PerClient && r.value != "" {
+		return a, r.value
+	}
+	r.value = strconv.FormatUint(env.Rand(), 36)
+	return a, r.value
+}
+
+// retry calls try until it holds the lock, waiting between attempts, or until patience ends.
+func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
+	start := env.Monotonic()
+	for {
+		if h := try(env); h != nil {
+			return h, nil
+		}
+		wait := draw(env, r.config.Retry)
+		if p := r.config.Patience; p > 0 && env.Monotonic()+wait-start >= p {
+			return nil, ErrPatience
+		}
+		env.Sleep(wait)
+	}
+}
+
+// draw picks evenly from a range.
+func draw(env sim.Env, d sim.Delay) time.Duration {
+	if d.Hi <= d.Lo {
+		return d.Lo
+	}
+	return d.Lo + time.Duration(env.Rand()%uint64(d.Hi-d.Lo+1))
+}

@@ -1,0 +1,159 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
+// libraries are known to have left out.
+type redlock struct {
+	config Config
+	requester
+	millis string
+	idle   *ballot // kept for the next round
+}
+
+// ballot is one question to all servers. A keepalive asks beside the worker, so each round has its own.
+type ballot struct {
+	requests []sim.Request
+	yes      []sim.ProcessID // those that said yes
+}
+
+func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
+
+// try makes one attempt; nil if it did not get the lock.
+func (l *redlock) try(env sim.Env) *Hold {
+	attempt, value := l.next(env)
+	h := &Hold{Attempt: attempt, value: value}
+	env.Point(sim.AcquireStart)
+	if l.acquire(env, h) {
+		return h
+	}
+	if l.config.ReleaseOnFailure {
+		l.release(env, h)
+	}
+	return nil
+}
+
+// acquire is steps 1 to 4. On success h has a new Grant.
+func (l *redlock) acquire(env sim.Env, h *Hold) bool {
+	r := l.begin(env)
+	r.Counted = l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
+	if len(r.Counted) < l.config.Quorum {
+		return false
+	}
+	env.Point(sim.QuorumReached)
+	validity := r.decide(env, &l.config)
+	if validity <= 0 && l.config.ElapsedCheck {
+		return false
+	}
+	env.Point(sim.ValidityChecked)
+	h.Grant = r.Grant
+	if !l.config.ElapsedCheck {
+		h.Grant.Until.At = read(env, l.config.Clock) + l.config.TTL
+	}
+	return true
+}
+
+// round is one pass over the servers, measured on the configured clock.
+type round struct {
+	sim.Grant
+	start time.Duration
+}
+
+// begin is step 1: it reads the clock.
+func (l *redlock) begin(env sim.Env) round {
+	r := round{start: read(env, l.config.Clock)}
+	r.Since = env.Mark()
+	env.Point(sim.ClockRead)
+	return r
+}
+
+// decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
+func (r *round) decide(env sim.Env, c *Config) time.Duration {
+	now := read(env, c.Clock)
+	drift := c.TTL/1_000_000*time.Duration(c.Drift.PPM) + c.Drift.Plus
+	validity := c.TTL - (now - r.start) - drift
+	r.Granted = env.Mark()
+	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
+	return validity
+}
+
+// Extend prolongs the keys by script, or does what shipped libraries did instead.
+func (l *redlock) Extend(env sim.Env, h *Hold) error {
+	x := l.config.Extension
+	if x.Limit > 0 && h.extended >= x.Limit {
+		return ErrLimit
+	}
+	h.extended++
+	if x.Mode == ExtendReacquire {
+		if l.acquire(env, h) {
+			return nil
+		}
+		l.release(env, h)
+		return ErrLost
+	}
+	r := l.begin(env)
+	r.Counted = l.askAll(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis), isOne)
+	validity := r.decide(env, &l.config)
+	if x.Mode == ExtendUnchecked {
+		r.Until.At = read(env, l.config.Clock) + l.config.TTL
+	} else if len(r.Counted) < l.config.Quorum || validity <= 0 {
+		return ErrLost
+	}
+	h.Grant = r.Grant
+	return nil
+}
+
+// Release is asked of all servers, also of those that did not grant the lock.
+func (l *redlock) Release(env sim.Env, h *Hold) bool { return l.release(env, h) >= l.config.Quorum }
+
+func (l *redlock) release(env sim.Env, h *Hold) int {
+	return len(l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne))
+}
+
+func isOne(r *sim.Reply) bool {
+	n, _ := r.Int()
+	return n == 1
+}
+
+// askAll sends args to every server and returns those whose answer says yes.
+func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []sim.ProcessID {
+	b := l.idle
+	l.idle = nil
+	if b == nil {
+		b = &ballot{}
+	}
+	b.requests, b.yes = b.requests[:0], nil
+	n := len(l.config.Servers)
+	for i := range n {
+		server := l.config.Servers[(l.config.First+i)%n]
+		b.requests = append(b.requests, sim.Request{
+			Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
+	}
+	width := 1
+	if l.config.Contact == Parallel {
+		width = n
+	}
+	for i := 0; i < n; i += width {
+		some := b.requests[i : i+width]
+		b.settle(env, some, env.Call(l.config.Timeout, nil, some...), says)
+	}
+	l.idle = b
+	return b.yes
+}
+
+// settle notes who said yes and closes the connections on which no answer came.
+func (b *ballot) settle(env sim.Env, requests []sim.Request, replies []sim.Reply, says func(*sim.Reply) bool) {
+	for i := range requests {
+		r := &replies[i]
+		if says(r) {
+			b.yes = append(b.yes, requests[i].Conn.Server)
+		}
+		if r.Status == sim.NoReply || r.Status == sim.Reset {
+			env.Close(requests[i].Conn)
+		}
+	}
+}

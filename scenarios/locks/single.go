@@ -1,0 +1,117 @@
+package locks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// single is a lock on one Redis instance. The protocols differ in how the key is set and how it is removed.
+type single struct {
+	config Config
+	requester
+	millis string
+}
+
+func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
+
+// try makes one attempt; nil if it did not get the lock.
+func (l *single) try(env sim.Env) *Hold {
+	attempt, value := l.next(env)
+	h := &Hold{Attempt: attempt, value: value}
+	env.Point(sim.AcquireStart)
+	h.Grant.Since = env.Mark()
+	asked := env.Monotonic()
+	env.Point(sim.ClockRead)
+	if !l.set(env, h) {
+		return nil
+	}
+	env.Point(sim.QuorumReached)
+	l.granted(env, h, asked)
+	env.Point(sim.ValidityChecked)
+	return h
+}
+
+// set asks the server for the key.
+func (l *single) set(env sim.Env, h *Hold) bool {
+	key := string(l.config.Key)
+	switch l.config.Protocol {
+	case SetNX:
+		n, _ := l.ask(env, h, "set", "SETNX", key, h.value).Int()
+		return n == 1
+	case SetNXExpire:
+		if n, _ := l.ask(env, h, "set", "SETNX", key, h.value).Int(); n != 1 {
+			return false
+		}
+		env.Point(sim.BeforeExpire)
+		seconds := max(1, (l.config.TTL.Milliseconds()+999)/1000)
+		l.ask(env, h, "expire", "EXPIRE", key, strconv.FormatInt(seconds, 10))
+		return true // the sample code does not look at EXPIRE's answer
+	case Fenced:
+		n, _ := l.ask(env, h, "set", "EVAL", fencedScript, "2", key, key+":token", h.value, l.millis).Int()
+		h.Token = history.Token(n)
+		return n > 0
+	default:
+		return l.ask(env, h, "set", setArgs(l.config.Key, h.value, l.millis)...).OK()
+	}
+}
+
+// granted notes the decision and the validity. These protocols state none: it is TTL from the answer, or from the
+// request if the client counts as one must that checks or renews.
+func (l *single) granted(env sim.Env, h *Hold, asked time.Duration) {
+	h.Grant.Granted = env.Mark()
+	h.Grant.Counted = l.config.Servers[:1]
+	until := sim.Forever
+	if l.config.Protocol != SetNX {
+		from := asked
+		if !l.config.CountsFromRequest {
+			from = env.Monotonic()
+		}
+		until = from + l.config.TTL
+	}
+	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: until}
+}
+
+// Extend renews the key by script.
+func (l *single) Extend(env sim.Env, h *Hold) error {
+	if x := l.config.Extension; x.Limit > 0 && h.extended >= x.Limit {
+		return ErrLimit
+	}
+	h.extended++
+	g := sim.Grant{Since: env.Mark(), Counted: l.config.Servers[:1]}
+	asked := env.Monotonic()
+	if n, _ := l.ask(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis)...).Int(); n != 1 {
+		return ErrLost
+	}
+	g.Granted = env.Mark()
+	g.Until = sim.Deadline{Clock: sim.Monotonic, At: asked + l.config.TTL}
+	h.Grant = g
+	return nil
+}
+
+// Release removes the key in the configured way.
+func (l *single) Release(env sim.Env, h *Hold) bool {
+	key := string(l.config.Key)
+	switch l.config.Release {
+	case ReleaseDel:
+		n, _ := l.ask(env, h, "release", "DEL", key).Int()
+		return n == 1
+	case ReleaseGetThenDel:
+		if owner, _ := l.ask(env, h, "compare", "GET", key).Bulk(); owner != h.value {
+			return false
+		}
+		env.Point(sim.OwnerCompared)
+		n, _ := l.ask(env, h, "release", "DEL", key).Int()
+		return n == 1
+	default:
+		n, _ := l.ask(env, h, "release", releaseArgs(l.config.Key, h.value)...).Int()
+		return n == 1
+	}
+}
+
+func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
+	return ask(env, l.config.Timeout, sim.Request{
+		Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
+}

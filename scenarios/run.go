@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// Plan is every fault of the run with the given seed, fixed before the run.
+func (s *Scenario) Plan(seed uint64) nemesis.Plan {
+	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
+}
+
+// Result is what a run leaves behind.
+type Result struct {
+	Plan    nemesis.Plan
+	History *history.History // valid until the runner's next run
+	Digest  sim.Digest
+	Events  int
+	Limited bool // the limit ended the run before its work was over
+}
+
+// Runner runs one scenario, plan after plan, reusing the memory of the run before. It is not safe for concurrent use.
+type Runner struct {
+	scenario *Scenario
+	world    *sim.World
+	nodes    []*redis.Node
+	header   history.Header
+}
+
+// probe is the client that asks once more for each lock when all else is over.
+const probe sim.ProcessID = "probe"
+
+// NewRunner prepares to run s.
+func NewRunner(s *Scenario) *Runner {
+	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s)}
+	for range s.Servers.Redis {
+		r.nodes = append(r.nodes, redis.New(r.nodeConfig()))
+	}
+	return r
+}
+
+func (r *Runner) nodeConfig() redis.Config {
+	return redis.Config{Persistence: r.scenario.Servers.Persistence, FsyncTime: r.scenario.Servers.Fsync}
+}
+
+// header says what a checker must know about the runs of s.
+func header(s *Scenario) history.Header {
+	h := history.Header{Scenario: s.Name, Servers: serverNames(s.Servers.Redis), Locks: s.Locks(),
+		Bound: history.Of(s.Bound), Quorum: 1}
+	for i := range s.Clients {
+		c := &s.Clients[i]
+		h.Clients = append(h.Clients, c.ID)
+		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
+		h.Hold = max(h.Hold, history.Of(c.declaredHold()))
+		h.Slack = max(h.Slack, history.Of(c.slack()))
+		if c.Lock.Protocol == locks.Redlock {
+			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
+		}
+		if x := c.Lock.Extension; x != nil && x.Limit == 0 {
+			h.Uncapped = true
+		}
+	}
+	h.Clients = append(h.Clients, probe)
+	return h
+}
+
+// declaredHold is how long the client says it works in its section. Work that hangs declares nothing.
+func (c *Client) declaredHold() time.Duration {
+	hold := c.Work.Hold
+	switch c.Work.HoldKind {
+	case HoldValidity:
+		hold = c.Lock.TTL
+	case HoldForever:
+		hold = 0
+	}
+	return hold + time.Duration(c.Work.Writes)*c.Work.Compute
+}
+
+// slack is what an acquisition may take beside waiting for the holder: two rounds of retries and time-outs.
+func (c *Client) slack() time.Duration {
+	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
+}
+
+func serverNames(n int) []sim.ProcessID {
+	names := make([]sim.ProcessID, n)
+	for i := range names {
+		names[i] = sim.ProcessID(fmt.Sprintf("redis-%d", i+1))
+	}
+	return names
+}
+
+// Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
+func (r *Runner) Run(p nemesis.Plan) (Result, error) {
+	s, w := r.scenario, r.world
+	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Links: s.Network.Links})
+	for i, id := range r.header.Servers {
+		r.nodes[i].Reset(r.nodeConfig())
+		w.AddServer(id, r.nodes[i])
+	}
+	w.AddServer(history.Resource, &resource{config: s.Resource})
+	for i := range s.Clients {
+		r.addClient(&s.Clients[i])
+	}
+	nemesis.Install(w, p.Faults)
+	limited := w.Run(history.Of(s.Limit), nil)
+	if !limited {
+		r.addProbe()
+		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), nil)
+	}
+	h := w.Finish()
+	seed, end := h.Header.Seed, h.Header.End
+	h.Header = r.header
+	h.Header.Seed, h.Header.End = seed, end
+	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
+}
+
+func (r *Runner) addClient(c *Client) {
+	start := c.Work.Start
+	jitter := r.world.Stream("start/" + string(c.ID))
+	at := start.Lo
+	if start.Hi > start.Lo {
+		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
+	}
+	code := client{work: c.Work, lock: locks.New(c.Lock), name: c.Lock.Key, config: &c.Lock, resource: r.scenario.Resource}
+	r.world.AddClient(c.ID, history.Of(at), code.main)
+}
+
+// addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts.
+func (r *Runner) addProbe() {
+	c := r.scenario.Clients[0]
+	c.ID, c.Work = probe, Work{Cycles: 1}
+	at := r.world.Now().Duration() + r.header.TTL.Duration() + time.Millisecond
+	c.Work.Start = sim.Delay{Lo: at, Hi: at}
+	r.addClient(&c)
+}

@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestQueueYieldsByTimeThenBySequence(t *testing.T) {
+	var push func(q queue, events []event, left int)
+	histories := 0
+	push = func(q queue, events []event, left int) {
+		histories++
+		checkDrain(t, q, events)
+		if left == 0 {
+			return
+		}
+		for at := range Time(3) {
+			e := event{at: at, seq: uint64(len(events))}
+			next := slices.Clone(q)
+			next.push(e)
+			push(next, append(slices.Clone(events), e), left-1)
+		}
+	}
+	push(nil, nil, 7)
+	if histories != 3280 { // 3^0 + ... + 3^7
+		t.Errorf("enumerated %d histories", histories)
+	}
+}
+
+// checkDrain compares the heap with the obvious: sort all events.
+func checkDrain(t *testing.T, q queue, events []event) {
+	t.Helper()
+	q, want := slices.Clone(q), slices.Clone(events)
+	slices.SortStableFunc(want, func(a, b event) int { return int(a.at - b.at) })
+	for _, w := range want {
+		if got := q.pop(); got.at != w.at || got.seq != w.seq {
+			t.Fatalf("popped %v/%d, want %v/%d of %v", got.at, got.seq, w.at, w.seq, events)
+		}
+	}
+	if len(q) != 0 {
+		t.Fatalf("%d events left of %v", len(q), events)
+	}
+}
+
+func TestElapseIsFloorAndUnelapseItsLeastInverse(t *testing.T) {
+	for _, ppm := range []int64{0, 1, -1, 3, -3, 9900, -9900, 500_000, -500_000, 900_000, -900_000} {
+		for d := int64(0); d < 3_000; d++ {
+			exact := d * (million + ppm)
+			if got := elapse(d, ppm); got != exact/million {
+				t.Fatalf("elapse(%d, %d) = %d, want %d", d, ppm, got, exact/million)
+			}
+		}
+		for _, d := range []int64{0, 1, 2, 999, 1_000_000, 10_000_000_001, int64(24 * time.Hour)} {
+			u := unelapse(d, ppm)
+			if elapse(u, ppm) < d || u > 0 && elapse(u-1, ppm) >= d {
+				t.Errorf("unelapse(%d, %d) = %d is not the least", d, ppm, u)
+			}
+		}
+	}
+}
+
+// TestTrueTimeIsTheFirstMatchingInstant compares the computation with reading the clock at every instant.
+func TestTrueTimeIsTheFirstMatchingInstant(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var c clock
+		c.reset()
+		const horizon = 60
+		var course [horizon + 200]struct{ mono, wall int64 }
+		for now := range Time(len(course)) {
+			if now < horizon && r.IntN(10) == 0 {
+				c.jump(now, time.Duration(r.IntN(41)-20))
+			}
+			if now < horizon && r.IntN(15) == 0 && c.last().ppm == 0 {
+				c.drift(now, int64(r.IntN(1_000_000)-500_000))
+			}
+			course[now].mono, course[now].wall = c.monotonic(now), c.wall(now)
+		}
+		from, at := Time(r.IntN(horizon)), int64(r.IntN(horizon))
+		for now := from; ; now++ {
+			if course[now].mono >= at {
+				if got := c.trueTime(Monotonic, at, from); got != now {
+					t.Fatalf("monotonic %d from %d: %d, want %d; segments %+v", at, from, got, now, c.segments)
+				}
+				break
+			}
+		}
+		for now := from; ; now++ {
+			if course[now].wall >= Epoch+at {
+				if got := c.trueTime(Wall, Epoch+at, from); got != now {
+					t.Fatalf("wall %d from %d: %d, want %d; segments %+v", at, from, got, now, c.segments)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestStreamsAreIndependentOfEachOther(t *testing.T) {
+	a, b := newStream(1, "a"), newStream(1, "b")
+	var first []uint64
+	for range 5 {
+		first = append(first, a.Uint64())
+	}
+	again := newStream(1, "a")
+	for i := range first {
+		b.Uint64()
+		if again.Uint64() != first[i] {
+			t.Fatal("a draw on one stream moved another")
+		}
+	}
+	other := newStream(2, "a")
+	if other.Uint64() == first[0] || b.Uint64() == first[0] {
+		t.Error("seed and name must both matter")
+	}
+}
+
+func TestHashStringTellsStringsApart(t *testing.T) {
+	seen := map[uint64]string{}
+	for _, s := range []string{"", "a", "b", "ab", "ba", "a\x00", "\x00", "redis-1", "redis-2", "client-1->redis-12",
+		"client-11->redis-2", "12345678", "123456789", "12345678\x00"} {
+		h := hashString(1, s)
+		if t0, ok := seen[h]; ok {
+			t.Errorf("%q and %q collide", s, t0)
+		}
+		seen[h] = s
+	}
+}
