@@ -115,7 +115,7 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, test.want)
 		}
 	}
-	sound := parse("drift redis-1 clock by -500000ppm from 0s", "drift redis-1 clock by -499999ppm from 0s",
+	sound := parse("drift redis-1 clock by -500000ppm from 0s", "drift redis-1 clock by -400000ppm from 0s",
 		"drift redis-1 clock by +500000ppm from 0s")
 	if err := sound.Validate(testNames); err != nil {
 		t.Error(err)
