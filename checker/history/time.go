@@ -20,7 +20,7 @@ func (t Time) String() string {
 		return "never"
 	}
 	s := strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
-	for s[len(s)-1] == '0' && s[len(s)-5] != '.' { // keep milliseconds
+	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // keep milliseconds
 		s = s[:len(s)-1]
 	}
 	return s + " s"

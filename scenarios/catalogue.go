@@ -1,0 +1,49 @@
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+)
+
+//go:embed catalogue/*.yaml
+var catalogueFiles embed.FS
+
+// Section is a chapter of the catalogue.
+type Section struct {
+	Title string
+	Names []string
+}
+
+// Sections list the scenarios of the catalogue in the order in which their story is told.
+var Sections = []Section{
+	{"One Redis", []string{
+		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
+		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause", "fence-refuses-equal",
+		"resource-compare-and-set", "idempotent-resource", "single-restart-forgets", "fenced-everysec",
+		"fenced-fsync-always"}},
+	{"Redlock, five masters", []string{
+		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring", "no-elapsed-check",
+		"wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance", "restart-forgets",
+		"restart-everysec", "restart-fsync-always", "clean-restart", "delayed-restart", "delayed-restart-too-short",
+		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
+		"split-vote-fixed-delay", "split-vote-random-delay", "no-release-on-failure", "extension",
+		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
+}
+
+// Names lists all scenarios of the catalogue.
+func Names() []string {
+	var names []string
+	for _, s := range Sections {
+		names = append(names, s.Names...)
+	}
+	return names
+}
+
+// Named returns a scenario of the catalogue, or an error if there is none of that name.
+func Named(name string) (*Scenario, error) {
+	text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("the catalogue has no scenario %q", name)
+	}
+	return Parse("catalogue/"+name+".yaml", text)
+}
