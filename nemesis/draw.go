@@ -124,9 +124,10 @@ func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
 }
 
 func (g *Generator) fuzzCrash(f *Fault, c fuzz.Continue) {
-	f.Target, f.Restart = pick(c, g.targets.crashing), g.downtime(c)
+	f.Target = pick(c, g.targets.crashing)
+	downtime := g.downtime(c) // drawn for a client too, so that what is drawn next does not depend on the target
 	if g.names.role(f.Target).isServer() {
-		f.Loss = LosesUnsynced
+		f.Loss, f.Restart = LosesUnsynced, downtime
 		if c.RandBool() {
 			f.Loss = LosesEverything
 		}

@@ -85,6 +85,8 @@ func (v *validator) crash(f Fault) {
 		v.failWord(string(f.Target), "say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
 	case !isServer && f.Loss != LosesMemory:
 		v.failWord("losing", "a client has nothing on disk to lose: leave this out")
+	case !isServer && f.Restart > 0:
+		v.failWord("restart", "a client that has crashed does not come back: leave this out")
 	}
 }
 

@@ -17,6 +17,7 @@ var impossible = []badLine{
 	{"crash resource at 1s", 7, `expected a client or a lock server, but resource is the protected resource`, ""},
 	{"crash redis-2 at 1s", 7, `say what redis-2 loses: "losing unsynced writes" or "losing everything"`, ""},
 	{"crash client-1 losing everything at 1s", 16, `a client has nothing on disk to lose: leave this out`, ""},
+	{"crash client-1 at 1s, restart after 2s", 23, `a client that has crashed does not come back: leave this out`, ""},
 	{"fail over redis-1 to redis-2 at 1s", 22, `redis-2 does not replicate redis-1`, "redis-1-replica-1"},
 	{"fail over redis-1 to redis-1-replica-3 at 1s", 22, `no process of this run is called redis-1-replica-3`, "redis-1-replica-1"},
 	{"fail over redis-2 to redis-3 at 1s", 11, `redis-2 has no replica to fail over to`, ""},

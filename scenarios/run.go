@@ -31,6 +31,8 @@ type Runner struct {
 	world    *sim.World
 	nodes    []*redis.Node
 	header   history.Header
+	// tap, if set, is put before every lock server; benchmarks listen in on the commands.
+	tap func(sim.ProcessID, sim.Server) sim.Server
 }
 
 // probe is the client that asks once more for each lock when all else is over.
@@ -101,7 +103,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Links: s.Network.Links})
 	for i, id := range r.header.Servers {
 		r.nodes[i].Reset(r.nodeConfig())
-		w.AddServer(id, r.nodes[i])
+		w.AddServer(id, r.server(i))
 	}
 	w.AddServer(history.Resource, &resource{config: s.Resource})
 	for i := range s.Clients {
@@ -118,6 +120,13 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	h.Header = r.header
 	h.Header.Seed, h.Header.End = seed, end
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
+}
+
+func (r *Runner) server(i int) sim.Server {
+	if r.tap != nil {
+		return r.tap(r.header.Servers[i], r.nodes[i])
+	}
+	return r.nodes[i]
 }
 
 func (r *Runner) addClient(c *Client) {

@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"bufio"
+	"bytes"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+const benchmarked = `
+name: benchmark
+servers: {redis: 5}
+clients: 3
+lock: {protocol: redlock}
+work: {cycles: 5, writes: 1}
+`
+
+// BenchmarkRedlockSchedule runs whole schedules on one core: Redlock on five nodes, three clients with five cycles
+// each, one random fault, history recorded and all laws judged. x-bare is its cost over the bare cost of the same Redis
+// commands on miniredis through Server().Dispatch, measured in the same run; a script counts as the commands inside it.
+func BenchmarkRedlockSchedule(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s, err := Parse("benchmark.yaml", []byte(benchmarked))
+	if err != nil {
+		b.Fatal(err)
+	}
+	mix := nemesis.DefaultMix()
+	mix.Fewest, mix.Most = 1, 1
+	faults, err := nemesis.NewGenerator(mix, s.Targets(), 5*time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bare := newBareServers(b, s, faults)
+	var c checker.Checker
+	r := NewRunner(s)
+	var seed uint64
+	var full, alone time.Duration
+	events := 0
+	for b.Loop() {
+		start := time.Now()
+		for range scheduleBatch {
+			seed++
+			result, err := r.Run(nemesis.Plan{Seed: seed, Faults: faults.Draw(seed)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c.Check(result.History)
+			events += result.Events
+		}
+		full += time.Since(start)
+		start = time.Now()
+		bare.dispatch()
+		alone += time.Since(start)
+	}
+	n := float64(seed)
+	b.ReportMetric(n/full.Seconds(), "schedules/s")
+	b.ReportMetric(float64(full)/float64(alone), "x-bare")
+	b.ReportMetric(float64(events)/n, "events/schedule")
+	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
+}
+
+// scheduleBatch schedules are timed together and compared with the commands of as many.
+const scheduleBatch = 100
+
+// bareServers are miniredis instances and the commands that a batch of schedules gave to each.
+type bareServers struct {
+	scripts  []bareScript
+	commands int
+}
+
+type bareScript struct {
+	server *server.Server
+	peer   *server.Peer
+	out    *bytes.Buffer
+	clear  func()
+	calls  [][][]string // by schedule
+}
+
+func newBareServers(b *testing.B, s *Scenario, faults *nemesis.Generator) *bareServers {
+	all := &bareServers{scripts: make([]bareScript, s.Servers.Redis)}
+	r := NewRunner(s)
+	r.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
+		return &listener{Server: s, to: &all.scripts[int(id[len(id)-1]-'1')]}
+	}
+	for i := range all.scripts {
+		m := miniredis.NewMiniRedis()
+		conn, err := m.Dial()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { conn.Close(); m.Close() })
+		out := &bytes.Buffer{}
+		all.scripts[i] = bareScript{server: m.Server(), peer: server.NewPeer(bufio.NewWriter(out)), out: out, clear: m.FlushAll}
+	}
+	for seed := range uint64(scheduleBatch) {
+		for i := range all.scripts {
+			all.scripts[i].calls = append(all.scripts[i].calls, nil)
+		}
+		if _, err := r.Run(nemesis.Plan{Seed: seed + 1, Faults: faults.Draw(seed + 1)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, script := range all.scripts {
+		for _, calls := range script.calls {
+			all.commands += len(calls)
+		}
+	}
+	return all
+}
+
+// dispatch gives every server its commands, and nothing else.
+func (s *bareServers) dispatch() {
+	for i := range s.scripts {
+		b := &s.scripts[i]
+		for _, calls := range b.calls {
+			b.clear()
+			for _, args := range calls {
+				b.server.Dispatch(b.peer, args)
+				b.peer.Flush()
+				b.out.Reset()
+			}
+		}
+	}
+}
+
+// listener notes the commands that reach a server, the release script as the commands inside it.
+type listener struct {
+	sim.Server
+	to *bareScript
+}
+
+func (l *listener) note(args ...string) {
+	last := len(l.to.calls) - 1
+	l.to.calls[last] = append(l.to.calls[last], args)
+}
+
+func (l *listener) Serve(q *sim.Incoming) {
+	if q.Args[0] != "EVAL" {
+		l.note(q.Args...)
+		l.Server.Serve(q)
+		return
+	}
+	key := q.Args[3]
+	l.note("GET", key)
+	l.Server.Serve(sim.NewIncoming(q.Client, q.ConnID, q.Attempt, q.Args, func(reply []byte) {
+		if string(reply) == ":1\r\n" {
+			l.note("DEL", key)
+		}
+		q.Reply(reply)
+	}))
+}

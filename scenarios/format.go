@@ -1,0 +1,144 @@
+package scenarios
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// MaxFile is the size of the largest scenario file that is read, in bytes.
+const MaxFile = 1 << 20
+
+// Load reads the scenario file at path. Its errors are those of Parse, and those of the file system: one for a missing
+// file matches fs.ErrNotExist.
+func Load(path string) (*Scenario, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, aboutFile(path, "is a directory, not a scenario file")
+	}
+	if info.Mode().IsRegular() && info.Size() > MaxFile {
+		return nil, tooLarge(path, info.Size())
+	}
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	s, err := Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	s.Path = path
+	return s, nil
+}
+
+func tooLarge(path string, size int64) error {
+	return aboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
+}
+
+// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a *FormatError
+// that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
+func Parse(path string, text []byte) (*Scenario, error) {
+	if len(text) > MaxFile {
+		return nil, tooLarge(path, int64(len(text)))
+	}
+	r := newReader(path, text)
+	body := r.yaml()
+	if r.failed() {
+		return nil, r.err()
+	}
+	f := newFile(r)
+	f.mapping(body, "", f.fields())
+	f.settle()
+	if r.failed() {
+		return nil, r.err()
+	}
+	return f.scenario, nil
+}
+
+// file is a scenario file while it is read: first every key by itself, then what depends on several of them.
+type file struct {
+	*reader
+	scenario  *Scenario
+	inServers given
+	clients   int
+	stagger   time.Duration
+	lock      lockSettings // of all clients
+	work      Work         // of all clients; Start aside
+	// Nodes that can be read only when the clients and servers are known.
+	links, overrides, faults, metrics ast.Node
+}
+
+// fields are the keys of the top level.
+func (f *file) fields() []field {
+	s := f.scenario
+	return []field{
+		{name: "name", required: true, read: into(&s.Name, f.slug)},
+		{name: "summary", read: into(&s.Summary, f.prose)},
+		{name: "source", read: into(&s.Source, f.prose)},
+		{name: "servers", required: true, read: func(n ast.Node) {
+			f.inServers = f.mapping(n, "servers", f.serverFields())
+		}},
+		{name: "network", read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
+		{name: "clients", read: func(n ast.Node) {
+			f.clients, _ = f.whole(1, maxClients)(n)
+		}},
+		{name: "lock", required: true, read: func(n ast.Node) {
+			f.readLock(n, "lock", &f.lock, everyone)
+		}},
+		{name: "work", read: func(n ast.Node) {
+			f.mapping(n, "work", f.workFields(&f.work, everyone))
+		}},
+		{name: "resource", read: func(n ast.Node) { f.mapping(n, "resource", f.resourceFields()) }},
+		{name: "overrides", read: func(n ast.Node) { f.overrides = n }},
+		{name: "faults", read: func(n ast.Node) { f.faults = n }},
+		{name: "limit", read: into(&s.Limit, f.positive)},
+		{name: "bound", read: into(&s.Bound, f.positive)},
+		{name: "expect", read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) }},
+	}
+}
+
+// settle reads what refers to clients and servers, checks what depends on several keys, and fills in the defaults that
+// do.
+func (f *file) settle() {
+	names := f.names()
+	f.checkLock(&f.lock)
+	f.checkServers()
+	f.readLinks(names)
+	f.readMetrics(names)
+	f.readFaults(names)
+	f.readClients(names)
+	f.defaultBound()
+}
+
+// names are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not
+// followed by a complaint about each name.
+func (f *file) names() *nemesis.Names {
+	if f.clients == 0 || f.scenario.Servers.Redis == 0 {
+		return nil
+	}
+	return &nemesis.Names{Clients: clientNames(f.clients), Redis: serverNames(f.scenario.Servers.Redis),
+		Resource: history.Resource}
+}
+
+func clientNames(n int) []sim.ProcessID {
+	names := make([]sim.ProcessID, n)
+	for i := range names {
+		names[i] = sim.ProcessID(fmt.Sprintf("client-%d", i+1))
+	}
+	return names
+}

@@ -1,0 +1,240 @@
+package scenarios
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// withKey returns the flow mappings of base with one more key, or with another value for it. A key of several parts leads into
+// the mapping that stands in the line of its first part, which is made if need be.
+func withKey(t testing.TB, base, key, value string) string {
+	t.Helper()
+	top, rest, nested := strings.Cut(key, ".")
+	if !nested {
+		rest = ""
+	}
+	lines := strings.SplitAfter(base, "\n")
+	for i, l := range lines {
+		old, ok := strings.CutPrefix(l, top+": ")
+		switch {
+		case !ok:
+		case rest == "":
+			lines[i] = top + ": " + value + "\n"
+			return strings.Join(lines, "")
+		default:
+			inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(old), "{"), "}")
+			name, _, _ := strings.Cut(rest, ".")
+			inner = regexp.MustCompile(regexp.QuoteMeta(name)+`: (\{[^}]*\}|[^,}]*)(, )?`).ReplaceAllString(inner, "")
+			lines[i] = top + ": {" + strings.TrimSuffix(nest(rest, value)+", "+inner, ", ") + "}\n"
+			return strings.Join(lines, "")
+		}
+	}
+	if rest == "" {
+		return base + top + ": " + value + "\n"
+	}
+	return base + top + ": {" + nest(rest, value) + "}\n"
+}
+
+// nest writes "a.b" and v as a: {b: v}.
+func nest(key, value string) string {
+	first, rest, nested := strings.Cut(key, ".")
+	if !nested {
+		return first + ": " + value
+	}
+	return first + ": {" + nest(rest, value) + "}"
+}
+
+// documented are the rows of FORMAT.md's tables of keys.
+func documented(t *testing.T) (rows []struct{ key, standard string }) {
+	inTable := false
+	for _, line := range strings.Split(formatDoc(t), "\n") {
+		cells := strings.Split(strings.ReplaceAll(line, `\|`, "or"), "|")
+		switch {
+		case len(cells) != 6:
+			inTable = false
+		case strings.TrimSpace(cells[1]) == "key":
+			inTable = true
+		case inTable && !strings.Contains(cells[1], "---"):
+			rows = append(rows, struct{ key, standard string }{strings.Trim(cells[1], " `"), strings.TrimSpace(cells[3])})
+		}
+	}
+	if len(rows) < 40 {
+		t.Fatalf("FORMAT.md documents only %d keys", len(rows))
+	}
+	return rows
+}
+
+// Writing a documented default into a file changes nothing.
+func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
+	tried := 0
+	for _, row := range documented(t) {
+		value, literal := strings.CutPrefix(row.standard, "`")
+		if !literal {
+			continue
+		}
+		value = strings.TrimSuffix(value, "`")
+		base := oneRedis
+		if slices.Contains(redlockOnly, strings.TrimPrefix(row.key, "lock.")) {
+			base = fiveRedis
+		}
+		if strings.HasPrefix(row.key, "lock.extension.") {
+			base = withKey(t, base, "lock.extension", "{}")
+		}
+		tried++
+		if with := parseText(t, withKey(t, base, row.key, value)); !reflect.DeepEqual(with, parseText(t, base)) {
+			t.Errorf("%s: the default is not %s", row.key, value)
+		}
+	}
+	if tried < 25 {
+		t.Errorf("only %d defaults were compared", tried)
+	}
+}
+
+// Every default that depends on something else, and every required key.
+func TestDefaultsInWords(t *testing.T) {
+	words := map[string]string{}
+	for _, row := range documented(t) {
+		if !strings.HasPrefix(row.standard, "`") {
+			words[row.key] = row.standard
+		}
+	}
+	for _, key := range []string{"name", "servers", "servers.redis", "lock.protocol"} {
+		if words[key] != "required" {
+			t.Errorf("%s: default %q, want required", key, words[key])
+		}
+		delete(words, key)
+	}
+	want := map[string]string{
+		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
+		"expect": "none", "expect.metrics": "none", // empty: see TestExample and TestMinimalFile
+		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
+		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
+		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
+	}
+	if !reflect.DeepEqual(words, want) {
+		t.Errorf("got %v\nwant %v", words, want)
+	}
+}
+
+func TestMinimalFile(t *testing.T) {
+	s := parseText(t, oneRedis)
+	if s.Summary != "" || s.Source != "" || s.Network.Links != nil || s.Faults != nil || len(s.Expect.Laws) != 0 ||
+		s.Expect.Metrics != nil || s.Bound != s.Clients[0].Lock.TTL || s.Clients[0].Lock.Quorum != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// sources parses the Go files that match a pattern.
+func sources(t *testing.T, pattern string) (files []*ast.File) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// FORMAT.md has every key, law, cause, metric, fault and point, and the code has no key that it lacks.
+func TestFormatDocumentIsComplete(t *testing.T) {
+	doc := formatDoc(t)
+	var keys []string
+	for _, row := range documented(t) {
+		keys = append(keys, row.key[strings.LastIndex(row.key, ".")+1:])
+	}
+	fields := regexp.MustCompile(`\{name: "([a-z-]+)"`)
+	paths, err := filepath.Glob("format*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range fields.FindAllSubmatch(text, -1) {
+			if found++; !slices.Contains(append(keys, "lock", "work", "network", "resource", "retry"), string(m[1])) {
+				t.Errorf("FORMAT.md lacks the key %s of %s", m[1], path)
+			}
+		}
+	}
+	if found < len(keys)-4 {
+		t.Errorf("only %d keys found in the source, %d documented", found, len(keys))
+	}
+	var wanted []string
+	for _, law := range checker.Laws {
+		wanted = append(wanted, "| `"+string(law)+"` |")
+	}
+	for _, c := range causes {
+		row := "| `" + string(c.kind) + "` | "
+		if len(c.details) > 0 {
+			row += "`" + strings.Join(c.details, "`, `") + "` "
+		}
+		wanted = append(wanted, row+"|")
+	}
+	for _, m := range metrics {
+		wanted = append(wanted, "| `"+m.name+"` |")
+	}
+	for _, p := range sim.Points {
+		wanted = append(wanted, "`"+string(p)+"`")
+	}
+	wanted = append(wanted, nemesis.Usage()...)
+	for _, w := range wanted {
+		if !strings.Contains(doc, w) {
+			t.Errorf("FORMAT.md lacks %q", w)
+		}
+	}
+}
+
+// Every cause that the checker names can be expected.
+func TestAllCausesCanBeExpected(t *testing.T) {
+	n := 0
+	for _, f := range sources(t, "../checker/*.go") {
+		ast.Inspect(f, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			kind, isKind := spec.Type.(*ast.Ident)
+			value, isText := spec.Values[0].(*ast.BasicLit)
+			if isKind && isText && kind.Name == "CauseKind" {
+				n++
+				parseText(t, oneRedis+"expect: {ownership: violated by "+strings.Trim(value.Value, `"`)+"}\n")
+			}
+			return true
+		})
+	}
+	if n != len(causes) {
+		t.Errorf("the checker has %d causes, the format %d", n, len(causes))
+	}
+	for _, c := range causes {
+		for _, d := range c.details {
+			want := checker.Cause{Kind: c.kind, Detail: d}
+			s := parseText(t, oneRedis+"expect: {ownership: violated by "+want.String()+"}\n")
+			if got := s.Expect.Laws[checker.Ownership].Cause; got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+	}
+}

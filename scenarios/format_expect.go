@@ -1,0 +1,111 @@
+package scenarios
+
+import (
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// causes are the causes that a law's violation may be expected to have, with the details that tell variants apart.
+var causes = []struct {
+	kind    checker.CauseKind
+	details []string
+}{
+	{checker.CountedWithoutQuorum, nil},
+	{checker.DeposedMaster, nil},
+	{checker.ValidityMiscounted, nil},
+	{checker.ExpiredEarly, []string{checker.ServerClock}},
+	{checker.LeaseNotRechecked, nil},
+	{checker.RemovedByNonOwner, []string{checker.ByFlush}},
+	{checker.ProlongedByNonOwner, nil},
+	{checker.RemovedByOwner, nil},
+	{checker.LostInCrash, []string{checker.Unsynced, checker.NoPersistence}},
+	{checker.LostInFailover, nil},
+	{checker.HolderOutlivedLease, []string{checker.ByPause, checker.ByLatePacket, checker.BySlowWork}},
+	{checker.StaleEffect, nil},
+	{checker.LostUpdate, nil},
+	{checker.TokenRepeated, nil},
+	{checker.TokenWentBack, nil},
+	{checker.StuckBehindCrashed, nil},
+	{checker.StuckBehindUncapped, nil},
+	{checker.StuckInCycle, nil},
+	{checker.StuckWithoutHolder, nil},
+	{checker.TooSlow, nil},
+	{checker.Untold, nil},
+}
+
+// expectFields are the laws, and metrics.
+func (f *file) expectFields() []field {
+	var fields []field
+	for _, law := range checker.Laws {
+		fields = append(fields, field{name: string(law), read: func(n ast.Node) {
+			if e, ok := f.expectation(n); ok {
+				f.scenario.Expect.Laws[law] = e
+			}
+		}})
+	}
+	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n }})
+}
+
+// expectation reads what must come of one law: holds, violated, or violated by CAUSE, with its detail in parentheses.
+func (f *file) expectation(n ast.Node) (Expectation, bool) {
+	const what = "holds, violated, or violated by CAUSE"
+	text, ok := f.scalar(n, what)
+	if !ok {
+		return Expectation{}, false
+	}
+	const by = "violated by "
+	cause, hasCause := strings.CutPrefix(text, by)
+	switch {
+	case text == "holds":
+		return Expectation{Outcome: checker.Holds}, true
+	case text == "violated":
+		return Expectation{Outcome: checker.Violated}, true
+	case !hasCause:
+		f.problem(startOf(n), nemesis.Nearest(text, []string{"holds", "violated"}), "expected %s, found %s", what, found(text))
+		return Expectation{}, false
+	}
+	c, ok := f.cause(f.within(n, text, len(by)), cause)
+	return Expectation{Outcome: checker.Violated, Cause: c}, ok
+}
+
+// cause reads "lost in crash" or "lost in crash (unsynced)", which begins at place.
+func (f *file) cause(place at, text string) (checker.Cause, bool) {
+	kind, detail, hasDetail := strings.Cut(text, " (")
+	var kinds []string
+	for _, c := range causes {
+		kinds = append(kinds, string(c.kind))
+		if string(c.kind) != kind {
+			continue
+		}
+		if !hasDetail {
+			return checker.Cause{Kind: c.kind}, true
+		}
+		return f.detail(place, c.kind, detail, c.details)
+	}
+	f.problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", found(kind))
+	return checker.Cause{}, false
+}
+
+// detail reads what stands behind the parenthesis that follows a cause.
+func (f *file) detail(place at, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
+	word, closed := strings.CutSuffix(text, ")")
+	for _, d := range known {
+		if d == word && closed {
+			return checker.Cause{Kind: kind, Detail: d}, true
+		}
+	}
+	place = place.right(len(string(kind)) + len(" ("))
+	switch {
+	case !closed:
+		f.problem(place, "", "the parenthesis that opens here is not closed")
+	case len(known) == 0:
+		f.problem(place, "", "the cause %q has no variants", string(kind))
+	default:
+		f.problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), found(word))
+	}
+	return checker.Cause{}, false
+}

@@ -1,0 +1,74 @@
+package scenarios
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// readFaults reads the list of faults. Their targets are checked if the names are known.
+func (f *file) readFaults(names *nemesis.Names) {
+	if f.faults == nil {
+		return
+	}
+	f.list(f.faults, "faults", func(n ast.Node) {
+		line, ok := f.scalar(n, "a fault such as: pause client-1 for 15s after acquired")
+		if !ok {
+			return
+		}
+		place, ok := f.inLine(n, line)
+		if !ok {
+			f.problem(place, "", "write a fault in one line, without escapes")
+			return
+		}
+		if fault, ok := f.fault(line, place, names); ok {
+			f.scenario.Faults = append(f.scenario.Faults, fault)
+		}
+	})
+}
+
+func (f *file) fault(line string, place at, names *nemesis.Names) (nemesis.Fault, bool) {
+	fault, err := nemesis.Parse(line)
+	if err == nil && names != nil {
+		fault, err = nemesis.ParseFor(line, *names)
+	}
+	if err != nil {
+		f.badFault(err, place)
+		return nemesis.Fault{}, false
+	}
+	if t := fault.Trigger; fault.Kind.HasTrigger() && t.Point == "" && t.Time >= f.scenario.Limit {
+		f.problem(place.right(timeColumn(line)), "", "the run ends before this: its limit is %s",
+			strconv.FormatFloat(f.scenario.Limit.Seconds(), 'f', -1, 64)+"s")
+		return nemesis.Fault{}, false
+	}
+	return fault, true
+}
+
+// badFault tells a problem within a line at its place within the file.
+func (f *file) badFault(err error, place at) {
+	var bad *nemesis.ParseError
+	if !errors.As(err, &bad) {
+		f.problem(place, "", "%s", err)
+		return
+	}
+	hint := ""
+	if strings.HasSuffix(bad.Msg, `found "restart"`) {
+		hint = `; in a list with [ ], a fault with a comma needs quotes`
+	}
+	f.problem(place.right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
+}
+
+// timeColumn is how many runes stand in a fault line before the time at which it strikes: the word after "at" or "from".
+func timeColumn(line string) int {
+	for _, lead := range []string{" at ", " from "} {
+		if before, after, ok := strings.Cut(line, lead); ok {
+			blanks := len(after) - len(strings.TrimLeft(after, " "))
+			return len([]rune(before)) + len(lead) + blanks
+		}
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package scenarios
+
+import (
+	"maps"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// scope says whom a mapping of settings is for.
+type scope bool
+
+const (
+	everyone  scope = false
+	oneClient scope = true // under overrides
+)
+
+// lockSettings are the keys under lock as far as they have been read. What depends on other keys is still zero.
+type lockSettings struct {
+	config locks.Config
+	given  given // also those of the extension, as "extension.mode"
+}
+
+// copied gives settings that can be changed without changing l.
+func (l lockSettings) copied() lockSettings {
+	if l.config.Extension != nil {
+		x := *l.config.Extension
+		l.config.Extension = &x
+	}
+	l.given = given{}
+	return l
+}
+
+// readLock reads the keys of a mapping over what l has already.
+func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
+	l.given = given{}
+	maps.Copy(l.given, f.mapping(n, name, f.lockFields(l, name, s)))
+}
+
+// redlockOnly are the keys that say how several servers are asked.
+var redlockOnly = []string{"contact", "order", "quorum", "elapsed-check", "drift-allowance", "clock", "release-on-failure", "value"}
+
+func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
+	c := &l.config
+	return append(f.identity(c, s), []field{
+		{name: "ttl", read: into(&c.TTL, f.millis)},
+		{name: "retry", read: func(n ast.Node) {
+			f.mapping(n, name+".retry", []field{
+				{name: "delay", read: into(&c.Retry, f.delay)},
+				{name: "patience", read: into(&c.Patience, orNone(f.positive))},
+			})
+		}},
+		{name: "release", read: into(&c.Release, choose(f.reader,
+			words(locks.ReleaseScript, locks.ReleaseDel, locks.ReleaseGetThenDel)))},
+		{name: "timeout", read: into(&c.Timeout, f.positive)},
+		{name: "extension", read: func(n ast.Node) { f.readExtension(n, name+".extension", l) }},
+		{name: "contact", read: into(&c.Contact, choose(f.reader, words(locks.Sequential, locks.Parallel)))},
+		{name: "order", read: into(&c.Order, choose(f.reader, words(locks.Listed, locks.Rotated)))},
+		{name: "quorum", read: into(&c.Quorum, f.whole(1, maxServers))},
+		{name: "elapsed-check", read: into(&c.ElapsedCheck, f.onOff)},
+		{name: "drift-allowance", read: into(&c.Drift, f.allowance)},
+		{name: "clock", read: into(&c.Clock, choose(f.reader,
+			[]choice[sim.ClockKind]{{"monotonic", sim.Monotonic}, {"wall", sim.Wall}}))},
+		{name: "release-on-failure", read: into(&c.ReleaseOnFailure, f.onOff)},
+		{name: "value", read: into(&c.TokenScope, choose(f.reader, words(locks.PerRequest, locks.PerClient)))},
+	}...)
+}
+
+// identity are the keys that are the same for all clients of a lock.
+func (f *file) identity(c *locks.Config, s scope) []field {
+	if s == oneClient {
+		return []field{
+			{name: "protocol", instead: "all clients use the same protocol: set it under lock"},
+			{name: "name", instead: "all clients use the same lock: name it under lock"},
+		}
+	}
+	return []field{
+		{name: "protocol", required: true, read: into(&c.Protocol, choose(f.reader,
+			words(locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock)))},
+		{name: "name", read: func(n ast.Node) {
+			if name, ok := f.key(n); ok {
+				c.Key = history.Lock(name)
+			}
+		}},
+	}
+}
+
+// readExtension reads none, or the settings of an extension over what an override finds in the lock's.
+func (f *file) readExtension(n ast.Node, name string, l *lockSettings) {
+	if text, ok := scalarText(n); ok && text == "none" {
+		l.config.Extension = nil
+		return
+	}
+	if l.config.Extension == nil {
+		l.config.Extension = newExtension()
+	}
+	x := l.config.Extension
+	keys := f.mapping(n, name, []field{
+		{name: "mode", read: into(&x.Mode, choose(f.reader,
+			words(locks.ExtendChecked, locks.ExtendUnchecked, locks.ExtendReacquire)))},
+		{name: "every", read: into(&x.Every, f.positive)},
+		{name: "limit", read: into(&x.Limit, orNone(f.whole(1, maxCount)))},
+		{name: "in", read: into(&x.Background, choose(f.reader, []choice[bool]{{"background", true}, {"steps", false}}))},
+	})
+	for key, place := range keys {
+		l.given["extension."+key] = place
+	}
+}
+
+// orNone reads the word none as zero, and what else there is with read.
+func orNone[T any](read func(ast.Node) (T, bool)) func(ast.Node) (T, bool) {
+	return func(n ast.Node) (T, bool) {
+		if text, ok := scalarText(n); ok && text == "none" {
+			var zero T
+			return zero, true
+		}
+		return read(n)
+	}
+}
+
+// checkLock checks the given keys of l against the protocol and the number of servers.
+func (f *file) checkLock(l *lockSettings) {
+	p := l.config.Protocol
+	if p == "" {
+		return // missing or wrong, and told so
+	}
+	refuse := func(key, format string, args ...any) {
+		if place, ok := l.given[key]; ok {
+			f.problem(place, "", format, args...)
+		}
+	}
+	if p == locks.Redlock {
+		refuse("release", "redlock always releases by script, on every server: leave release out")
+		if n := f.scenario.Servers.Redis; n > 0 && l.config.Quorum > n {
+			refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
+		}
+		return
+	}
+	for _, key := range redlockOnly {
+		refuse(key, "%s is a setting of redlock, but the protocol is %s", key, p)
+	}
+	if x := l.config.Extension; p == locks.SetNX && x != nil {
+		refuse("extension", "setnx sets no expiry that could be extended")
+	} else if x != nil && x.Mode != locks.ExtendChecked {
+		refuse("extension.mode", "%s is an extension of redlock, but the protocol is %s", x.Mode, p)
+	}
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// metric is a figure that may be bounded.
+type metric struct {
+	name string
+	unit string // as checker.Metric.Unit
+	// perProcess says that there is one of each client, too, named with {process="client-1"}.
+	perProcess bool
+	// zeroWithout says that without any observation the metric truly is zero, and not unknown.
+	zeroWithout bool
+}
+
+const (
+	inSeconds = "s"
+	asRatio   = "ratio"
+)
+
+var metrics = []metric{
+	{name: "lock_acquisition_time_p50", unit: inSeconds, perProcess: true},
+	{name: "lock_acquisition_time_p99", unit: inSeconds, perProcess: true},
+	{name: "lock_contention_rate", unit: asRatio},
+	{name: "lock_hold_duration_p99", unit: inSeconds},
+	{name: "lock_timeout_rate", unit: asRatio},
+	{name: "fencing_token_reject_rate", unit: asRatio},
+	{name: "lock_unavailability_max", unit: inSeconds, zeroWithout: true},
+}
+
+// ofProcess are the names of metrics of one process.
+var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
+
+// metricOf splits the name of a metric into the metric and, if it is one of a single process, that process.
+func metricOf(name string) (m *metric, process history.Process) {
+	if parts := ofProcess.FindStringSubmatch(name); parts != nil {
+		name, process = parts[1], history.Process(parts[2])
+	}
+	for i := range metrics {
+		if metrics[i].name == name {
+			return &metrics[i], process
+		}
+	}
+	return nil, process
+}
+
+// readMetrics reads the bounds of metrics.
+func (f *file) readMetrics(names *nemesis.Names) {
+	if f.metrics == nil {
+		return
+	}
+	f.entries(f.metrics, "expect.metrics", func(key string, place at, value ast.Node) {
+		m, ok := f.metric(key, place, names)
+		if !ok {
+			return
+		}
+		if b, ok := f.bound(value, m.unit); ok {
+			b.Name = key
+			f.scenario.Expect.Metrics = append(f.scenario.Expect.Metrics, b)
+		}
+	})
+}
+
+// metric finds the metric that a key names. Its client is checked if the clients are known.
+func (f *file) metric(key string, place at, names *nemesis.Names) (*metric, bool) {
+	m, process := metricOf(key)
+	switch {
+	case m == nil:
+		f.problem(place, nearestMetric(key), "unknown metric %s", found(key))
+	case process != "" && !m.perProcess:
+		f.problem(place, m.name, "%s is measured of the whole run only", m.name)
+	case process != "" && names != nil && !slices.Contains(names.Clients, process):
+		f.problem(place, "", "no client of this run is called %s", found(string(process)))
+	default:
+		return m, true
+	}
+	return nil, false
+}
+
+// nearestMetric also finds the metric of which a key is a part.
+func nearestMetric(key string) string {
+	var list []string
+	part := ""
+	for _, m := range metrics {
+		list = append(list, m.name)
+		if part == "" && len(key) > 4 && strings.Contains(m.name, key) {
+			part = m.name
+		}
+	}
+	if n := nemesis.Nearest(key, list); n != "" {
+		return n
+	}
+	return part
+}
+
+// bound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
+func (f *file) bound(n ast.Node, unit string) (MetricBound, bool) {
+	text, ok := f.scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
+	if !ok {
+		return MetricBound{}, false
+	}
+	b := MetricBound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
+	if lo, hi, isRange := strings.Cut(text, ".."); isRange {
+		var okLo, okHi bool
+		b.Min, okLo = f.quantity(f.within(n, text, 0), lo, unit)
+		b.Max, okHi = f.quantity(f.within(n, text, len(lo)+len("..")), hi, unit)
+		if okLo && okHi && b.Min > b.Max {
+			f.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
+			return b, false
+		}
+		return b, okLo && okHi
+	}
+	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]
+	v, ok := f.quantity(f.within(n, text, len(sign)), text[len(sign):], unit)
+	if !ok {
+		return b, false
+	}
+	switch sign {
+	case "":
+		b.Min, b.Max = v, v
+	case ">=":
+		b.Min = v
+	case "<=":
+		b.Max = v
+	case ">":
+		b.Min = above(v)
+	case "<":
+		b.Max = below(v)
+	default:
+		f.problem(startOf(n), "", "expected >=, <=, > or < before the value, found %s", found(sign))
+		return b, false
+	}
+	return b, true
+}
+
+// quantity reads a value in the unit of its metric: a duration in seconds, a ratio or a percentage as a ratio.
+func (f *file) quantity(place at, text string, unit string) (float64, bool) {
+	trimmed := strings.TrimSpace(text)
+	place = place.right(len(text) - len(strings.TrimLeft(text, " ")))
+	if unit == inSeconds {
+		d, ok := f.durationAt(place, trimmed)
+		return float64(d) / float64(time.Second), ok
+	}
+	digits, percent := strings.CutSuffix(trimmed, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || strings.Trim(digits, "0123456789.") != "" || v > 1 {
+		f.problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", found(trimmed))
+		return 0, false
+	}
+	return v, true
+}

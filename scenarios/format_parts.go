@@ -1,0 +1,130 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// Bounds on what is counted. More would take a run beyond any use, and its sums beyond an int64 of nanoseconds.
+const (
+	maxServers = 99
+	maxClients = 99
+	maxCount   = 10_000 // cycles, writes of a section, extensions
+)
+
+func (f *file) serverFields() []field {
+	s := &f.scenario.Servers
+	return []field{
+		{name: "redis", required: true, read: into(&s.Redis, f.whole(1, maxServers))},
+		{name: "persistence", read: f.readPersistence},
+		{name: "fsync", read: into(&s.Fsync, f.duration)},
+	}
+}
+
+func (f *file) readPersistence(n ast.Node) {
+	s := &f.scenario.Servers
+	if text, ok := scalarText(n); ok {
+		if text == "none" {
+			s.Persistence = redis.None
+			return
+		}
+		f.problem(startOf(n), nemesis.Nearest(text, []string{"none"}),
+			"expected none, or a mapping such as {append-fsync: always}, found %s", found(text))
+		return
+	}
+	f.mapping(n, "servers.persistence", []field{
+		{name: "append-fsync", required: true, read: into(&s.Persistence, choose(f.reader,
+			[]choice[redis.Persistence]{{"everysec", redis.AppendEverysec}, {"always", redis.AppendAlways}, {"no", redis.AppendNo}}))},
+	})
+}
+
+// checkServers refuses servers that the protocol would never ask.
+func (f *file) checkServers() {
+	p, n := f.lock.config.Protocol, f.scenario.Servers.Redis
+	if p != "" && p != locks.Redlock && n > 1 {
+		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", p, n)
+	}
+}
+
+func (f *file) networkFields() []field {
+	return []field{
+		{name: "delay", read: into(&f.scenario.Network.Delay, f.delay)},
+		{name: "links", read: func(n ast.Node) { f.links = n }},
+	}
+}
+
+// readLinks reads the delays of single links. The names' own mistakes are told only if the names are known.
+func (f *file) readLinks(names *nemesis.Names) {
+	if f.links == nil {
+		return
+	}
+	list := &f.scenario.Network.Links
+	f.entries(f.links, "network.links", func(key string, place at, value ast.Node) {
+		ends := f.link(key, place, names)
+		delay, ok := f.delay(value)
+		if !ok {
+			return
+		}
+		for _, e := range ends {
+			if slices.ContainsFunc(*list, func(l sim.LinkDelay) bool { return l.From == e[0] && l.To == e[1] }) {
+				f.problem(place, "", "the delay of %s -> %s is given twice", e[0], e[1])
+			}
+			*list = append(*list, sim.LinkDelay{From: e[0], To: e[1], Delay: delay})
+		}
+	})
+}
+
+// link reads "client-1 -> redis-1" as one direction, and "client-1 | redis-1" as both.
+func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.ProcessID) {
+	words := strings.Fields(key)
+	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
+		f.problem(place, "", `expected a link such as "client-1 -> redis-1" or "client-1 | redis-1", found %s`, found(key))
+		return nil
+	}
+	if names == nil {
+		return nil
+	}
+	all := slices.Concat(names.Clients, names.Redis, []sim.ProcessID{names.Resource})
+	a, b := sim.ProcessID(words[0]), sim.ProcessID(words[2])
+	for _, p := range []sim.ProcessID{a, b} {
+		if !slices.Contains(all, p) {
+			f.problem(place, nearestProcess(p, all), "no process of this run is called %s", found(string(p)))
+			return nil
+		}
+	}
+	if slices.Contains(names.Clients, a) == slices.Contains(names.Clients, b) {
+		f.problem(place, "", "%s and %s never talk to each other: a link has a client at one end", a, b)
+		return nil
+	}
+	ends = append(ends, [2]sim.ProcessID{a, b})
+	if words[1] == "|" {
+		ends = append(ends, [2]sim.ProcessID{b, a})
+	}
+	return ends
+}
+
+func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
+	list := make([]string, len(all))
+	for i, q := range all {
+		list[i] = string(q)
+	}
+	return nemesis.Nearest(string(p), list)
+}
+
+func (f *file) resourceFields() []field {
+	c := &f.scenario.Resource
+	return []field{
+		{name: "fencing", read: into(&c.Fencing, choose(f.reader,
+			[]choice[Fencing]{{"on", FencingOn}, {"off", FencingOff}, {"refuse-equal", FencingRefuseEqual}}))},
+		{name: "writes", read: into(&c.Writes, choose(f.reader,
+			[]choice[WriteMode]{{"blind", BlindWrites}, {"compare-and-set", CompareAndSet}, {"idempotent", Idempotent}}))},
+		{name: "timeout", read: into(&c.Timeout, f.positive)},
+	}
+}

@@ -1,0 +1,265 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+const (
+	oneRedis  = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+	fiveRedis = "name: x\nservers: {redis: 5}\nlock: {protocol: redlock}\n"
+)
+
+func parseText(t *testing.T, text string) *Scenario {
+	t.Helper()
+	s, err := Parse("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	return s
+}
+
+// The example with which FORMAT.md opens is the one of the design.
+func TestExample(t *testing.T) {
+	const ms = time.Millisecond
+	s := parseText(t, example(t))
+	redlock := locks.Config{
+		Protocol: locks.Redlock, Key: "lock", Servers: serverNames(5), TTL: 10 * time.Second,
+		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Release: locks.ReleaseScript, Timeout: 50 * ms,
+		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
+		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
+		TokenScope: locks.PerRequest,
+	}
+	second := redlock
+	second.First = 2
+	work := Work{Cycles: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
+	later := work
+	later.Start = sim.Delay{Lo: 10 * ms, Hi: 10 * ms}
+	pause, err := nemesis.Parse("pause client-1 for 15s after acquired")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Scenario{
+		Name:     "kleppmann-gc-pause",
+		Summary:  "A client pauses past its lease and writes after another client has taken over.",
+		Source:   "001_1cace0557de8d57e.txt",
+		Servers:  Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms},
+		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
+		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
+		Resource: ResourceConfig{Timeout: time.Second},
+		Faults:   []nemesis.Fault{pause},
+		Limit:    60 * time.Second,
+		Bound:    10 * time.Second,
+		Expect: Expect{
+			Laws: map[checker.Law]Expectation{
+				checker.LeaseExclusion:  {Outcome: checker.Holds},
+				checker.MutualExclusion: {Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
+				checker.ResourceSafety:  {Outcome: checker.Violated},
+			},
+			Metrics: []MetricBound{{Name: "fencing_token_reject_rate", Text: "0"}},
+		},
+	}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("got  %+v\nwant %+v", s, want)
+	}
+}
+
+// Each row sets one key to one value in a minimal file and looks at one thing that must have come of it.
+var everyValue = []struct {
+	base, key, value string
+	got              func(*Scenario) any
+	want             any
+}{
+	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, redis.None},
+	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendAlways},
+	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendNo},
+	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
+	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 50},
+	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 1},
+	{oneRedis, "clients", "1", func(s *Scenario) any { return len(s.Clients) }, 1},
+	{oneRedis, "clients", "99", func(s *Scenario) any { return s.Clients[98].ID }, sim.ProcessID("client-99")},
+	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Lo: 1500 * time.Microsecond, Hi: 1500 * time.Microsecond}},
+	{oneRedis, "network.delay", "0s..24h", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Hi: 24 * time.Hour}},
+	{oneRedis, "lock.protocol", "setnx", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
+	{oneRedis, "lock.protocol", "setnx-expire", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
+	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
+	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
+	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
+	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, MaxDuration},
+	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},
+	{oneRedis, "lock.release", "del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
+	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
+	{oneRedis, "lock.timeout", "1s", func(s *Scenario) any { return firstLock(s).Timeout }, time.Second},
+	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return *firstLock(s).Extension },
+		locks.Extension{Mode: locks.ExtendChecked, Every: 10 * time.Second / 3, Background: true}},
+	{oneRedis, "lock.extension.in", "steps", func(s *Scenario) any { return *firstLock(s).Extension },
+		locks.Extension{Mode: locks.ExtendChecked, Every: 10 * time.Second / 3, Limit: 3}},
+	{oneRedis, "lock.extension", "{in: steps, limit: none}", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 0},
+	{oneRedis, "lock.extension.limit", "10000", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 10000},
+	{oneRedis, "lock.extension.every", "1s", func(s *Scenario) any { return firstLock(s).Extension.Every }, time.Second},
+	{fiveRedis, "lock.extension.mode", "unchecked", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendUnchecked},
+	{fiveRedis, "lock.extension.mode", "reacquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendReacquire},
+	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return firstLock(s).CountsFromRequest }, true},
+	{oneRedis, "work.check-validity", "on", func(s *Scenario) any { return firstLock(s).CountsFromRequest }, true},
+	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return firstLock(s).Contact }, locks.Parallel},
+	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return firstLock(s).Order }, locks.Rotated},
+	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return firstLock(s).Quorum }, 1},
+	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return firstLock(s).Quorum }, 5},
+	{fiveRedis, "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
+	{fiveRedis, "lock.drift-allowance", "off", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{}},
+	{fiveRedis, "lock.drift-allowance", "0.5%", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 5000}},
+	{fiveRedis, "lock.drift-allowance", "3ms", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{Plus: 3 * time.Millisecond}},
+	{fiveRedis, "lock.drift-allowance", "100% + 0s", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 1_000_000}},
+	{fiveRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
+	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return firstLock(s).ReleaseOnFailure }, false},
+	{fiveRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
+	{oneRedis, "work.cycles", "10000", func(s *Scenario) any { return s.Clients[1].Work.Cycles }, 10000},
+	{oneRedis, "work.stagger", "0s", func(s *Scenario) any { return s.Clients[1].Work.Start }, sim.Delay{}},
+	{oneRedis, "work.think", "0s..10ms", func(s *Scenario) any { return s.Clients[1].Work.Think }, sim.Delay{Hi: 10 * time.Millisecond}},
+	{oneRedis, "work.writes", "10000", func(s *Scenario) any { return s.Clients[1].Work.Writes }, 10000},
+	{oneRedis, "work.compute", "1h", func(s *Scenario) any { return s.Clients[1].Work.Compute }, time.Hour},
+	{oneRedis, "work.hold", "validity", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldValidity},
+	{oneRedis, "work.hold", "forever", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldForever},
+	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
+	{oneRedis, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
+	{oneRedis, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing }, FencingRefuseEqual},
+	{oneRedis, "resource.writes", "compare-and-set", func(s *Scenario) any { return s.Resource.Writes }, CompareAndSet},
+	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
+	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
+	{oneRedis, "bound", "1s", func(s *Scenario) any { return s.Bound }, time.Second},
+	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, MaxDuration},
+	{oneRedis, "faults", "[]", func(s *Scenario) any { return len(s.Faults) }, 0},
+	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
+}
+
+func firstLock(s *Scenario) *locks.Config { return &s.Clients[0].Lock }
+
+func TestEveryValue(t *testing.T) {
+	for _, c := range everyValue {
+		s := parseText(t, withKey(t, c.base, c.key, c.value))
+		if got := c.got(s); got != c.want {
+			t.Errorf("%s: %s: got %v, want %v", c.key, c.value, got, c.want)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	const ms = time.Millisecond
+	s := parseText(t, oneRedis+"network: {links: {client-1 -> redis-1: 5ms, client-2 | resource: 1ms..2ms}}\n")
+	five, some := sim.Delay{Lo: 5 * ms, Hi: 5 * ms}, sim.Delay{Lo: ms, Hi: 2 * ms}
+	want := []sim.LinkDelay{{From: "client-1", To: "redis-1", Delay: five},
+		{From: "client-2", To: "resource", Delay: some}, {From: "resource", To: "client-2", Delay: some}}
+	if !reflect.DeepEqual(s.Network.Links, want) {
+		t.Errorf("got %v, want %v", s.Network.Links, want)
+	}
+}
+
+func TestOverridesChangeOnlyWhatTheyName(t *testing.T) {
+	const ms = time.Millisecond
+	s := parseText(t, `name: x
+servers: {redis: 3}
+clients: 3
+lock: {protocol: redlock, retry: {delay: 1s, patience: 9s}, extension: {every: 2s, in: steps}, quorum: 3}
+work: {hold: forever, writes: 2}
+overrides:
+  client-3: {lock: {retry: {delay: 2s}, extension: {limit: 7}, quorum: 2}, work: {hold: 1s, start: 1s..2s}}
+  client-2: {lock: {extension: none, ttl: 4s}}
+`)
+	first, second, third := s.Clients[0], s.Clients[1], s.Clients[2]
+	same := third
+	same.ID, same.Lock.Retry, same.Lock.Extension, same.Lock.Quorum = first.ID, first.Lock.Retry, first.Lock.Extension, first.Lock.Quorum
+	same.Lock.First, same.Work.Hold, same.Work.HoldKind, same.Work.Start = 0, 0, HoldForever, sim.Delay{}
+	if !reflect.DeepEqual(same, first) {
+		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)
+	}
+	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, Every: 2 * time.Second, Limit: 7}) ||
+		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || third.Lock.Quorum != 2 || third.Lock.First != 2 ||
+		third.Work != (Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
+		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
+	}
+	if first.Lock.Extension.Limit != 3 || second.Lock.Extension != nil || second.Lock.CountsFromRequest || second.Lock.TTL != 4*time.Second {
+		t.Errorf("client-1: %+v\nclient-2: %+v", first.Lock.Extension, second.Lock)
+	}
+	if s.Bound != 10*time.Second || second.Work.Start.Lo != 10*ms {
+		t.Errorf("bound %v, client-2 starts at %v", s.Bound, second.Work.Start)
+	}
+}
+
+func TestMetricBounds(t *testing.T) {
+	inf := math.Inf(1)
+	for text, want := range map[string]MetricBound{
+		`lock_unavailability_max: ">= 9s"`:   {Min: 9, Max: inf},
+		`lock_unavailability_max: "<= 9s"`:   {Min: -inf, Max: 9},
+		`lock_unavailability_max: 2ms..10ms`: {Min: 0.002, Max: 0.01},
+		`lock_contention_rate: "> 30%"`:      {Min: math.Nextafter(0.3, 1), Max: inf},
+		`lock_contention_rate: "<0.05"`:      {Min: -inf, Max: math.Nextafter(0.05, 0)},
+		`lock_contention_rate: 0`:            {},
+		`lock_contention_rate: 30%..100%`:    {Min: 0.3, Max: 1},
+		`lock_acquisition_time_p50: 1.5s`:    {Min: 1.5, Max: 1.5},
+	} {
+		got := parseText(t, oneRedis+"expect:\n  metrics:\n    "+text+"\n").Expect.Metrics
+		if len(got) != 1 || got[0].Min != want.Min || got[0].Max != want.Max || !strings.Contains(text, got[0].Text) {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "good.yaml")
+	if err := os.WriteFile(good, []byte("\ufeff"+strings.ReplaceAll(oneRedis, "\n", "\r\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Load(good); err != nil || s.Path != good || s.Name != "x" {
+		t.Errorf("with byte order mark and CRLF: %+v, %v", s, err)
+	}
+	if _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := Load(dir); fmt.Sprint(err) != dir+": is a directory, not a scenario file" {
+		t.Errorf("directory: %v", err)
+	}
+	huge := filepath.Join(dir, "huge.yaml")
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	allocated := testing.AllocsPerRun(1, func() { Load(huge) })
+	if _, err := Load(huge); fmt.Sprint(err) != huge+": the file has 1073741824 bytes; a scenario has at most 1048576 (1 MiB)" || allocated > 100 {
+		t.Errorf("1 GiB: %v, after %v allocations", err, allocated)
+	}
+}
+
+// example is the first YAML block of FORMAT.md.
+func example(t testing.TB) string {
+	_, text, _ := strings.Cut(formatDoc(t), "```yaml\n")
+	text, _, ok := strings.Cut(text, "```")
+	if !ok {
+		t.Fatal("FORMAT.md has no example")
+	}
+	return text
+}
+
+func formatDoc(t testing.TB) string {
+	text, err := os.ReadFile("FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,293 @@
+package scenarios
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// MaxDuration is the longest duration that a scenario file may state.
+const MaxDuration = 24 * time.Hour
+
+// choice is a word and what it stands for.
+type choice[T any] struct {
+	word  string
+	value T
+}
+
+// words are choices that stand for themselves.
+func words[T ~string](list ...T) []choice[T] {
+	choices := make([]choice[T], len(list))
+	for i, w := range list {
+		choices[i] = choice[T]{string(w), w}
+	}
+	return choices
+}
+
+// choose reads one of some words.
+func choose[T any](r *reader, choices []choice[T]) func(ast.Node) (T, bool) {
+	list := make([]string, len(choices))
+	for i, c := range choices {
+		list[i] = c.word
+	}
+	what := "one of " + strings.Join(list, ", ")
+	if len(list) == 2 {
+		what = list[0] + " or " + list[1]
+	}
+	return func(n ast.Node) (T, bool) {
+		var none T
+		text, ok := r.scalar(n, what)
+		if !ok {
+			return none, false
+		}
+		for _, c := range choices {
+			if c.word == text {
+				return c.value, true
+			}
+		}
+		r.problem(startOf(n), meant(text, list), "expected %s, found %s", what, found(text))
+		return none, false
+	}
+}
+
+// meant is the nearest of some words; what YAML 1.1 and other formats call true is "on" where there is an "on".
+func meant(text string, list []string) string {
+	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
+	for _, w := range list {
+		if w == synonym {
+			return w
+		}
+	}
+	return nemesis.Nearest(text, list)
+}
+
+func (r *reader) onOff(n ast.Node) (bool, bool) {
+	return choose(r, []choice[bool]{{"on", true}, {"off", false}})(n)
+}
+
+// whole reads a whole number.
+func (r *reader) whole(least, most int) func(ast.Node) (int, bool) {
+	return func(n ast.Node) (int, bool) {
+		text, ok := r.scalar(n, "a whole number")
+		if !ok {
+			return 0, false
+		}
+		v, err := strconv.Atoi(text)
+		switch {
+		case err != nil || strconv.Itoa(v) != text:
+			r.problem(startOf(n), "", "expected a whole number from %d to %d, found %s", least, most, found(text))
+			return 0, false
+		case v < least || v > most:
+			r.problem(startOf(n), "", "expected a number from %d to %d, found %d", least, most, v)
+			return 0, false
+		}
+		return v, true
+	}
+}
+
+// slug reads a name of lower-case letters, digits and hyphens.
+func (r *reader) slug(n ast.Node) (string, bool) {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	return r.name(n, letters, "lower-case letters, digits and hyphens")
+}
+
+// key reads the name of a lock.
+func (r *reader) key(n ast.Node) (string, bool) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
+	return r.name(n, letters, "letters, digits and - _ . : /")
+}
+
+// name reads a name made of the given letters, called what.
+func (r *reader) name(n ast.Node, letters, what string) (string, bool) {
+	const longest = 64
+	text, ok := r.scalar(n, "a name of "+what)
+	switch {
+	case !ok:
+		return "", false
+	case text == "" || strings.Trim(text, letters) != "":
+		r.problem(startOf(n), "", "a name here is made of %s, found %s", what, found(text))
+		return "", false
+	case len(text) > longest:
+		r.problem(startOf(n), "", "a name has at most %d characters, this one has %d", longest, len(text))
+		return "", false
+	}
+	return text, true
+}
+
+// prose reads text for people, also as a block over several lines.
+func (r *reader) prose(n ast.Node) (string, bool) {
+	if block, ok := n.(*ast.LiteralNode); ok && block.Value != nil {
+		return strings.TrimSpace(block.Value.Value), true
+	}
+	return r.scalar(n, "text")
+}
+
+// duration reads a duration, perhaps of no length.
+func (r *reader) duration(n ast.Node) (time.Duration, bool) {
+	text, ok := r.scalar(n, "a duration such as 500ms")
+	if !ok {
+		return 0, false
+	}
+	return r.durationAt(startOf(n), text)
+}
+
+// positive reads a duration of some length.
+func (r *reader) positive(n ast.Node) (time.Duration, bool) {
+	d, ok := r.duration(n)
+	if ok && d == 0 {
+		r.problem(startOf(n), "", "this duration must be longer than 0s")
+		return 0, false
+	}
+	return d, ok
+}
+
+// millis reads a duration of whole milliseconds, at least one, as PX takes it.
+func (r *reader) millis(n ast.Node) (time.Duration, bool) {
+	d, ok := r.duration(n)
+	if ok && (d == 0 || d%time.Millisecond != 0) {
+		r.problem(startOf(n), "", "this duration must be whole milliseconds, at least 1ms")
+		return 0, false
+	}
+	return d, ok
+}
+
+func (r *reader) durationAt(place at, text string) (time.Duration, bool) {
+	d, problem, nearest := parseDuration(text)
+	if problem != "" {
+		r.problem(place, nearest, "%s, found %s", problem, found(text))
+		return 0, false
+	}
+	return d, true
+}
+
+// parseDuration reads a duration in Go's notation, not negative. On failure problem says why.
+func parseDuration(text string) (d time.Duration, problem, nearest string) {
+	digits := strings.TrimLeft(text, "0123456789.")
+	number, unit := text[:len(text)-len(digits)], strings.TrimSpace(digits)
+	d, err := time.ParseDuration(text)
+	switch {
+	case strings.HasPrefix(text, "-"):
+		return 0, "a duration cannot be negative", ""
+	case strings.HasPrefix(text, "+"):
+		return 0, "a duration here has no sign", text[1:]
+	case err == nil && text == "0":
+		return 0, "a duration needs a unit, as in 10s", "0s"
+	case err == nil && d > MaxDuration:
+		return 0, "a duration is at most 24h", ""
+	case err == nil:
+		return d, "", ""
+	case strings.Trim(number, ".") == "" || strings.Count(number, ".") > 1:
+		return 0, "expected a duration such as 500ms", ""
+	case unit == "":
+		return 0, "a duration needs a unit, as in 10s", number + "s"
+	}
+	if meant := unitMeant(unit); meant == digits {
+		return 0, "a duration is at most 24h", "" // too large even to be one
+	} else if meant != "" {
+		return 0, "expected a duration such as 500ms", number + meant
+	}
+	return 0, "expected a duration such as 500ms", ""
+}
+
+// unitMeant is the unit that a word for it stands for, such as sec; empty if word is none.
+func unitMeant(word string) string {
+	word = strings.ToLower(word)
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzµ") != "" {
+		return ""
+	}
+	for _, u := range []struct{ prefix, unit string }{
+		{"ms", "ms"}, {"mil", "ms"}, {"us", "us"}, {"µs", "us"}, {"mic", "us"}, {"ns", "ns"}, {"nano", "ns"},
+		{"s", "s"}, {"m", "m"}, {"h", "h"},
+	} {
+		if strings.HasPrefix(word, u.prefix) {
+			return u.unit
+		}
+	}
+	return ""
+}
+
+// delay reads a duration, or a range of them such as 50ms..250ms.
+func (r *reader) delay(n ast.Node) (sim.Delay, bool) {
+	text, ok := r.scalar(n, "a duration or a range such as 50ms..250ms")
+	if !ok {
+		return sim.Delay{}, false
+	}
+	lo, hi, isRange := strings.Cut(text, "..")
+	if !isRange {
+		d, ok := r.duration(n)
+		return sim.Delay{Lo: d, Hi: d}, ok
+	}
+	first, okFirst := r.durationAt(r.within(n, text, 0), strings.TrimSpace(lo))
+	second, okSecond := r.durationAt(r.within(n, text, len(lo)+len("..")), strings.TrimSpace(hi))
+	if okFirst && okSecond && first > second {
+		r.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
+		return sim.Delay{}, false
+	}
+	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
+}
+
+// within is the place of the byte at offset in the text of n.
+func (r *reader) within(n ast.Node, text string, offset int) at {
+	place, ok := r.inLine(n, text)
+	if !ok {
+		return startOf(n)
+	}
+	return place.right(len([]rune(text[:offset])))
+}
+
+// allowance reads what a client takes off a validity for drift: "1% + 2ms", either part alone, or off.
+func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
+	const what = `off, or an allowance such as "1% + 2ms"`
+	text, ok := r.scalar(n, what)
+	if !ok || text == "off" {
+		return locks.Allowance{}, ok
+	}
+	percent, rest, hasPercent := strings.Cut(text, "%")
+	plus := text
+	var a locks.Allowance
+	if hasPercent {
+		ppm, ok := parsePercent(percent)
+		if !ok {
+			r.problem(startOf(n), "", "expected a percentage from 0%% to 100%% with at most four decimals, found %s", found(percent+"%"))
+			return a, false
+		}
+		a.PPM = ppm
+		if strings.TrimSpace(rest) == "" {
+			return a, true
+		}
+		sign := false
+		if plus, sign = strings.CutPrefix(strings.TrimSpace(rest), "+"); !sign {
+			r.problem(startOf(n), "", "expected %s, found %s", what, found(text))
+			return a, false
+		}
+	}
+	d, problem, nearest := parseDuration(strings.TrimSpace(plus))
+	if problem != "" {
+		switch {
+		case hasPercent && nearest != "":
+			nearest = percent + "% + " + nearest
+		case nearest == text+"s": // a mere number
+			nearest = text + "%"
+		}
+		r.problem(startOf(n), nearest, "expected %s, found %s", what, found(text))
+		return a, false
+	}
+	a.Plus = d
+	return a, true
+}
+
+// parsePercent reads a percentage in millionths: "1" is 10000.
+func parsePercent(text string) (ppm int64, ok bool) {
+	units, decimals, hasDecimals := strings.Cut(text, ".")
+	if hasDecimals && decimals == "" || len(units) > 3 || len(decimals) > 4 || strings.Trim(units+decimals, "0123456789") != "" {
+		return 0, false
+	}
+	ppm, err := strconv.ParseInt(units+decimals+strings.Repeat("0", 4-len(decimals)), 10, 64)
+	return ppm, err == nil && units != "" && ppm <= 1_000_000
+}

@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds on what is given to the YAML parser: its time and memory grow with the square of each. Scenarios have some
+// hundreds of tokens and at most three levels in one line.
+const (
+	maxTokens  = 20_000
+	maxNesting = 8
+)
+
+// yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body.
+// On failure it notes a problem and returns nil.
+func (r *reader) yaml() ast.Node {
+	text := bytes.TrimPrefix(r.text, []byte("\ufeff"))
+	if r.checkText(text); r.failed() {
+		return nil
+	}
+	r.lines = strings.Split(string(text), "\n")
+	tokens := lexer.Tokenize(string(text))
+	if r.checkTokens(tokens); r.failed() {
+		return nil
+	}
+	// Duplicate keys are refused by the reader, which is faster at it and goes on behind them.
+	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	return r.document(parsed)
+}
+
+// document returns the body of the one document there must be.
+func (r *reader) document(parsed *ast.File) ast.Node {
+	var body ast.Node
+	for _, d := range parsed.Docs {
+		switch {
+		case d.Body == nil:
+		case body != nil:
+			r.problem(startOf(d.Body), "", "a second YAML document begins here; a file holds one scenario")
+			return nil
+		default:
+			body = d.Body
+		}
+	}
+	if body == nil {
+		r.problem(at{1, 1}, "", "the file is empty; a scenario needs name, servers and lock")
+	}
+	return body
+}
+
+// checkText refuses what no text editor writes, so that a wrong file is called one and not a wrong scenario.
+func (r *reader) checkText(text []byte) {
+	place := at{1, 1}
+	for len(text) > 0 {
+		c, size := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && size == 1:
+			r.problem(place, "", "the file is not UTF-8 text")
+			return
+		case unicode.IsControl(c) && c != '\n' && c != '\t' && !(c == '\r' && bytes.HasPrefix(text, []byte("\r\n"))):
+			r.problem(place, "", "the file is not text: it has the control character %U here", c)
+			return
+		}
+		text = text[size:]
+		if place.column++; c == '\n' {
+			place = at{place.line + 1, 1}
+		}
+	}
+}
+
+// refused are the parts of YAML that scenarios do without. Aliases would let a small file unfold into a huge one.
+var refused = map[token.Type]string{
+	token.AnchorType:     "anchors (&) are not allowed: write the value where it is needed",
+	token.AliasType:      "aliases (*) are not allowed: write the value where it is needed",
+	token.MergeKeyType:   "merge keys (<<) are not allowed: write the keys where they are needed",
+	token.TagType:        "tags (!) are not allowed: values are read by what their key needs",
+	token.DirectiveType:  "directives (%) are not allowed",
+	token.MappingKeyType: "complex keys (?) are not allowed",
+}
+
+func (r *reader) checkTokens(tokens token.Tokens) {
+	depth, dashes, line := 0, 0, 0
+	for i, t := range tokens {
+		place := placeOf(t)
+		if place.line != line {
+			dashes, line = 0, place.line
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		case token.SequenceEntryType:
+			dashes++
+		case token.InvalidType:
+			r.notYAML(place, t.Error)
+			return
+		}
+		if why := refused[t.Type]; why != "" {
+			r.problem(place, "", "%s", why)
+			return
+		}
+		if depth > maxNesting || dashes > maxNesting {
+			r.problem(place, "", "nested too deep: nothing in a scenario needs more than %d levels", maxNesting)
+			return
+		}
+		if i >= maxTokens {
+			r.problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long", maxTokens)
+			return
+		}
+	}
+}
+
+// syntax notes what the YAML parser did not understand.
+func (r *reader) syntax(err error) {
+	place, message := at{1, 1}, err.Error()
+	var at *yaml.SyntaxError
+	if errors.As(err, &at) {
+		message = at.Message
+		if at.Token != nil {
+			place = placeOf(at.Token)
+		}
+	}
+	r.notYAML(place, message)
+}
+
+func (r *reader) notYAML(place at, message string) {
+	hint := ""
+	if strings.HasPrefix(message, "invalid header option") {
+		hint = `; a value that begins with > or | needs quotes, as in ">= 9s"`
+	}
+	r.problem(place, "", "YAML: %s%s", firstLine(message), hint)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func placeOf(t *token.Token) at {
+	if t == nil || t.Position == nil {
+		return at{1, 1}
+	}
+	return at{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+}
+
+// startOf is where a value begins: a block mapping with its first key.
+func startOf(n ast.Node) at {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key
+	}
+	return placeOf(n.GetToken())
+}

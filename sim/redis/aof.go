@@ -1,0 +1,146 @@
+package redis
+
+import "time"
+
+const (
+	everySecond   = int64(time.Second)      // between background fsyncs
+	postponeLimit = 2 * int64(time.Second)  // how long a write waits for a running fsync
+	writeBack     = 30 * int64(time.Second) // after which the operating system writes data back by itself
+)
+
+// aof is the append-only file and how far it has come: effects are appended to a buffer, the buffer is written
+// (write(2): it survives the process), and what is written is fsynced (it survives the machine).
+//
+// Nothing here costs an event: where the file stands is computed from times when somebody asks. Times are ns on the
+// node's monotonic clock, except for lastFsync, which Redis takes from the wall clock.
+type aof struct {
+	effects []effect
+	words   []string // backing of the effects' args
+
+	policy    Persistence
+	fsyncTime int64 // what an fsync takes that begins now
+	offset    int64 // wall clock − monotonic clock
+
+	// synced <= covered <= written <= appended <= len(effects). All five end between turns of the event loop, so a
+	// transaction or script is kept whole or lost whole.
+	appended, written, covered, synced int
+
+	running   bool  // an fsync of the first covered effects
+	runEnd    int64 // when it returns
+	since     int64 // from when an fsync could have begun: the write, or the return of the fsync before
+	lastFsync int64 // when the last one began
+	waiting   bool  // the buffer is not written since an fsync is running
+	waitStart int64
+}
+
+// start begins a life with the effects that are on disk.
+func (a *aof) start(policy Persistence, fsyncTime time.Duration, mono, wall int64) {
+	kept := len(a.effects)
+	*a = aof{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0), offset: wall - mono,
+		appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wall}
+}
+
+// forget empties the file.
+func (a *aof) forget() {
+	clear(a.effects)
+	clear(a.words)
+	a.effects, a.words = a.effects[:0], a.words[:0]
+}
+
+// commit takes the effects that were made at now.
+func (a *aof) commit(now int64) {
+	a.advance(now)
+	a.appended = len(a.effects)
+	if a.policy == AppendEverysec && a.running {
+		if !a.waiting {
+			a.waiting, a.waitStart = true, now
+		}
+		return
+	}
+	a.write(now)
+	a.advance(now)
+}
+
+// write hands the buffer to the operating system.
+func (a *aof) write(now int64) {
+	if a.written == a.synced {
+		a.since = now
+	}
+	a.written, a.waiting = a.appended, false
+}
+
+// advance brings the file to where it stands at now.
+func (a *aof) advance(now int64) {
+	switch a.policy {
+	case AppendEverysec:
+		for a.stepEverysec(now) {
+		}
+	case AppendNo:
+		for a.synced < a.written && a.effects[a.synced].at+writeBack <= now {
+			a.synced++
+		}
+		a.covered = a.synced
+	}
+}
+
+// stepEverysec carries out the next thing that happens by itself until now, if there is one.
+func (a *aof) stepEverysec(now int64) bool {
+	if !a.running {
+		begin := max(a.since, a.lastFsync+everySecond-a.offset)
+		if a.written == a.synced || begin > now {
+			return false
+		}
+		a.begin(begin)
+		return true
+	}
+	if forced := a.waitStart + postponeLimit; a.waiting && forced < a.runEnd && forced <= now {
+		// Redis now writes although the fsync still runs, and counts this as the second's fsync.
+		a.write(forced)
+		if forced+a.offset-a.lastFsync >= everySecond {
+			a.lastFsync = forced + a.offset
+		}
+		return true
+	}
+	if a.runEnd > now {
+		return false
+	}
+	end := a.runEnd
+	a.finish()
+	if a.waiting {
+		a.write(end)
+	}
+	a.since = end
+	return true
+}
+
+// begin starts an fsync of all that is written.
+func (a *aof) begin(now int64) {
+	a.running, a.covered = true, a.written
+	a.lastFsync, a.runEnd = now+a.offset, now+a.fsyncTime
+}
+
+// finish ends the running fsync.
+func (a *aof) finish() {
+	a.running, a.synced = false, a.covered
+}
+
+// clockChanged takes the new distance between the clocks. A wall clock that went back puts the next background fsync
+// off, as it does in Redis.
+func (a *aof) clockChanged(mono, wall int64) {
+	a.advance(mono)
+	a.offset = wall - mono
+	a.since = max(a.since, mono) // a forward jump does not make an fsync begin before it
+}
+
+// slow changes how long fsyncs take that begin after now.
+func (a *aof) slow(now int64, by time.Duration) {
+	a.advance(now)
+	a.fsyncTime += int64(by)
+}
+
+// crash keeps what is on disk after a loss of power at now.
+func (a *aof) crash(now int64) {
+	a.advance(now)
+	clear(a.effects[a.synced:])
+	a.effects = a.effects[:a.synced]
+}

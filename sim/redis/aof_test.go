@@ -1,0 +1,90 @@
+package redis
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// slowFile is Redis 7.4's flushAppendOnlyFile, line by line, called every millisecond and after every write.
+type slowFile struct {
+	now, offset              int64 // ms; wall clock − now
+	buffered                 int
+	written, covered, synced int
+	running                  bool
+	runEnd, cost             int64
+	last                     int64 // aof_last_fsync, wall clock
+	postponed                int64 // aof_flush_postponed_start; −1 without
+}
+
+func (s *slowFile) flush() {
+	if s.running && s.runEnd <= s.now {
+		s.running, s.synced = false, s.covered
+	}
+	due := s.now+s.offset-s.last >= 1000
+	if s.buffered == 0 {
+		if s.covered == s.written || !due || s.running {
+			return
+		}
+	} else if s.running {
+		if s.postponed < 0 {
+			s.postponed = s.now
+		}
+		if s.now-s.postponed < 2000 {
+			return
+		}
+	}
+	if s.buffered > 0 {
+		s.written += s.buffered
+		s.buffered, s.postponed = 0, -1
+	}
+	if due {
+		if !s.running {
+			s.running, s.covered, s.runEnd = true, s.written, s.now+s.cost
+		}
+		s.last = s.now + s.offset
+	}
+	if s.running && s.runEnd <= s.now {
+		s.running, s.synced = false, s.covered
+	}
+}
+
+// TestEverysecIsComputedAsRedisDoesItStepByStep compares what is on disk at every millisecond of random lives.
+func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		cost := []int64{0, 1, 300, 1500, 5000}[r.IntN(5)]
+		busy := 1 + r.IntN(900)
+		slow := &slowFile{offset: 10_000, last: 10_000, postponed: -1, cost: cost}
+		var fast aof
+		fast.start(AppendEverysec, time.Duration(cost*ms), 0, 10_000*ms)
+		for ; slow.now < 12_000 && !t.Failed(); slow.now++ {
+			slow.flush()
+			if r.IntN(4000) == 0 {
+				jump := int64(r.IntN(6000) - 3000)
+				slow.offset += jump
+				fast.clockChanged(slow.now*ms, (slow.now+slow.offset)*ms)
+				slow.flush()
+			}
+			if r.IntN(3000) == 0 {
+				slow.cost += 700
+				fast.slow(slow.now*ms, 700*time.Millisecond)
+			}
+			if r.IntN(busy) == 0 {
+				slow.buffered++
+				slow.flush()
+				fast.effects = append(fast.effects, effect{})
+				fast.commit(slow.now * ms)
+			}
+			if r.IntN(10) > 0 {
+				continue // nobody asks: the fast one must catch up later
+			}
+			fast.advance(slow.now * ms)
+			if fast.synced != slow.synced || fast.written != slow.written || fast.running != slow.running {
+				t.Errorf("seed %d at %d ms: computed %d synced, %d written, running %v; Redis %d, %d, %v", seed, slow.now,
+					fast.synced, fast.written, fast.running, slow.synced, slow.written, slow.running)
+			}
+		}
+	}
+}

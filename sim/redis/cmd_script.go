@@ -1,0 +1,188 @@
+package redis
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+)
+
+const (
+	maxScripts  = 256     // kept beyond the life that loaded them
+	maxCompiled = 64      // kept compiled: a compiled script takes some 17 KB
+	maxText     = 1 << 20 // bytes of one script
+)
+
+// scriptText is a script as one life of the node or several have seen it.
+type scriptText struct {
+	sha  string // hexadecimal SHA1 of text
+	text string
+	life uint64 // the life that last loaded it
+	twin twin   // the same in Go, for well-known scripts
+	lua  luaFunction
+}
+
+// scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
+// be at hand.
+type scripts struct {
+	life     uint64
+	byText   map[string]*scriptText
+	bySHA    map[string]*scriptText
+	compiled int
+	engine   *engine // made when first needed
+	random   lrand48 // of math.random
+}
+
+// forget ends a life.
+func (s *scripts) forget() {
+	s.life++
+	if len(s.bySHA) > maxScripts {
+		clear(s.byText)
+		clear(s.bySHA)
+		s.compiled = 0
+	}
+}
+
+// load makes a text known to this life. It is not compiled yet.
+func (s *scripts) load(text string) *scriptText {
+	t := s.byText[text]
+	if t == nil {
+		sum := sha1.Sum([]byte(text))
+		t = &scriptText{sha: hex.EncodeToString(sum[:]), text: text, twin: findTwin(text)}
+		if s.byText == nil {
+			s.byText, s.bySHA = map[string]*scriptText{}, map[string]*scriptText{}
+		}
+		s.byText[text], s.bySHA[t.sha] = t, t
+	}
+	t.life = s.life
+	return t
+}
+
+// known finds a script that this life has loaded.
+func (s *scripts) known(sha string) *scriptText {
+	t := s.bySHA[sha]
+	if t == nil {
+		t = s.bySHA[strings.ToLower(sha)]
+	}
+	if t == nil || t.life != s.life {
+		return nil
+	}
+	return t
+}
+
+// compile gives the script as a Lua function; trouble is the error if its text is no Lua.
+func (n *Node) compile(t *scriptText) (trouble string) {
+	if t.lua != nil {
+		return ""
+	}
+	s := &n.scripts
+	if s.engine == nil {
+		s.engine = newEngine(n)
+	}
+	if s.compiled >= maxCompiled {
+		for _, other := range s.bySHA {
+			other.lua = nil
+		}
+		s.compiled = 0
+	}
+	f, err := s.engine.compile(t.text)
+	if err != nil {
+		t.life = 0
+		return "ERR Error compiling script (new function): " + err.Error()
+	}
+	t.lua = f
+	s.compiled++
+	return ""
+}
+
+func eval(n *Node, args []string) {
+	if len(args[1]) > maxText {
+		n.replyError("ERR fencepost: the script is longer than a megabyte")
+		return
+	}
+	keys, argv, trouble := scriptArgs(args)
+	if trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	t := n.scripts.load(args[1])
+	n.runScript(t, keys, argv)
+}
+
+func evalSHA(n *Node, args []string) {
+	keys, argv, trouble := scriptArgs(args)
+	if trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	t := n.scripts.known(args[1])
+	if t == nil {
+		n.replyError("NOSCRIPT No matching script. Please use EVAL.")
+		return
+	}
+	n.runScript(t, keys, argv)
+}
+
+// scriptArgs splits the arguments of EVAL.
+func scriptArgs(args []string) (keys, argv []string, trouble string) {
+	count, ok := parseInt(args[2])
+	switch {
+	case !ok:
+		return nil, nil, errNotInt
+	case count > int64(len(args)-3):
+		return nil, nil, "ERR Number of keys can't be greater than number of args"
+	case count < 0:
+		return nil, nil, "ERR Number of keys can't be negative"
+	}
+	return args[3 : 3+count], args[3+count:], ""
+}
+
+// runScript executes a script by its twin if it has one that takes the case on, else in Lua.
+func (n *Node) runScript(t *scriptText, keys, argv []string) {
+	if t.twin != nil && t.twin(n, keys, argv) {
+		return
+	}
+	if trouble := n.compile(t); trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	n.inScript = true
+	n.scripts.engine.run(t, keys, argv)
+	n.inScript = false
+}
+
+func script(n *Node, args []string) {
+	sub := strings.ToLower(args[1])
+	switch {
+	case sub == "load" && len(args) == 3:
+		n.loadScript(args[2])
+	case sub == "exists" && len(args) > 2:
+		n.replyLen(len(args) - 2)
+		for _, sha := range args[2:] {
+			n.replyBool(n.scripts.known(sha) != nil)
+		}
+	case sub == "flush" && len(args) <= 3:
+		if len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
+			n.replyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+			return
+		}
+		n.scripts.forget()
+		n.replyOK()
+	case isOneOf(sub, "LOAD", "EXISTS", "FLUSH"):
+		n.replyError(wrongArity("script|" + sub))
+	default:
+		n.replyError("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try SCRIPT HELP.")
+	}
+}
+
+func (n *Node) loadScript(text string) {
+	if len(text) > maxText {
+		n.replyError("ERR fencepost: the script is longer than a megabyte")
+		return
+	}
+	t := n.scripts.load(text)
+	if trouble := n.compile(t); trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	n.replyBulk(t.sha)
+}

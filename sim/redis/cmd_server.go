@@ -1,0 +1,146 @@
+package redis
+
+import (
+	"strconv"
+	"strings"
+)
+
+// version is the Redis that the node behaves as.
+const version = "7.0.15"
+
+func ping(n *Node, args []string) {
+	switch len(args) {
+	case 1:
+		n.replyStatus("PONG")
+	case 2:
+		n.replyBulk(args[1])
+	default:
+		n.replyError(wrongArity("ping"))
+	}
+}
+
+func echo(n *Node, args []string) { n.replyBulk(args[1]) }
+
+func selectDB(n *Node, args []string) {
+	if trouble := checkDB(args[1]); trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	n.replyOK()
+}
+
+// now is TIME: seconds and microseconds of the node's wall clock.
+func now(n *Node, _ []string) {
+	micros := n.wall / 1000
+	n.replyLen(2)
+	n.replyBulk(strconv.FormatInt(micros/1_000_000, 10))
+	n.replyBulk(strconv.FormatInt(micros%1_000_000, 10))
+}
+
+// wait answers as a master without replicas does, at once: nobody acknowledged.
+func wait(n *Node, args []string) {
+	_, ok := parseInt(args[1])
+	timeout, ok2 := parseInt(args[2])
+	switch {
+	case !ok:
+		n.replyError(errNotInt)
+	case !ok2:
+		n.replyError("ERR timeout is not an integer or out of range")
+	case timeout < 0:
+		n.replyError("ERR timeout is negative")
+	default:
+		n.replyInt(0)
+	}
+}
+
+func info(n *Node, _ []string) {
+	n.replyBulk("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\n" +
+		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n" +
+		"# Keyspace\r\ndb0:keys=" + strconv.Itoa(len(n.data.keys)) + "\r\n")
+}
+
+// hello speaks RESP2 only; clients that ask for RESP3 fall back.
+func hello(n *Node, args []string) {
+	if len(args) > 1 {
+		switch v, ok := parseInt(args[1]); {
+		case !ok:
+			n.replyError("ERR Protocol version is not an integer or out of range")
+			return
+		case v != 2:
+			n.replyError("NOPROTO unsupported protocol version")
+			return
+		}
+	}
+	if len(args) > 2 {
+		n.replyError("ERR fencepost: options of HELLO are not simulated")
+		return
+	}
+	n.replyLen(14)
+	for _, pair := range [][2]string{{"server", "redis"}, {"version", version}} {
+		n.replyBulk(pair[0])
+		n.replyBulk(pair[1])
+	}
+	n.replyBulk("proto")
+	n.replyInt(2)
+	n.replyBulk("id")
+	n.replyInt(int64(n.conn))
+	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
+		n.replyBulk(pair[0])
+		n.replyBulk(pair[1])
+	}
+	n.replyBulk("modules")
+	n.replyLen(0)
+}
+
+// client is CLIENT, as far as client libraries use it when they connect.
+func client(n *Node, args []string) {
+	sub := strings.ToLower(args[1])
+	switch {
+	case sub == "id" && len(args) == 2:
+		n.replyInt(int64(n.conn))
+	case sub == "getname" && len(args) == 2:
+		if c := n.conns[n.conn]; c != nil && c.name != "" {
+			n.replyBulk(c.name)
+		} else {
+			n.replyNull()
+		}
+	case sub == "setname" && len(args) == 3:
+		if strings.ContainsFunc(args[2], func(r rune) bool { return r < '!' || r > '~' }) {
+			n.replyError("ERR Client names cannot contain spaces, newlines or special characters.")
+			return
+		}
+		n.state().name = args[2]
+		n.replyOK()
+	case sub == "setinfo" && len(args) == 4:
+		n.replyOK()
+	default:
+		n.replyError("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try CLIENT HELP.")
+	}
+}
+
+// auth answers as a server without a password.
+func auth(n *Node, args []string) {
+	switch len(args) {
+	case 2:
+		n.replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	case 3:
+		if args[1] == "default" {
+			n.replyOK()
+			return
+		}
+		n.replyError("WRONGPASS invalid username-password pair or user is disabled.")
+	default:
+		n.replyError(errSyntax)
+	}
+}
+
+func quit(n *Node, _ []string) { n.replyOK() }
+
+// reset gives a connection back the state of a new one.
+func reset(n *Node, _ []string) {
+	if c := n.conns[n.conn]; c != nil {
+		n.leave(c)
+		delete(n.conns, n.conn)
+	}
+	n.replyStatus("RESET")
+}

@@ -1,0 +1,118 @@
+package redis
+
+import "strings"
+
+// flag says what is special about a command.
+type flag uint8
+
+const (
+	write     flag = 1 << iota // may change data
+	noScript                   // Redis does not allow it in scripts
+	immediate                  // executed at once inside MULTI
+	unlessNil                  // a reply of 0 or null means that nothing was changed
+	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
+)
+
+// command is a row of the table of commands.
+type command struct {
+	name  string // lower case
+	arity int    // number of arguments with the name; negative: at least
+	flags flag
+	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
+	run   func(n *Node, args []string)
+	first func(n *Node, args []string) (answered bool)
+	keys  keyRange // what a command that is passed on may change
+}
+
+// keyRange says which arguments a command may change: the keys from first to last. The zero range is none.
+type keyRange struct{ first, last int }
+
+var (
+	oneKey  = keyRange{1, 1}
+	twoKeys = keyRange{1, 2}
+)
+
+// commands finds a command by its name in lower or upper case.
+var commands = map[string]*command{}
+
+func init() {
+	for _, table := range [][]command{ownCommands, passedCommands} {
+		for i := range table {
+			c := &table[i]
+			commands[c.name] = c
+			commands[strings.ToUpper(c.name)] = c
+		}
+	}
+}
+
+func findCommand(name string) *command {
+	if c := commands[name]; c != nil {
+		return c
+	}
+	return commands[strings.ToLower(name)]
+}
+
+// dispatch executes a command, or queues it in a transaction, and appends its reply to out.
+func (n *Node) dispatch(args []string) {
+	if len(args) == 0 {
+		n.replyError("ERR fencepost: a request without a command")
+		return
+	}
+	c := findCommand(args[0])
+	if trouble := refusal(c, args); trouble != "" {
+		if t := n.transaction(); t != nil {
+			t.refused = true
+		}
+		n.replyError(trouble)
+		return
+	}
+	if t := n.transaction(); t != nil && c.flags&immediate == 0 {
+		t.queue = append(t.queue, append([]string(nil), args...))
+		n.replyStatus("QUEUED")
+		return
+	}
+	if !n.loading {
+		n.expireDue()
+	}
+	if c.run != nil {
+		c.run(n, args)
+		return
+	}
+	if c.first == nil || !c.first(n, args) {
+		n.passOn(c, args)
+	}
+}
+
+// refusal is the error with which a command is refused before anything is looked at, or nothing.
+func refusal(c *command, args []string) string {
+	if c == nil {
+		return unknown(args)
+	}
+	if c.arity > 0 && len(args) != c.arity || len(args) < -c.arity {
+		return wrongArity(c.name)
+	}
+	return ""
+}
+
+func wrongArity(name string) string {
+	return "ERR wrong number of arguments for '" + name + "' command"
+}
+
+// unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
+func unknown(args []string) string {
+	name := strings.ToLower(args[0])
+	if why, ok := notSimulated[name]; ok {
+		return "ERR fencepost: " + strings.ToUpper(name) + " is not simulated: " + why
+	}
+	var b strings.Builder
+	b.WriteString("ERR unknown command '" + clip(args[0], 128) + "', with args beginning with: ")
+	for i, a := range args[1:] {
+		if i == 20 || b.Len() > 256 {
+			break
+		}
+		b.WriteString("'" + clip(a, 128) + "' ")
+	}
+	return b.String()
+}
+
+func clip(s string, limit int) string { return s[:min(len(s), limit)] }

@@ -1,0 +1,143 @@
+package redis
+
+import (
+	"bufio"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// key is what the node knows of an existing key beside its data.
+type key struct {
+	of   history.Attempt // who set it
+	when int64           // deadline, ms on the wall clock; never without
+	seq  uint64          // of its entry in the heap of deadlines; 0 if it has none
+	text bool            // a string: its value goes into the records
+}
+
+// dataset is the data of a node: miniredis for the values, keys for everything about time and ownership.
+// Invariant: a key is in keys if and only if it exists in miniredis; miniredis itself knows no TTL.
+type dataset struct {
+	mini *miniredis.Miniredis
+	db   *miniredis.RedisDB
+	srv  *server.Server
+	peer *server.Peer
+	w    *bufio.Writer
+	out  *[]byte // where w writes
+
+	keys      map[string]*key
+	free      []*key // of removed keys, for reuse
+	deadlines deadlines
+	seq       uint64
+	made      int // keys made since mini is new
+}
+
+// maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
+const maxMade = 1 << 16
+
+// appender writes to a byte slice.
+type appender struct{ b *[]byte }
+
+func (a appender) Write(p []byte) (int, error) {
+	*a.b = append(*a.b, p...)
+	return len(p), nil
+}
+
+func newDataset(out *[]byte) dataset {
+	d := dataset{out: out, keys: map[string]*key{}}
+	d.renew()
+	return d
+}
+
+// renew takes a fresh miniredis. Dial makes it register its commands; the connection itself is not used.
+func (d *dataset) renew() {
+	d.mini = miniredis.NewMiniRedis()
+	conn, err := d.mini.Dial()
+	if err != nil {
+		panic(fmt.Sprintf("redis: miniredis does not start: %v", err)) // it has no reason to
+	}
+	_ = conn.Close()
+	d.mini.SetTime(time.Unix(0, 0)) // keeps it from reading the machine's clock
+	d.db = d.mini.DB(0)
+	d.srv = d.mini.Server()
+	d.w = bufio.NewWriter(appender{d.out})
+	d.peer = server.NewPeer(d.w)
+	d.made = 0
+}
+
+// pass has miniredis execute a command; its reply is appended to out.
+func (d *dataset) pass(args []string) {
+	d.srv.Dispatch(d.peer, args)
+	_ = d.w.Flush() // an appender does not fail
+}
+
+// clear removes all keys.
+func (d *dataset) clear() {
+	d.deadlines = d.deadlines[:0]
+	if d.made > maxMade {
+		clear(d.keys)
+		d.renew()
+		return
+	}
+	if len(d.keys) == 0 {
+		return
+	}
+	clear(d.keys)
+	d.db.FlushDB()
+}
+
+func (d *dataset) get(name string) string {
+	v, err := d.db.Get(name)
+	if err != nil {
+		return "" // not a string: callers have asked before
+	}
+	return v
+}
+
+// add makes the entry of a key that has come to be.
+func (d *dataset) add(name string, of history.Attempt, text bool) *key {
+	d.made++
+	var k *key
+	if last := len(d.free) - 1; last >= 0 {
+		k = d.free[last]
+		d.free = d.free[:last]
+	} else {
+		k = new(key)
+	}
+	*k = key{of: of, when: never, text: text}
+	d.keys[name] = k
+	return k
+}
+
+// forget drops the entry of a key that is gone from miniredis.
+func (d *dataset) forget(name string, k *key) {
+	delete(d.keys, name)
+	d.free = append(d.free, k)
+}
+
+// expireAt moves the deadline of a key.
+func (d *dataset) expireAt(name string, k *key, when int64) {
+	if k.when == when {
+		return
+	}
+	k.when, k.seq = when, 0
+	if when > lastTimed {
+		return
+	}
+	if len(d.deadlines) > 64+4*len(d.keys) {
+		d.deadlines.keep(d.stands)
+	}
+	d.seq++
+	k.seq = d.seq
+	d.deadlines.push(deadline{when: when, seq: d.seq, name: name})
+}
+
+// stands reports whether an entry of the heap still speaks of its key.
+func (d *dataset) stands(e deadline) bool {
+	k := d.keys[e.name]
+	return k != nil && k.seq == e.seq
+}

@@ -1,0 +1,140 @@
+package redis
+
+import (
+	"math"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// never is the deadline of a key without expiry.
+const never int64 = math.MaxInt64
+
+// lastTimed is the last deadline (ms) whose end can be expressed in nanoseconds: in the year 2262. Later deadlines are
+// kept and answered as given, but no timer is set for them.
+const lastTimed = math.MaxInt64/1_000_000 - 1
+
+// endOf is the wall-clock instant (ns) at which a key with deadline when (ms) is first expired: a key is alive
+// throughout the millisecond of its deadline.
+func endOf(when int64) int64 { return (when + 1) * 1_000_000 }
+
+// millis is the whole milliseconds of a wall-clock reading in ns.
+func millis(wall int64) int64 {
+	ms := wall / 1_000_000
+	if wall%1_000_000 < 0 {
+		ms--
+	}
+	return ms
+}
+
+// deadline is an entry of the heap of deadlines. It is void unless its key still has this seq.
+type deadline struct {
+	when int64
+	seq  uint64 // order among equal deadlines: first set, first expired
+	name string
+}
+
+func (d deadline) before(e deadline) bool {
+	return d.when < e.when || d.when == e.when && d.seq < e.seq
+}
+
+// deadlines is a min-heap with lazy deletion.
+type deadlines []deadline
+
+func (h *deadlines) push(d deadline) {
+	*h = append(*h, d)
+	s := *h
+	for i := len(s) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !s[i].before(s[parent]) {
+			break
+		}
+		s[i], s[parent] = s[parent], s[i]
+		i = parent
+	}
+}
+
+func (h *deadlines) pop() {
+	s := *h
+	last := len(s) - 1
+	s[0] = s[last]
+	s[last] = deadline{}
+	*h = s[:last]
+	h.sift(0)
+}
+
+func (h *deadlines) sift(i int) {
+	s := *h
+	for {
+		least := 2*i + 1
+		if least >= len(s) {
+			return
+		}
+		if right := least + 1; right < len(s) && s[right].before(s[least]) {
+			least = right
+		}
+		if !s[least].before(s[i]) {
+			return
+		}
+		s[i], s[least] = s[least], s[i]
+		i = least
+	}
+}
+
+// keep drops the entries that valid refuses.
+func (h *deadlines) keep(valid func(deadline) bool) {
+	s := *h
+	kept := s[:0]
+	for _, d := range s {
+		if valid(d) {
+			kept = append(kept, d)
+		}
+	}
+	clear(s[len(kept):])
+	*h = kept
+	for i := len(kept)/2 - 1; i >= 0; i-- {
+		h.sift(i)
+	}
+}
+
+// expireDue removes every key whose deadline has passed on the clock of this turn, the earliest deadline first.
+func (n *Node) expireDue() {
+	for len(n.data.deadlines) > 0 {
+		top := n.data.deadlines[0]
+		if !n.data.stands(top) {
+			n.data.deadlines.pop()
+			continue
+		}
+		if n.ms <= top.when {
+			return
+		}
+		n.data.deadlines.pop()
+		asking := n.attempt
+		n.attempt = "" // nobody's doing
+		n.remove(top.name, history.Expired, "")
+		n.attempt = asking
+	}
+}
+
+// armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
+// nothing due and arms the next.
+func (n *Node) armTimer() {
+	for len(n.data.deadlines) > 0 && !n.data.stands(n.data.deadlines[0]) {
+		n.data.deadlines.pop()
+	}
+	if len(n.data.deadlines) == 0 {
+		return
+	}
+	if when := n.data.deadlines[0].when; when < n.armed {
+		n.armed = when
+		n.timer++
+		n.host.WakeAtWall(endOf(when), wakeExpiry|n.timer)
+	}
+}
+
+// until is the true time at which a key with this deadline will end if the clock runs true.
+func (n *Node) until(when int64) history.Time {
+	if when > lastTimed {
+		return history.Never
+	}
+	return n.host.Due(timeUntil(endOf(when), n.wall))
+}

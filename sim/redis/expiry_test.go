@@ -1,0 +1,246 @@
+package redis
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// at is a deadline the given time after the epoch of tests, in Redis's milliseconds.
+func at(d time.Duration) string { return strconv.FormatInt(millis(epoch+int64(d)), 10) }
+
+func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
+	m := newMachine(Config{})
+	check(t, "acquired", m.do("client-1/1", "SET lock a NX PX 10"), "OK")
+	m.freeze(10*time.Millisecond + 599_999) // the clock shows the deadline's last nanosecond
+	check(t, "at the deadline", m.do("client-2/1", "GET lock"), "a")
+	check(t, "its time left", m.do("client-2/1", "PTTL lock"), "0")
+	m.freeze(1)
+	check(t, "just after", m.do("client-2/1", "GET lock"), "null")
+	check(t, "taken over", m.do("client-2/1", "SET lock b NX PX 10"), "OK")
+}
+
+func TestKeyGoesAtTheInstantItDies(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a NX PX 10000")
+	m.sleep(11 * time.Second)
+	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 10.0006 s\n"+
+		"10.0006 s key-gone lock of client-1/1: expired\n")
+	check(t, "timers fired", m.fired, 1)
+}
+
+func TestTimersAreNotSetForEveryKey(t *testing.T) {
+	m := newMachine(Config{})
+	for range 1000 {
+		m.do("client-1/1", "SET lock a NX PX 10000")
+		m.do("client-1/1", "DEL lock")
+		m.sleep(5 * time.Millisecond)
+	}
+	check(t, "timers fired in five seconds", m.fired, 0)
+	m.sleep(10 * time.Second)
+	if m.fired > 2 || len(m.timers) > 1 {
+		t.Errorf("%d timers fired and %d are set for a key that is long gone", m.fired, len(m.timers))
+	}
+}
+
+func TestPausedNodeExpiresAtTheNextAccess(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a NX PX 1000")
+	m.do("client-1/1", "SET other a PX 500")
+	m.story()
+	m.freeze(5 * time.Second)
+	check(t, "after the pause", m.do("client-2/1", "SET lock b NX PX 1000"), "OK")
+	check(t, "records", m.story(), "5.000 s key-gone other of client-1/1: expired\n"+
+		"5.000 s key-gone lock of client-1/1: expired\n5.000 s key-set lock of client-2/1 by client-2/1 = b until 6.0006 s\n")
+}
+
+func TestForwardJumpEndsKeysEarly(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a NX PX 10000")
+	m.story()
+	m.sleep(time.Second)
+	m.jump(30 * time.Second)
+	check(t, "records", m.story(), "1.000 s key-gone lock of client-1/1: expired\n")
+}
+
+func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a NX PX 1000")
+	m.jump(-5 * time.Second)
+	check(t, "time left", m.do("client-1/1", "PTTL lock"), "6000")
+	m.sleep(5 * time.Second)
+	check(t, "past the first deadline", m.do("client-1/1", "GET lock"), "a")
+	m.story()
+	m.sleep(5 * time.Second)
+	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
+}
+
+// The miniredis bugs that REDIS-FACTS names: PXAT of exactly now makes an immortal key, and a past PXAT leaves a TTL
+// behind that kills a later SET.
+func TestSetWithADeadlineThatIsNow(t *testing.T) {
+	m := newMachine(Config{})
+	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")
+	check(t, "in this millisecond", m.do("client-1/1", "GET lock"), "a")
+	m.sleep(time.Millisecond)
+	check(t, "in the next", m.do("client-1/1", "GET lock"), "null")
+}
+
+func TestSetWithAPastDeadline(t *testing.T) {
+	m := newMachine(Config{})
+	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(-time.Second)), "OK")
+	check(t, "at the next access", m.do("client-1/1", "GET lock"), "null")
+	check(t, "set anew", m.do("client-1/1", "SET lock b"), "OK")
+	m.sleep(time.Hour)
+	check(t, "an hour later", m.do("client-1/1", "GET lock"), "b")
+}
+
+func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a PXAT "+at(-time.Second))
+	m.sleep(0)
+	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 0.000 s\n"+
+		"0.000 s key-gone lock of client-1/1: expired\n")
+}
+
+func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
+	for _, command := range []string{"EXPIRE lock 0", "PEXPIRE lock -1", "EXPIREAT lock 1", "PEXPIREAT lock " + at(0)} {
+		m := newMachine(Config{Persistence: AppendAlways})
+		m.do("client-1/1", "SET lock a")
+		m.story()
+		check(t, command, m.do("client-2/7", command), "1")
+		check(t, command, m.story(), "0.000 s key-gone lock of client-1/1 by client-2/7: deleted\n")
+		check(t, "the log after "+command, m.node.Log()[1], "DEL lock")
+	}
+}
+
+func TestClockStandsStillInAScript(t *testing.T) {
+	m := newMachine(Config{})
+	got := m.args("client-1/1", "EVAL", `local a = redis.call('time') redis.call('set', KEYS[1], 'v', 'px', 1)
+		for i = 1, 100000 do end
+		local b = redis.call('time') return {a[1] == b[1] and a[2] == b[2], redis.call('get', KEYS[1])}`, "1", "k")
+	check(t, "in the script", got, "[1 v]")
+}
+
+func TestRenewalsAreRecordedWithOwnerAndRenewer(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a PX 1000")
+	m.story()
+	for _, step := range []struct{ command, reply, record string }{
+		{"PEXPIRE lock 2000", "1", "until 2.0006 s"},
+		{"PEXPIRE lock 500 GT", "0", ""},
+		{"PEXPIRE lock 500 LT", "1", "until 0.5006 s"},
+		{"PEXPIRE lock 500", "1", ""}, // nothing moved
+		{"PERSIST lock", "1", "until never"},
+		{"PERSIST lock", "0", ""},
+		{"GETEX lock PX 700", "a", "until 0.7006 s"},
+		{"EXPIRE lock 1 NX", "0", ""},
+		{"EXPIRE lock 1 XX", "1", "until 1.0006 s"},
+	} {
+		check(t, step.command, m.do("client-2/1", step.command), step.reply)
+		want := step.record
+		if want != "" {
+			want = "0.000 s key-prolonged lock of client-1/1 by client-2/1 " + want + "\n"
+		}
+		check(t, "record of "+step.command, m.story(), want)
+	}
+}
+
+func TestOwnerIsWhoSetTheKey(t *testing.T) {
+	m := newMachine(Config{})
+	for _, step := range []struct{ attempt, command, record string }{
+		{"client-1/1", "SET lock a PX 1000", "key-set lock of client-1/1 by client-1/1 = a until 1.0006 s\n"},
+		{"client-2/1", "SET lock b NX PX 1000", ""},
+		{"client-2/1", "SET lock b KEEPTTL", "key-set lock of client-2/1 by client-2/1 = b until 1.0006 s\n"},
+		{"client-3/1", "RENAME lock moved", "key-set moved of client-2/1 by client-3/1 = b until 1.0006 s\n" +
+			"key-gone lock of client-2/1 by client-3/1: deleted\n"},
+		{"client-3/1", "COPY moved lock", "key-set lock of client-2/1 by client-3/1 = b until 1.0006 s\n"},
+		{"client-1/2", "DEL lock moved none", "key-gone lock of client-2/1 by client-1/2: deleted\n" +
+			"key-gone moved of client-2/1 by client-1/2: deleted\n"},
+		{"client-1/3", "INCR fence", "key-set fence of client-1/3 by client-1/3 = 1 until never\n"},
+		{"client-2/2", "INCR fence", ""},
+		{"client-2/2", "HSET h f v", "key-set h of client-2/2 by client-2/2 until never\n"},
+		{"client-1/4", "HDEL h f", "key-gone h of client-2/2 by client-1/4: deleted\n"},
+		{"client-1/4", "FLUSHALL", "key-gone fence of client-1/3 by client-1/4: flushed\n"},
+	} {
+		m.do(history.Attempt(step.attempt), step.command)
+		got := ""
+		for line := range strings.Lines(m.story()) {
+			got += strings.TrimPrefix(line, "0.000 s ")
+		}
+		check(t, step.command, got, step.record)
+	}
+}
+
+func TestDeadlinesBeyondTheClockAreKeptAsGiven(t *testing.T) {
+	m := newMachine(Config{})
+	check(t, "set", m.do("client-1/1", "SET lock a PXAT 9223372036854775806"), "OK")
+	check(t, "kept", m.do("client-1/1", "PEXPIRETIME lock"), "9223372036854775806")
+	check(t, "record", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until never\n")
+	check(t, "timers", len(m.timers), 0)
+}
+
+// The heap of deadlines against a list that is searched from end to end.
+func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var heap deadlines
+	var list []deadline
+	for seq := range uint64(5000) {
+		switch {
+		case r.IntN(3) > 0 || len(list) == 0:
+			d := deadline{when: int64(r.IntN(50)), seq: seq}
+			heap.push(d)
+			list = append(list, d)
+		case r.IntN(50) == 0:
+			odd := func(d deadline) bool { return d.when%2 == 1 }
+			heap.keep(odd)
+			list = slices.DeleteFunc(list, func(d deadline) bool { return !odd(d) })
+		default:
+			least := 0
+			for i := range list {
+				if list[i].before(list[least]) {
+					least = i
+				}
+			}
+			check(t, "top of the heap", heap[0], list[least])
+			heap.pop()
+			list = slices.Delete(list, least, least+1)
+		}
+		check(t, "size", len(heap), len(list))
+	}
+}
+
+func TestHeapStaysSmallUnderRenewal(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "SET lock a PX 1000")
+	for i := range 10_000 {
+		m.do("client-1/1", "PEXPIRE lock "+strconv.Itoa(100_000+i))
+	}
+	if size := len(m.node.data.deadlines); size > 100 {
+		t.Errorf("one key has %d entries in the heap of deadlines", size)
+	}
+}
+
+func TestResetLeavesNothingBehind(t *testing.T) {
+	m := newMachine(Config{Persistence: AppendEverysec})
+	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
+	m.do("client-1/1", "SET lock a PX 1000")
+	m.do("client-1/1", "HSET h f v")
+	m.do("client-1/1", "MULTI")
+	m.do("client-1/1", "GET lock")
+	m.slowFsync(time.Second, true)
+	m.node.Reset(Config{})
+	*m = machine{wall: epoch, node: m.node, up: true, conn: 1}
+	m.node.Start(m)
+	check(t, "keys", len(m.node.Keys()), 0)
+	check(t, "log", len(m.node.Log()), 0)
+	check(t, "transaction", m.do("client-1/1", "EXEC"), "-ERR EXEC without MULTI")
+	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "0"), "-NOSCRIPT No matching script. Please use EVAL.")
+	check(t, "miniredis", m.node.data.mini.Dump(), "")
+	m.sleep(5 * time.Second)
+	check(t, "records", m.story(), "")
+}

@@ -1,0 +1,194 @@
+package redis
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// call is redis.call and redis.pcall.
+func (e *engine) call(L *lua.LState, catch bool) int {
+	trouble := e.collect(L)
+	n := e.n
+	from := len(n.out)
+	if trouble == "" {
+		trouble = n.callFromScript(e.args)
+	}
+	if trouble == "" && n.out[from] == '-' {
+		trouble = string(bytes.TrimRight(n.out[from+1:], "\r\n"))
+	}
+	if trouble != "" {
+		n.out = n.out[:from]
+		if !catch {
+			return e.raise(L, trouble)
+		}
+		L.Push(errorTable(L, trouble))
+		return 1
+	}
+	v, _ := fromRESP(L, n.out[from:])
+	n.out = n.out[:from]
+	L.Push(v)
+	return 1
+}
+
+// collect reads the arguments of a redis.call.
+func (e *engine) collect(L *lua.LState) (trouble string) {
+	e.args = e.args[:0]
+	top := L.GetTop()
+	if top == 0 {
+		return "ERR Please specify at least one argument for this redis lib call"
+	}
+	for i := 1; i <= top; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			e.args = append(e.args, string(v))
+		case lua.LNumber:
+			e.args = append(e.args, formatNumber(float64(v), 17))
+		default:
+			return "ERR Lua redis lib command arguments must be strings or integers"
+		}
+	}
+	return ""
+}
+
+// callFromScript executes a command for a script. Its reply is appended to out unless there is trouble.
+func (n *Node) callFromScript(args []string) (trouble string) {
+	c := findCommand(args[0])
+	switch {
+	case c == nil:
+		if text := unknown(args); len(text) > 14 && text[:14] == "ERR fencepost:" {
+			return text
+		}
+		return "ERR Unknown Redis command called from script"
+	case c.flags&noScript != 0:
+		return "ERR This Redis command is not allowed from script"
+	case refusal(c, args) != "":
+		return "ERR Wrong number of args calling Redis command from script"
+	}
+	n.dispatch(args)
+	return ""
+}
+
+// fromRESP reads one value and says how many bytes it took. b is what the node itself wrote.
+func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
+	line := bytes.IndexByte(b, '\n') + 1
+	head := b[1 : line-2]
+	switch b[0] {
+	case '+':
+		t := L.CreateTable(0, 1)
+		t.RawSetString("ok", lua.LString(head))
+		return t, line
+	case '-':
+		return errorTable(L, string(head)), line
+	}
+	number := atoi(head)
+	switch {
+	case b[0] == ':':
+		return lua.LNumber(number), line
+	case number < 0:
+		return lua.LFalse, line
+	case b[0] == '$':
+		end := line + int(number)
+		return lua.LString(b[line:end]), end + 2
+	}
+	t := L.CreateTable(int(number), 0)
+	for ; number > 0; number-- {
+		v, size := fromRESP(L, b[line:])
+		t.Append(v)
+		line += size
+	}
+	return t, line
+}
+
+// atoi reads an integer that the node wrote.
+func atoi(b []byte) int64 {
+	v := int64(0)
+	for _, c := range b {
+		if c != '-' {
+			v = v*10 - int64(c-'0') // downwards: the least integer has no positive counterpart
+		}
+	}
+	if b[0] == '-' {
+		return v
+	}
+	return -v
+}
+
+// answer appends a Lua value as Redis replies it: numbers are cut to integers, arrays end at the first nil.
+func (e *engine) answer(v lua.LValue, depth int) {
+	n := e.n
+	if depth > 100 {
+		n.replyError("ERR reached lua stack limit")
+		return
+	}
+	if len(n.out) > maxReply {
+		return // too long already: run replaces it all
+	}
+	switch v := v.(type) {
+	case lua.LString:
+		n.replyBulk(string(v))
+	case lua.LNumber:
+		n.replyInt(truncate(float64(v)))
+	case lua.LBool:
+		if v {
+			n.replyInt(1)
+		} else {
+			n.replyNull()
+		}
+	case *lua.LTable:
+		e.answerTable(v, depth)
+	default:
+		n.replyNull()
+	}
+}
+
+func (e *engine) answerTable(t *lua.LTable, depth int) {
+	if s, ok := t.RawGetString("err").(lua.LString); ok {
+		e.n.replyError(string(s))
+		return
+	}
+	if s, ok := t.RawGetString("ok").(lua.LString); ok {
+		e.n.replyStatus(string(s))
+		return
+	}
+	count := 0
+	for t.RawGetInt(count+1) != lua.LNil {
+		count++
+	}
+	e.n.replyLen(count)
+	for i := 1; i <= count; i++ {
+		e.answer(t.RawGetInt(i), depth+1)
+	}
+}
+
+// truncate converts as C does on x86-64: what does not fit becomes the least integer.
+func truncate(f float64) int64 {
+	if f != f || f >= math.MaxInt64 || f <= math.MinInt64 {
+		return math.MinInt64
+	}
+	return int64(f)
+}
+
+// formatNumber writes a number as C's %.<digits>g does.
+func formatNumber(f float64, digits int) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e14 && digits >= 14 {
+		if f == 0 && math.Signbit(f) {
+			return "-0"
+		}
+		return strconv.FormatInt(int64(f), 10)
+	}
+	switch {
+	case f != f:
+		if math.Signbit(f) {
+			return "-nan"
+		}
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	return cGeneral(f, digits)
+}

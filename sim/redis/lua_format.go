@@ -1,0 +1,94 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// format is string.format with C's meaning: gopher-lua hands its arguments to Go's fmt, which prints addresses.
+func (e *engine) format(L *lua.LState) int {
+	pattern := L.CheckString(1)
+	var b strings.Builder
+	arg := 1
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] != '%' {
+			b.WriteByte(pattern[i])
+			continue
+		}
+		start := i
+		for i++; i < len(pattern) && strings.IndexByte("-+ #0123456789.", pattern[i]) >= 0; i++ {
+		}
+		if i == len(pattern) || !isSpec(pattern[start+1:i]) {
+			L.RaiseError("invalid format (width or precision too long)")
+		}
+		if pattern[i] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		arg++
+		b.WriteString(e.formatOne(L, pattern[start:i], pattern[i], arg))
+		if b.Len() > maxRepeat {
+			L.RaiseError("fencepost: resulting string too large")
+		}
+	}
+	L.Push(lua.LString(b.String()))
+	return 1
+}
+
+// isSpec reports whether s is flags, at most two digits of width and at most two of precision.
+func isSpec(s string) bool {
+	width, precision, dot := strings.Cut(strings.TrimLeft(s, "-+ #0"), ".")
+	digits := func(s string) bool { return len(s) <= 2 && strings.Trim(s, "0123456789") == "" }
+	return len(s) <= 10 && digits(width) && digits(precision) && (dot || precision == "")
+}
+
+// formatOne formats one argument; spec is the '%' with flags, width and precision.
+func (e *engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
+	switch verb {
+	case 'd', 'i':
+		return fmt.Sprintf(spec+"d", truncate(float64(L.CheckNumber(arg))))
+	case 'u':
+		return fmt.Sprintf(spec+"d", uint64(truncate(float64(L.CheckNumber(arg)))))
+	case 'o', 'x', 'X':
+		return fmt.Sprintf(spec+string(verb), uint64(truncate(float64(L.CheckNumber(arg)))))
+	case 'c':
+		return string([]byte{byte(truncate(float64(L.CheckNumber(arg))))})
+	case 'e', 'E', 'f':
+		return fmt.Sprintf(spec+string(verb), float64(L.CheckNumber(arg)))
+	case 'g', 'G':
+		f := float64(L.CheckNumber(arg))
+		if spec != "%" {
+			return fmt.Sprintf(spec+string(verb), f)
+		}
+		return formatNumber(f, 6)
+	case 's':
+		return fmt.Sprintf(spec+"s", e.toString(L, L.CheckAny(arg)))
+	case 'q':
+		return quote(L.CheckString(arg))
+	}
+	L.RaiseError("invalid option '%%%c' to 'format'", verb)
+	return ""
+}
+
+// quote writes s so that Lua reads it back.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '"', '\\', '\n':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case '\r':
+			b.WriteString("\\r")
+		case 0:
+			b.WriteString("\\000")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

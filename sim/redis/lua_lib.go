@@ -1,0 +1,167 @@
+package redis
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// redisLibrary is the table redis of scripts.
+func (e *engine) redisLibrary() *lua.LTable {
+	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
+		"call":         func(L *lua.LState) int { return e.call(L, false) },
+		"pcall":        func(L *lua.LState) int { return e.call(L, true) },
+		"error_reply":  errorReply,
+		"status_reply": statusReply,
+		"sha1hex": func(L *lua.LState) int {
+			if L.GetTop() != 1 {
+				return e.raise(L, "ERR wrong number of arguments")
+			}
+			sum := sha1.Sum([]byte(e.toString(L, L.Get(1))))
+			L.Push(lua.LString(hex.EncodeToString(sum[:])))
+			return 1
+		},
+		"log":                func(*lua.LState) int { return 0 }, // a simulated node has no log file
+		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
+		"setresp": func(L *lua.LState) int {
+			if L.CheckInt(1) != 2 {
+				return e.raise(L, "ERR fencepost: scripts speak RESP2 only")
+			}
+			return 0
+		},
+	})
+	for name, v := range map[string]float64{"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3} {
+		t.RawSetString(name, lua.LNumber(v))
+	}
+	t.RawSetString("REDIS_VERSION", lua.LString(version))
+	return t
+}
+
+// errorReply is redis.error_reply: a message without a code gets the code ERR.
+func errorReply(L *lua.LState) int {
+	s, ok := L.Get(1).(lua.LString)
+	if !ok || L.GetTop() != 1 {
+		L.Push(errorTable(L, "ERR wrong number or type of arguments"))
+		return 1
+	}
+	text := strings.TrimPrefix(strings.TrimRight(string(s), "\r\n"), "-")
+	if !strings.Contains(text, " ") {
+		text = "ERR " + text
+	}
+	L.Push(errorTable(L, text))
+	return 1
+}
+
+func statusReply(L *lua.LState) int {
+	s, ok := L.Get(1).(lua.LString)
+	if !ok || L.GetTop() != 1 {
+		L.Push(errorTable(L, "ERR wrong number or type of arguments"))
+		return 1
+	}
+	t := L.CreateTable(0, 1)
+	t.RawSetString("ok", s)
+	L.Push(t)
+	return 1
+}
+
+// toString is tostring, without the addresses that differ from run to run.
+func (e *engine) toString(L *lua.LState, v lua.LValue) string {
+	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
+		L.Push(f)
+		L.Push(v)
+		L.Call(1, 1)
+		s := L.Get(-1)
+		L.Pop(1)
+		return lua.LVAsString(s)
+	}
+	switch v := v.(type) {
+	case lua.LNumber:
+		return formatNumber(float64(v), 14)
+	case lua.LString, lua.LBool, *lua.LNilType:
+		return v.String()
+	}
+	return v.Type().String() + ": 0x0"
+}
+
+// maxRepeat bounds string.rep, bytes.
+const maxRepeat = 1 << 24
+
+func (e *engine) ownString() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"rep": func(L *lua.LState) int {
+			s, count := L.CheckString(1), L.CheckInt(2)
+			if count > 0 && len(s) > maxRepeat/count {
+				L.RaiseError("fencepost: resulting string too large")
+			}
+			L.Push(lua.LString(strings.Repeat(s, max(count, 0))))
+			return 1
+		},
+		"format": e.format,
+	}
+}
+
+// lrand48 is the generator that Redis gives to scripts, so that they are the same everywhere.
+type lrand48 uint64
+
+// bornWith is the state before anybody seeds.
+const bornWith lrand48 = 0x1234ABCD330E
+
+func (r *lrand48) seed(s int32) { *r = lrand48(uint64(uint32(s))<<16 | 0x330E) }
+
+func (r *lrand48) next() int64 {
+	*r = (*r*0x5DEECE66D + 0xB) & (1<<48 - 1)
+	return int64(*r >> 17)
+}
+
+func (e *engine) ownMath() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"random": func(L *lua.LState) int {
+			r := float64(e.n.scripts.random.next()%math.MaxInt32) / math.MaxInt32
+			switch L.GetTop() {
+			case 0:
+				L.Push(lua.LNumber(r))
+			case 1:
+				upper := L.CheckInt(1)
+				if upper < 1 {
+					L.ArgError(1, "interval is empty")
+				}
+				L.Push(lua.LNumber(math.Floor(r*float64(upper)) + 1))
+			case 2:
+				lower, upper := L.CheckInt(1), L.CheckInt(2)
+				if lower > upper {
+					L.ArgError(2, "interval is empty")
+				}
+				L.Push(lua.LNumber(math.Floor(r*float64(upper-lower+1)) + float64(lower)))
+			default:
+				L.RaiseError("wrong number of arguments")
+			}
+			return 1
+		},
+		"randomseed": func(L *lua.LState) int {
+			e.n.scripts.random.seed(int32(L.CheckInt(1)))
+			return 0
+		},
+	}
+}
+
+// cGeneral is C's %.<digits>g for a finite number.
+func cGeneral(f float64, digits int) string {
+	s := strconv.FormatFloat(f, 'e', digits-1, 64)
+	mantissa, exponent, _ := strings.Cut(s, "e")
+	x, _ := strconv.Atoi(exponent)
+	if x >= -4 && x < digits {
+		s = strconv.FormatFloat(f, 'f', digits-1-x, 64)
+		if strings.Contains(s, ".") {
+			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		}
+		return s
+	}
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	return mantissa + "e" + exponent // Go too writes two digits of exponent at least
+}

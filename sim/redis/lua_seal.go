@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// readOnly is Redis's message for a write to a table that is not the script's.
+const readOnly = "Attempt to modify a readonly table"
+
+// notProvided are libraries and functions that Redis gives to scripts and fencepost does not.
+var notProvided = map[string]bool{"cjson": true, "cmsgpack": true, "struct": true, "bit": true, "coroutine": true,
+	"load": true, "loadstring": true, "collectgarbage": true, "gcinfo": true}
+
+// seal gives a stand-in for a table: it shows the fields of what, and refuses to be written.
+func (e *engine) seal(what *lua.LTable) *lua.LTable {
+	L := e.state
+	front, meta := L.NewTable(), L.NewTable()
+	meta.RawSetString("__index", what)
+	meta.RawSetString("__newindex", L.NewFunction(func(L *lua.LState) int {
+		L.RaiseError(readOnly)
+		return 0
+	}))
+	meta.RawSetString("__metatable", lua.LFalse)
+	front.Metatable = meta
+	e.sealed[front] = true
+	return front
+}
+
+// openLibraries builds the world of scripts.
+func (e *engine) openLibraries() {
+	L := e.state
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
+		L.Push(L.NewFunction(open))
+		L.Call(0, 0)
+	}
+	base := L.Get(lua.GlobalsIndex).(*lua.LTable)
+	e.globals = L.NewTable()
+	e.env = e.seal(e.globals)
+	for _, name := range []string{"assert", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "select", "tonumber",
+		"type", "unpack", "xpcall"} {
+		e.globals.RawSetString(name, base.RawGetString(name))
+	}
+	for name, f := range e.ownBase() {
+		e.globals.RawSetString(name, L.NewFunction(f))
+	}
+	e.globals.RawSetString("_G", e.env)
+	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
+
+	text := e.library(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower", "match",
+		"reverse", "sub", "upper"}, e.ownString())
+	e.globals.RawSetString("string", e.seal(text))
+	texts := L.NewTable() // ("x"):upper()
+	texts.RawSetString("__index", text)
+	texts.RawSetString("__metatable", lua.LFalse)
+	L.SetMetatable(lua.LString(""), texts)
+
+	tables := e.library(base.RawGetString("table"), []string{"concat", "getn", "maxn"}, nil)
+	for _, name := range []string{"insert", "remove", "sort"} {
+		tables.RawSetString(name, L.NewFunction(e.guarded(base.RawGetString("table").(*lua.LTable).RawGetString(name))))
+	}
+	e.globals.RawSetString("table", e.seal(tables))
+
+	numbers := e.library(base.RawGetString("math"), []string{"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh",
+		"deg", "exp", "floor", "fmod", "frexp", "huge", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi", "pow",
+		"rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
+	e.globals.RawSetString("math", e.seal(numbers))
+	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
+
+	strict := L.NewTable()
+	strict.RawSetString("__index", L.NewFunction(missing))
+	e.globals.Metatable = strict
+}
+
+// missing answers for a global that does not exist.
+func missing(L *lua.LState) int {
+	name := L.Get(2).String()
+	if notProvided[name] {
+		L.RaiseError("fencepost: %s is not provided to scripts", name)
+	}
+	L.RaiseError("Script attempted to access nonexistent global variable '%s'", strings.ReplaceAll(name, "%", "%%"))
+	return 0
+}
+
+// library picks functions from a library of gopher-lua and adds own ones.
+func (e *engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
+	t := e.state.NewTable()
+	for _, name := range names {
+		t.RawSetString(name, from.(*lua.LTable).RawGetString(name))
+	}
+	for name, f := range own {
+		t.RawSetString(name, e.state.NewFunction(f))
+	}
+	return t
+}
+
+// guarded wraps a function that writes to its first argument without asking the metatable.
+func (e *engine) guarded(f lua.LValue) lua.LGFunction {
+	inner := f.(*lua.LFunction).GFunction
+	return func(L *lua.LState) int {
+		if e.sealed[L.CheckTable(1)] {
+			L.Error(lua.LString(readOnly), 0)
+		}
+		return inner(L)
+	}
+}
+
+// ownBase are the base functions that must not do what gopher-lua's do: print pointers, change what is sealed, or
+// differ from Redis's in what an error looks like.
+func (e *engine) ownBase() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"tostring": func(L *lua.LState) int {
+			L.Push(lua.LString(e.toString(L, L.CheckAny(1))))
+			return 1
+		},
+		"setmetatable": func(L *lua.LState) int {
+			t := L.CheckTable(1)
+			if e.sealed[t] {
+				L.RaiseError(readOnly)
+			}
+			L.CheckTypes(2, lua.LTNil, lua.LTTable)
+			if m, ok := t.Metatable.(*lua.LTable); ok && m.RawGetString("__metatable") != lua.LNil {
+				L.RaiseError("cannot change a protected metatable")
+			}
+			L.SetMetatable(t, L.Get(2))
+			L.SetTop(1)
+			return 1
+		},
+		"rawset": func(L *lua.LState) int {
+			t := L.CheckTable(1)
+			if e.sealed[t] {
+				L.Error(lua.LString(readOnly), 0)
+			}
+			L.RawSet(t, L.CheckAny(2), L.CheckAny(3))
+			L.SetTop(1)
+			return 1
+		},
+		"error": func(L *lua.LState) int {
+			e.line = lineOf(L.Where(1), e.line)
+			L.Error(L.CheckAny(1), L.OptInt(2, 1))
+			return 0
+		},
+		"pcall": protectedCall,
+	}
+}
+
+// protectedCall is pcall. An error of Redis reaches the script as its message, as in Redis 7.0.
+func protectedCall(L *lua.LState) int {
+	L.CheckAny(1)
+	top := L.GetTop()
+	err := L.PCall(top-1, lua.MultRet, nil)
+	if err == nil {
+		L.Insert(lua.LTrue, 1)
+		return L.GetTop()
+	}
+	L.SetTop(0)
+	L.Push(lua.LFalse)
+	api, ok := err.(*lua.ApiError)
+	switch {
+	case !ok:
+		L.Push(lua.LString(err.Error()))
+	default:
+		object := api.Object
+		if t, isTable := object.(*lua.LTable); isTable && t.RawGetString("err").Type() == lua.LTString {
+			object = t.RawGetString("err")
+		}
+		L.Push(object)
+	}
+	return 2
+}

@@ -1,0 +1,276 @@
+package redis
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Node is one Redis master. It implements [sim.Server] and is used by one goroutine at a time.
+type Node struct {
+	cfg  Config
+	host sim.Host // nil between lives
+
+	data    dataset
+	aof     aof
+	scripts scripts
+	before  *snapshot // the data at the last Stop, until the next Start
+	loading bool      // replaying the file: no records, no effects, no expiry
+
+	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
+	wall int64 // wall clock, ns
+	ms   int64 // wall clock, ms
+	mono int64 // monotonic clock, ns; only kept up with persistence
+
+	// The current request.
+	attempt  history.Attempt
+	conn     uint64
+	inScript bool
+	out      []byte // the reply
+
+	conns    map[uint64]*connection // those with a state: a transaction, watched keys, a name
+	watchers int                    // how many of them watch keys
+
+	armed int64  // deadline (ms) for which a timer is set; never if none is
+	timer uint64 // number of the latest timer: earlier ones are void
+
+	slow time.Duration // added to each fsync by a fault
+
+	// With AppendAlways the node stands still during an fsync.
+	queue, batch []*sim.Incoming // requests that arrived meanwhile
+	held         []heldReply     // replies that go out after it
+	heldBytes    []byte
+}
+
+// heldReply is a reply that waits for an fsync: the bytes [from,to) of heldBytes.
+type heldReply struct {
+	to        *sim.Incoming
+	from, end int
+}
+
+var _ sim.Server = (*Node)(nil)
+
+// Tags of timers: the sort in the top byte, the timer's number below.
+const (
+	wakeExpiry uint64 = 1 << 56
+	wakeFsync  uint64 = 2 << 56
+	wakeNumber uint64 = 1<<56 - 1
+)
+
+// New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
+func New(cfg Config) *Node {
+	n := &Node{conns: map[uint64]*connection{}}
+	n.data = newDataset(&n.out)
+	n.Reset(cfg)
+	return n
+}
+
+// Reset makes n as good as new, for the next run.
+func (n *Node) Reset(cfg Config) {
+	n.cfg, n.host = cfg, nil
+	n.data.clear()
+	n.data.seq = 0
+	n.aof.forget()
+	n.before = nil
+	n.timer, n.slow = 0, 0
+	n.endLife()
+}
+
+// endLife drops what a process has in memory besides the data.
+func (n *Node) endLife() {
+	n.scripts.forget()
+	n.scripts.random = bornWith
+	clear(n.conns)
+	n.watchers = 0
+	n.armed = never
+	clear(n.queue)
+	clear(n.batch)
+	clear(n.held)
+	n.queue, n.batch, n.held, n.heldBytes = n.queue[:0], n.batch[:0], n.held[:0], n.heldBytes[:0]
+	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+}
+
+// Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
+func (n *Node) Start(h sim.Host) {
+	n.host = h
+	n.beginTurn()
+	n.load()
+	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
+	n.compare()
+	n.endTurn()
+	n.fsyncAlways()
+}
+
+// Stop ends the life. What the next one finds depends on how and on the persistence.
+func (n *Node) Stop(how sim.Stop) {
+	n.mono = int64(n.host.Monotonic())
+	n.before = n.snapshot()
+	n.before.lost = history.LostUnsynced
+	if n.cfg.Persistence == None || how == sim.LoseAllState {
+		n.before.lost = history.LostUnpersisted
+	}
+	switch how {
+	case sim.LoseAllState:
+		n.aof.forget()
+	case sim.PowerLoss:
+		n.aof.crash(n.mono)
+	}
+	n.data.clear()
+	n.endLife()
+	n.host = nil
+}
+
+// Serve executes a request. Its reply goes out at once, or after the fsync with AppendAlways.
+func (n *Node) Serve(r *sim.Incoming) {
+	if n.standsStill() {
+		n.queue = append(n.queue, r)
+		return
+	}
+	n.beginTurn()
+	n.execute(r)
+	n.endTurn()
+	if n.fsyncAlways() {
+		n.hold(r)
+		return
+	}
+	r.Reply(n.out)
+}
+
+// execute carries out a request and leaves its reply in out.
+func (n *Node) execute(r *sim.Incoming) {
+	n.attempt, n.conn, n.out = r.Attempt, r.ConnID, n.out[:0]
+	n.dispatch(r.Args)
+}
+
+func (n *Node) beginTurn() {
+	n.wall = n.host.Wall()
+	n.ms = millis(n.wall)
+	if n.cfg.Persistence != None {
+		n.mono = int64(n.host.Monotonic())
+	}
+}
+
+func (n *Node) endTurn() {
+	if len(n.aof.effects) > n.aof.appended {
+		n.aof.commit(n.mono)
+	}
+	n.armTimer()
+}
+
+// Wake expires keys, or ends an fsync.
+func (n *Node) Wake(tag uint64) {
+	if tag&wakeNumber != n.timer && tag&wakeExpiry != 0 {
+		return // a later timer has taken its place
+	}
+	n.beginTurn()
+	if tag&wakeFsync != 0 {
+		n.fsyncDone()
+		return
+	}
+	n.armed = never
+	n.attempt = ""
+	n.expireDue()
+	n.endTurn()
+	n.fsyncAlways()
+}
+
+// ClockChanged expires what the new time ends and sets the timer anew.
+func (n *Node) ClockChanged() {
+	n.beginTurn()
+	if n.cfg.Persistence != None {
+		n.aof.clockChanged(n.mono, n.wall)
+	}
+	n.armed = never
+	n.attempt = ""
+	n.expireDue()
+	n.endTurn()
+	n.fsyncAlways()
+}
+
+// Fault carries out sim.SlowFsync, also between lives. Other kinds are not a node's.
+func (n *Node) Fault(f sim.ServerFault) {
+	if f.Kind != sim.SlowFsync {
+		return
+	}
+	by := f.By
+	if !f.Begin {
+		by = -by
+	}
+	n.slow += by
+	if n.host != nil && n.cfg.Persistence != None {
+		n.aof.slow(int64(n.host.Monotonic()), by)
+	}
+}
+
+// standsStill reports whether the event loop is inside an fsync.
+func (n *Node) standsStill() bool { return n.cfg.Persistence == AppendAlways && n.aof.running }
+
+// fsyncAlways begins the fsync that AppendAlways demands at the end of a turn, and reports whether replies must wait.
+func (n *Node) fsyncAlways() bool {
+	if n.cfg.Persistence != AppendAlways || n.aof.written == n.aof.synced {
+		return false
+	}
+	if n.aof.running {
+		return true
+	}
+	n.aof.begin(n.mono)
+	if n.aof.fsyncTime <= 0 {
+		n.aof.finish()
+		return false
+	}
+	n.host.WakeAfter(time.Duration(n.aof.fsyncTime), wakeFsync)
+	return true
+}
+
+func (n *Node) hold(r *sim.Incoming) {
+	from := len(n.heldBytes)
+	n.heldBytes = append(n.heldBytes, n.out...)
+	n.held = append(n.held, heldReply{to: r, from: from, end: len(n.heldBytes)})
+}
+
+func (n *Node) answerHeld() {
+	for _, h := range n.held {
+		h.to.Reply(n.heldBytes[h.from:h.end])
+	}
+	clear(n.held)
+	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
+}
+
+// fsyncDone answers those who waited, and executes in one turn all that has arrived meanwhile.
+func (n *Node) fsyncDone() {
+	n.aof.finish()
+	n.answerHeld()
+	n.batch, n.queue = n.queue, n.batch[:0]
+	for _, r := range n.batch {
+		n.execute(r)
+		n.hold(r)
+	}
+	clear(n.batch)
+	n.endTurn()
+	if !n.fsyncAlways() {
+		n.answerHeld()
+	}
+}
+
+// Key is a key as an onlooker sees it.
+type Key struct {
+	Name     string
+	Type     string // as TYPE answers
+	Value    string // of a string; for other types the RESP of the command that reads all of it
+	Owner    history.Attempt
+	Deadline int64 // ms on the wall clock; math.MaxInt64 without
+}
+
+// Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
+func (n *Node) Keys() []Key { return n.snapshot().keys }
+
+// Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
+func (n *Node) Log() []string {
+	lines := make([]string, len(n.aof.effects))
+	for i := range n.aof.effects {
+		lines[i] = strings.Join(n.aof.effects[i].command(), " ")
+	}
+	return lines
+}

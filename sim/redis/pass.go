@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// passOn has miniredis execute a command that is only about data. What became of the keys is found by comparing.
+func (n *Node) passOn(c *command, args []string) {
+	from := len(n.out)
+	n.data.pass(args)
+	reply := n.out[from:]
+	if c.flags&unordered != 0 {
+		sortArray(reply)
+	}
+	if c.flags&write == 0 || reply[0] == '-' || c.flags&unlessNil != 0 && saysNothing(reply) {
+		return
+	}
+	for i := c.keys.first; i <= c.keys.last; i++ {
+		n.settle(args[i], false)
+	}
+	n.logCommand(args)
+}
+
+// settle brings the entry of a key into line with what miniredis now has.
+func (n *Node) settle(name string, replaced bool) {
+	k := n.data.keys[name]
+	switch exists := n.data.db.Exists(name); {
+	case !exists && k == nil:
+		return
+	case !exists:
+		n.gone(name, k, history.Deleted, n.attempt)
+		return
+	case k != nil && replaced:
+		n.data.expireAt(name, k, never)
+		k.of, k.text = n.attempt, n.data.db.Type(name) == "string"
+		n.recordSet(name, n.valueOf(name, k), k)
+	case k == nil:
+		k = n.data.add(name, n.attempt, n.data.db.Type(name) == "string")
+		n.recordSet(name, n.valueOf(name, k), k)
+	}
+	n.changed(name)
+}
+
+// valueOf is the value of a key as records give it: empty unless it is a string.
+func (n *Node) valueOf(name string, k *key) string {
+	if !k.text {
+		return ""
+	}
+	return n.data.get(name)
+}
+
+// saysNothing reports whether a reply is 0, null or empty.
+func saysNothing(reply []byte) bool {
+	switch string(bytes.TrimRight(reply, "\r\n")) {
+	case ":0", "$-1", "*-1", "*0":
+		return true
+	}
+	return false
+}
+
+// sortArray sorts the elements of a flat array of bulk strings in place.
+func sortArray(reply []byte) {
+	head := bytes.IndexByte(reply, '\n') + 1
+	if reply[0] != '*' || head == 0 {
+		return
+	}
+	body := reply[head:]
+	var items [][]byte
+	for rest := body; len(rest) > 0; {
+		size := bulkSize(rest)
+		if size == 0 {
+			return
+		}
+		items = append(items, rest[:size])
+		rest = rest[size:]
+	}
+	slices.SortFunc(items, func(a, b []byte) int {
+		return bytes.Compare(a[bytes.IndexByte(a, '\n'):], b[bytes.IndexByte(b, '\n'):])
+	})
+	copy(body, bytes.Join(items, nil))
+}
+
+// bulkSize is the number of bytes of the bulk string at the start of b; 0 if there is none.
+func bulkSize(b []byte) int {
+	line := bytes.IndexByte(b, '\n')
+	if b[0] != '$' || line < 2 {
+		return 0
+	}
+	size, err := strconv.Atoi(string(b[1 : line-1]))
+	if err != nil || size < 0 || line+1+size+2 > len(b) {
+		return 0
+	}
+	return line + 1 + size + 2
+}

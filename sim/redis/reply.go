@@ -1,0 +1,79 @@
+package redis
+
+import "strconv"
+
+// The node answers in RESP2, appended to one reused buffer.
+
+const (
+	errSyntax    = "ERR syntax error"
+	errNotInt    = "ERR value is not an integer or out of range"
+	errNotFloat  = "ERR value is not a valid float"
+	errWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	errOverflow  = "ERR increment or decrement would overflow"
+	errNoKey     = "ERR no such key"
+)
+
+func appendBulk(b []byte, s string) []byte {
+	b = append(b, '$')
+	b = strconv.AppendInt(b, int64(len(s)), 10)
+	b = append(b, '\r', '\n')
+	b = append(b, s...)
+	return append(b, '\r', '\n')
+}
+
+func appendInt(b []byte, v int64) []byte {
+	b = append(b, ':')
+	b = strconv.AppendInt(b, v, 10)
+	return append(b, '\r', '\n')
+}
+
+func appendLen(b []byte, n int) []byte {
+	b = append(b, '*')
+	b = strconv.AppendInt(b, int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
+// appendLine writes a one-line reply: '+' for a status, '-' for an error. Line breaks in s become spaces, as in Redis.
+func appendLine(b []byte, sort byte, s string) []byte {
+	b = append(b, sort)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\r' || c == '\n' {
+			c = ' '
+		}
+		b = append(b, c)
+	}
+	return append(b, '\r', '\n')
+}
+
+func (n *Node) replyOK()                { n.out = append(n.out, "+OK\r\n"...) }
+func (n *Node) replyNull()              { n.out = append(n.out, "$-1\r\n"...) }
+func (n *Node) replyInt(v int64)        { n.out = appendInt(n.out, v) }
+func (n *Node) replyBulk(s string)      { n.out = appendBulk(n.out, s) }
+func (n *Node) replyLen(count int)      { n.out = appendLen(n.out, count) }
+func (n *Node) replyError(text string)  { n.out = appendLine(n.out, '-', text) }
+func (n *Node) replyStatus(text string) { n.out = appendLine(n.out, '+', text) }
+
+func (n *Node) replyBool(yes bool) {
+	if yes {
+		n.replyInt(1)
+	} else {
+		n.replyInt(0)
+	}
+}
+
+// parseInt reads a decimal integer as strictly as Redis does: no sign but '-', no leading zeros, no spaces.
+func parseInt(s string) (int64, bool) {
+	digits := s
+	if len(s) > 1 && s[0] == '-' {
+		digits = s[1:]
+		if digits == "0" {
+			return 0, false
+		}
+	}
+	if digits == "" || len(digits) > 1 && digits[0] == '0' || digits[0] < '0' || digits[0] > '9' {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil
+}

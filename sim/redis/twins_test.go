@@ -1,0 +1,143 @@
+package redis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// twinCase is a run in which scripts with twins are executed on data of all sorts. It is drawn from a seed, so that a
+// fuzzer can steer it with one number.
+type twinCase struct {
+	vocabulary
+	cfg Config
+}
+
+func drawTwinCase(seed uint64) twinCase {
+	c := twinCase{vocabulary: vocabulary{rand.New(rand.NewPCG(seed, 7))}}
+	c.cfg.Persistence = []Persistence{None, AppendEverysec, AppendAlways}[c.IntN(3)]
+	return c
+}
+
+// prepare draws a command that leaves data for scripts.
+func (c twinCase) prepare() []string {
+	return c.spell(c.one("SET K a", "SET K b PX 5|1000", "SET K V", "LPUSH K a", "HSET K f v", "DEL K", "SET K 9007199254740993|9223372036854775807|x",
+		"PEXPIRE K 1|500", "SET K a PXAT 1", "INCR K", "PERSIST K", "SET K a PX T"))
+}
+
+// arguments draws the keys and arguments of a script: mostly right, sometimes too few, too many, or no numbers.
+func (c twinCase) arguments() (keys, argv []string) {
+	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
+		keys = append(keys, c.key())
+	}
+	argv = []string{c.one("a", "a", "a", "b", ""), c.one("1000", "5", "1", "0", "-1", "x", "", "+5", "1.5", "9223372036854775807", "9223372036854775"),
+		c.one("yes", "no", "YES")}
+	return keys, argv[:c.IntN(4)]
+}
+
+// runTwinCase executes a case with twins or without and tells all that can be seen of it.
+func runTwinCase(seed uint64, withTwins bool) string {
+	c := drawTwinCase(seed)
+	m := newMachine(c.cfg)
+	var told strings.Builder
+	for range 12 {
+		for range c.IntN(3) {
+			m.send("client-1/1", c.prepare()...)
+		}
+		m.sleep(time.Duration(c.IntN(3)) * time.Millisecond)
+		w := wellKnown[c.IntN(len(wellKnown))]
+		t := m.node.scripts.load(w.text)
+		t.twin = nil
+		if withTwins {
+			t.twin = w.twin
+		}
+		keys, argv := c.arguments()
+		args := append([]string{"EVAL", w.text, fmt.Sprint(len(keys))}, slices.Concat(keys, argv)...)
+		if c.IntN(5) == 0 {
+			m.send("client-9/9", "MULTI")
+			m.send("client-9/9", args...)
+			args = []string{"EXEC"}
+		}
+		fmt.Fprintf(&told, "%s %q: %q\n", w.name, args[1:], *m.send("client-2/1", args...))
+		told.WriteString(m.story())
+		fmt.Fprintf(&told, "%v\n%v\n", m.node.Keys(), m.node.Log())
+	}
+	return told.String()
+}
+
+func compareTwins(t *testing.T, seed uint64) {
+	t.Helper()
+	if in, as := runTwinCase(seed, false), runTwinCase(seed, true); in != as {
+		a, b := strings.Split(in, "\n"), strings.Split(as, "\n")
+		for i := range a {
+			if i >= len(b) || a[i] != b[i] {
+				t.Fatalf("seed %d, line %d:\n Lua %s\ntwin %s", seed, i, a[i], b[min(i, len(b)-1)])
+			}
+		}
+	}
+}
+
+// TestTwinsEqualLua holds every twin equal to its Lua: in replies, data, records and log.
+func TestTwinsEqualLua(t *testing.T) {
+	for seed := range uint64(1500) {
+		compareTwins(t, seed)
+	}
+}
+
+func FuzzTwinEqualsLua(f *testing.F) {
+	f.Add(uint64(1))
+	f.Add(uint64(1 << 40))
+	f.Fuzz(compareTwins)
+}
+
+// TestTwinsTakeOnWhatLocksDo guards against twins that decline everything, and so equal Lua without being used.
+func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
+	for _, w := range wellKnown {
+		for _, held := range []string{"a", "b", ""} {
+			m := newMachine(Config{})
+			if held != "" {
+				m.do("client-1/1", "SET lock "+held+" PX 10000")
+			}
+			m.node.attempt = "client-1/1"
+			check(t, fmt.Sprintf("%s is taken on with %q held", w.name, held),
+				w.twin(m.node, []string{"lock", "fence"}, []string{"a", "1000", "yes"}), true)
+		}
+	}
+}
+
+func TestSpellingsOfTheDocumentsAreRecognised(t *testing.T) {
+	release := []string{
+		"if redis.call(\"get\", KEYS[1]) == ARGV[1] then return redis.call(\"del\", KEYS[1]) else return 0 end", // Python, redis-py
+		"\n        if redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n            return redis.call(\"DEL\", KEYS[1])\n        else\n            return 0\n        end\n        ",
+		"-- safe_unlock.lua\n-- KEYS[1]: the lock\n\nif redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n    return redis.call(\"DEL\", KEYS[1])\nelse\n    return 0\nend",
+		"if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"del\",KEYS[1])\nelse\n    return 0\nend", // Tair, Redis's manual
+		"if redis.call('get', KEYS[1]) == ARGV[1]\r\nthen\r\n\treturn redis.call('Del', KEYS[1]);\r\nelse\r\n\treturn 0;\r\nend",
+	}
+	for _, text := range release {
+		check(t, text, tokens(text), tokens(wellKnown[0].text))
+	}
+	check(t, "Tair's renewal", findTwin("if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"expire\",KEYS[1], ARGV[2])\nelse\n    return 0\nend") != nil, true)
+}
+
+func TestOtherScriptsAreNotTakenForWellKnown(t *testing.T) {
+	for _, text := range []string{
+		`if redis.call("get", KEYS[1]) == ARGV[2] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if redis.call("get", KEYS[1]) ~= ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[2]) else return 0 end`,
+		`if redis.pcall("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 00 end`,
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return0 end`,
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else; return 0 end`,
+		`--[[ if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end ]]`,
+		`if redis.call("get", "KEYS[1]") == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if redis.call("get\0", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if redis.call(get, KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		`if REDIS.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
+		"", "--", `"`, "\x00",
+	} {
+		check(t, text, findTwin(text) == nil, true)
+	}
+}

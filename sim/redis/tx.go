@@ -1,0 +1,125 @@
+package redis
+
+import "slices"
+
+// connection is the state of a connection that has one.
+type connection struct {
+	name    string
+	multi   bool // between MULTI and EXEC
+	refused bool // a command was refused meanwhile: EXEC will abort
+	dirty   bool // a watched key has changed: EXEC will do nothing
+	queue   [][]string
+	watched []string
+}
+
+// state gives the connection of the current request a state if it has none.
+func (n *Node) state() *connection {
+	c := n.conns[n.conn]
+	if c == nil {
+		c = new(connection)
+		n.conns[n.conn] = c
+	}
+	return c
+}
+
+// changed tells the connections that watch a key.
+func (n *Node) changed(name string) {
+	if n.watchers == 0 {
+		return
+	}
+	for _, c := range n.conns {
+		if !c.dirty && slices.Contains(c.watched, name) {
+			c.dirty = true
+		}
+	}
+}
+
+// transaction is the open transaction of the current connection, or nil.
+func (n *Node) transaction() *connection {
+	if len(n.conns) == 0 || n.inScript {
+		return nil
+	}
+	if c := n.conns[n.conn]; c != nil && c.multi {
+		return c
+	}
+	return nil
+}
+
+func (n *Node) unwatch(c *connection) {
+	if len(c.watched) > 0 {
+		n.watchers--
+	}
+	c.watched, c.dirty = c.watched[:0], false
+}
+
+func multi(n *Node, _ []string) {
+	c := n.state()
+	if c.multi {
+		n.replyError("ERR MULTI calls can not be nested")
+		return
+	}
+	c.multi = true
+	n.replyOK()
+}
+
+func discard(n *Node, _ []string) {
+	c := n.transaction()
+	if c == nil {
+		n.replyError("ERR DISCARD without MULTI")
+		return
+	}
+	n.leave(c)
+	n.replyOK()
+}
+
+// leave ends a transaction without executing it.
+func (n *Node) leave(c *connection) {
+	c.multi, c.refused, c.queue = false, false, c.queue[:0]
+	n.unwatch(c)
+}
+
+func execQueue(n *Node, _ []string) {
+	c := n.transaction()
+	if c == nil {
+		n.replyError("ERR EXEC without MULTI")
+		return
+	}
+	queue, refused, dirty := c.queue, c.refused, c.dirty
+	c.queue = nil
+	n.leave(c)
+	switch {
+	case refused:
+		n.replyError("EXECABORT Transaction discarded because of previous errors.")
+	case dirty:
+		n.out = append(n.out, "*-1\r\n"...)
+	default:
+		n.replyLen(len(queue))
+		for _, args := range queue {
+			n.dispatch(args)
+		}
+	}
+}
+
+func watch(n *Node, args []string) {
+	if n.transaction() != nil {
+		n.replyError("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	c := n.state()
+	if len(c.watched) == 0 {
+		n.watchers++
+	}
+	for _, name := range args[1:] {
+		if !slices.Contains(c.watched, name) {
+			c.watched = append(c.watched, name)
+		}
+	}
+	n.replyOK()
+}
+
+func unwatch(n *Node, _ []string) {
+	if c := n.conns[n.conn]; c != nil {
+		n.unwatch(c)
+	}
+	n.replyOK()
+}
