@@ -5,10 +5,6 @@
 // Non-goals: running anything, drawing anything, guessing what a history does not carry.
 package checker
 
-import (
-	"github.com/fencepost-sim/fencepost/checker/history"
-)
-
 // Law names one of the seven laws.
 type Law string
 
@@ -39,7 +35,13 @@ const (
 
 var outcomeNames = [...]string{"unchecked", "holds", "undecided", "violated"}
 
-func (o Outcome) String() string { return outcomeNames[o] }
+// String gives the word that scenario files and reports use.
+func (o Outcome) String() string {
+	if int(o) >= len(outcomeNames) {
+		return "invalid outcome"
+	}
+	return outcomeNames[o]
+}
 
 // Cause is why a law was broken: a kind, and where the kind has variants, which one ("pause").
 type Cause struct {
@@ -91,9 +93,4 @@ func (v Verdict) Violated() bool {
 		}
 	}
 	return false
-}
-
-// Check judges all laws on h. It never changes h.
-func Check(h *history.History) Verdict {
-	panic("not yet")
 }

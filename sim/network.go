@@ -5,10 +5,28 @@ import "time"
 // network is what lies between processes: directed links, and the messages on them.
 type network struct {
 	links    map[linkName]*link
-	conns    uint64
+	linkSlab slab[link]
+	connSlab slab[conn]
 	messages []*message // all ever made; they are reused
 	free     []*message
 }
+
+// slab hands out values that live until the end of a run, and the same ones again in the next.
+type slab[T any] struct {
+	all  []*T
+	used int
+}
+
+// take returns a value as its last user left it.
+func (s *slab[T]) take() *T {
+	if s.used == len(s.all) {
+		s.all = append(s.all, new(T))
+	}
+	s.used++
+	return s.all[s.used-1]
+}
+
+func (s *slab[T]) reset() { s.used = 0 }
 
 type linkName struct{ from, to ProcessID }
 
@@ -17,7 +35,8 @@ func (n *network) reset() {
 		n.links = map[linkName]*link{}
 	}
 	clear(n.links)
-	n.conns = 0
+	n.linkSlab.reset()
+	n.connSlab.reset()
 	n.free = append(n.free[:0], n.messages...)
 }
 
@@ -57,7 +76,9 @@ func (w *World) link(from, to ProcessID) *link {
 	name := linkName{from, to}
 	l := w.net.links[name]
 	if l == nil {
-		l = &link{delay: w.opts.Delay, name: hashString(hashString(mix(w.seed), string(from)), string(to))}
+		l = w.net.linkSlab.take()
+		*l = link{delay: w.opts.Delay, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
+			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], drawn: l.drawn[:0]}
 		for _, o := range w.opts.Links {
 			if o.From == from && o.To == to {
 				l.delay = o.Delay
@@ -148,8 +169,8 @@ func (p *Process) conn(name Conn) *conn {
 	if server == nil || server.server == nil {
 		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
 	}
-	p.w.net.conns++
-	c := &conn{name: name, id: p.w.net.conns, server: server, fresh: fresh,
+	c := p.w.net.connSlab.take()
+	*c = conn{name: name, id: uint64(p.w.net.connSlab.used), server: server, fresh: fresh,
 		up: p.w.link(p.id, server.id), down: p.w.link(server.id, p.id)}
 	p.conns = append(p.conns, c)
 	return c
@@ -246,15 +267,14 @@ func (m *message) transmit(extra Time) {
 
 // heal sends what waited for the cut to end. Bytes of a connection that its client has closed meanwhile are gone.
 func (l *link) heal() {
-	held := l.held
-	l.held = nil
-	for _, m := range held {
+	for _, m := range l.held {
 		if m.c.closed {
 			m.release()
 			continue
 		}
 		m.transmit(m.late)
 	}
+	l.held = l.held[:0]
 }
 
 func (m *message) act(uint64) {

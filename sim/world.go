@@ -32,20 +32,21 @@ var ErrEndless = errors.New("sim: the run has more than 20,000,000 events; does 
 // World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
 // concurrent use.
 type World struct {
-	seed    uint64
-	opts    Options
-	now     Time
-	seq     uint64
-	events  int
-	queue   queue
-	procs   []*Process
-	byName  map[ProcessID]*Process
-	digest  Digest
-	err     error
-	hist    history.History
-	pending []pendingDeadline
-	net     network
-	running *task // the coroutine that runs right now, if any
+	seed     uint64
+	opts     Options
+	now      Time
+	seq      uint64
+	events   int
+	queue    queue
+	procs    []*Process
+	procSlab slab[Process]
+	byName   map[ProcessID]*Process
+	digest   Digest
+	err      error
+	hist     history.History
+	pending  []pendingDeadline
+	net      network
+	running  *task // the coroutine that runs right now, if any
 }
 
 // pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
@@ -70,6 +71,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	clear(w.queue)
 	w.queue = w.queue[:0]
 	w.procs = w.procs[:0]
+	w.procSlab.reset()
 	clear(w.byName)
 	w.digest = Digest(mix(seed))
 	clear(w.hist.Events)
@@ -103,7 +105,9 @@ func (w *World) add(id ProcessID) *Process {
 	if w.byName[id] != nil {
 		panic("sim: process " + string(id) + " added twice")
 	}
-	p := &Process{w: w, id: id, index: len(w.procs)}
+	p := w.procSlab.take()
+	*p = Process{w: w, id: id, index: len(w.procs), clock: p.clock, held: p.held[:0], timers: p.timers[:0],
+		tasks: p.tasks[:0], conns: p.conns[:0], points: p.points[:0]}
 	p.clock.reset()
 	p.stream = newStream(w.seed, string(id))
 	w.procs = append(w.procs, p)

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -40,10 +41,11 @@ func (l *redlock) try(env sim.Env) *Hold {
 // acquire is steps 1 to 4. On success h has a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold) bool {
 	r := l.begin(env)
-	r.Counted = l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
-	if len(r.Counted) < l.config.Quorum {
+	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
+	if len(yes) < l.config.Quorum {
 		return false
 	}
+	r.Counted = slices.Clone(yes)
 	env.Point(sim.QuorumReached)
 	validity := r.decide(env, &l.config)
 	if validity <= 0 && l.config.ElapsedCheck {
@@ -96,7 +98,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		return ErrLost
 	}
 	r := l.begin(env)
-	r.Counted = l.askAll(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis), isOne)
+	r.Counted = slices.Clone(l.askAll(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis), isOne))
 	validity := r.decide(env, &l.config)
 	if x.Mode == ExtendUnchecked {
 		r.Until.At = read(env, l.config.Clock) + l.config.TTL
@@ -119,14 +121,14 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// askAll sends args to every server and returns those whose answer says yes.
+// askAll sends args to every server and returns those whose answer says yes, in a list that is good until the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []sim.ProcessID {
 	b := l.idle
 	l.idle = nil
 	if b == nil {
 		b = &ballot{}
 	}
-	b.requests, b.yes = b.requests[:0], nil
+	b.requests, b.yes = b.requests[:0], b.yes[:0]
 	n := len(l.config.Servers)
 	for i := range n {
 		server := l.config.Servers[(l.config.First+i)%n]
