@@ -17,7 +17,9 @@ type Process struct {
 	paused int
 	// held is what happened to the process while it was paused, in order. It is not empty only while paused > 0.
 	held []event
-	down bool
+	// clockMoved is true while a paused server has not been told of a change of its clock.
+	clockMoved bool
+	down       bool
 	// life counts the starts of a server. Timers and connections of an earlier life are void.
 	life   uint64
 	server Server
@@ -52,6 +54,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 
 // resume lets what happened during the pause happen now, in its order.
 func (p *Process) resume() {
+	p.tellClock()
 	for _, e := range p.held {
 		p.w.schedule(p.w.now, e.who, e.arg)
 	}
@@ -168,7 +171,16 @@ func (p *Process) clockChanged(rate bool) {
 			t.rearm()
 		}
 	}
-	if p.server != nil && !p.down {
-		p.server.ClockChanged()
+	p.clockMoved = true
+	p.tellClock()
+}
+
+// tellClock lets the server know that its clock has changed, once it runs.
+func (p *Process) tellClock() {
+	if p.clockMoved && p.paused == 0 {
+		p.clockMoved = false
+		if p.server != nil && !p.down {
+			p.server.ClockChanged()
+		}
 	}
 }

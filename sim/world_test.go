@@ -346,3 +346,13 @@ func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
 		}
 	}
 }
+
+func TestPausedServerLearnsOfItsClockWhenItGoesOn(t *testing.T) {
+	l := newLab(t)
+	l.servers[0].host.WakeAtWall(Epoch+int64(10*ms), 1)
+	l.At(0, func() { l.Pause("s-1"); l.Jump("s-1", time.Second) })
+	l.At(Time(ms), func() { l.Jump("s-1", -time.Second) })
+	l.At(Time(5*ms), func() { l.Resume("s-1") })
+	l.run()
+	l.want(l.servers[0].got, "0s start", "5ms clock changed")
+}

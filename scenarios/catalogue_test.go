@@ -1,0 +1,186 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
+func seedsPerScenario() int {
+	if testing.Short() || raceEnabled {
+		return 20
+	}
+	return 1000
+}
+
+func TestCatalogueComesOutAsListed(t *testing.T) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := named(t, name)
+			c := campaign(t, s, seedsPerScenario())
+			for _, g := range c.Groups {
+				t.Errorf("%s, in %d of %d runs, first with seed %d", g, g.Runs, c.Seeds, g.First)
+			}
+			if c.Undecided > 0 {
+				t.Errorf("undecided in %d runs", c.Undecided)
+			}
+			if c.Digests() < c.Seeds*99/100 {
+				t.Errorf("%d seeds gave only %d different runs", c.Seeds, c.Digests())
+			}
+			if len(s.Expect.Laws) == 0 || s.Summary == "" || s.Source == "" {
+				t.Error("every scenario of the catalogue has expectations, a summary and a source")
+			}
+		})
+	}
+}
+
+func named(t *testing.T, name string) *Scenario {
+	t.Helper()
+	s, err := Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func campaign(t *testing.T, s *Scenario, seeds int) *Campaign {
+	t.Helper()
+	var c Campaign
+	r := NewRunner(s)
+	for seed := range uint64(seeds) {
+		result, err := r.Run(s.Plan(seed + 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Add(result, s.Judge(result))
+	}
+	return &c
+}
+
+func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
+	files, err := catalogueFiles.ReadDir("catalogue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var embedded []string
+	for _, f := range files {
+		embedded = append(embedded, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	slices.Sort(embedded)
+	listed := slices.Sorted(slices.Values(Names()))
+	if !slices.Equal(embedded, listed) {
+		t.Errorf("embedded %v\nlisted %v", embedded, listed)
+	}
+	for _, name := range listed {
+		if s := named(t, name); s.Name != name {
+			t.Errorf("%s.yaml calls itself %s", name, s.Name)
+		}
+	}
+}
+
+// twins are pairs of a broken and a sound scenario that differ in one line.
+var twins = [][2]string{
+	{"del-by-slow-client", "lua-release-by-slow-client"},
+	{"fenced-everysec", "fenced-fsync-always"},
+	{"no-elapsed-check", "pause-while-acquiring"},
+	{"wall-clock-client", "monotonic-client"},
+	{"no-drift-allowance", "drift-allowance"},
+	{"restart-forgets", "restart-fsync-always"},
+	{"restart-everysec", "restart-fsync-always"},
+	{"restart-everysec", "clean-restart"},
+	{"restart-forgets", "delayed-restart"},
+	{"delayed-restart-too-short", "delayed-restart"},
+	{"split-vote-fixed-delay", "split-vote-random-delay"},
+}
+
+func TestTwinsDifferInOneLine(t *testing.T) {
+	for _, pair := range twins {
+		broken, sound := situation(t, pair[0]), situation(t, pair[1])
+		if len(broken) != len(sound) {
+			t.Errorf("%s has %d lines, its twin %s %d", pair[0], len(broken), pair[1], len(sound))
+			continue
+		}
+		var differ []string
+		for i := range broken {
+			if broken[i] != sound[i] {
+				differ = append(differ, strings.TrimSpace(broken[i])+" / "+strings.TrimSpace(sound[i]))
+			}
+		}
+		if len(differ) != 1 {
+			t.Errorf("%s and %s differ in %d lines: %q", pair[0], pair[1], len(differ), differ)
+		}
+	}
+}
+
+// situation is a scenario's text without name, summary and expectation.
+func situation(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, found := strings.Cut(string(text), "\nservers:")
+	body, _, ends := strings.Cut(body, "\nexpect:\n")
+	if !found || !ends {
+		t.Fatalf("%s: servers and expect must stand around the situation", name)
+	}
+	return strings.Split(body, "\n")
+}
+
+// TestSoundScenariosBreakWithOneWordChanged turns each remedy off by itself: the law that it upholds must be violated
+// for every seed, or the scenario would have held for another reason.
+func TestSoundScenariosBreakWithOneWordChanged(t *testing.T) {
+	for _, c := range []struct {
+		scenario, remedy, instead string
+		law                       checker.Law
+		cause                     checker.CauseKind
+	}{
+		{"set-nx-px-holder-crash", "protocol: set-nx-px", "protocol: setnx", checker.DeadlockFreedom, checker.StuckBehindCrashed},
+		{"lua-release-by-slow-client", "release: script", "release: del", checker.LeaseExclusion, checker.RemovedByNonOwner},
+		{"renewal-keeps-lock", "limit: none", "limit: 1", checker.MutualExclusion, checker.HolderOutlivedLease},
+		{"fenced-gc-pause", "fencing: on", "fencing: off", checker.ResourceSafety, checker.StaleEffect},
+		{"fenced-fsync-always", "append-fsync: always", "append-fsync: no", checker.TokenOrder, checker.TokenRepeated},
+		{"resource-compare-and-set", "writes: compare-and-set", "writes: blind", checker.ResourceSafety, checker.StaleEffect},
+		{"idempotent-resource", "writes: idempotent", "writes: blind", checker.ResourceSafety, checker.StaleEffect},
+		{"pause-while-acquiring", "elapsed-check: on", "elapsed-check: off", checker.LeaseExclusion, checker.ValidityMiscounted},
+		{"monotonic-client", "clock: monotonic", "clock: wall", checker.LeaseExclusion, checker.ValidityMiscounted},
+		{"drift-allowance", "drift-allowance: 1% + 2ms", "drift-allowance: off", checker.LeaseExclusion, checker.ExpiredEarly},
+		{"restart-fsync-always", "append-fsync: always", "append-fsync: no", checker.LeaseExclusion, checker.LostInCrash},
+		{"clean-restart", "shut down redis-3", "crash redis-3 losing everything", checker.LeaseExclusion, checker.LostInCrash},
+		{"delayed-restart", "restart after 11s", "restart after 1s", checker.LeaseExclusion, checker.LostInCrash},
+		{"majority-crash", "restart after 11s", "restart after 100ms", checker.LeaseExclusion, checker.LostInCrash},
+		{"minority-down", "lock: {protocol: redlock", "clients: 1\nlock: {quorum: 4, protocol: redlock", checker.FaultTolerance, checker.TooSlow},
+		{"split-vote-random-delay", "50ms..250ms", "200ms", checker.DeadlockFreedom, checker.StuckWithoutHolder},
+		{"extension", "hold: 15s, check-validity: on", "hold: 25s", checker.MutualExclusion, checker.HolderOutlivedLease},
+	} {
+		t.Run(c.scenario, func(t *testing.T) {
+			t.Parallel()
+			text, err := catalogueFiles.ReadFile("catalogue/" + c.scenario + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), c.remedy) {
+				t.Fatalf("%s does not say %q", c.scenario, c.remedy)
+			}
+			s, err := Parse("changed.yaml", []byte(strings.ReplaceAll(string(text), c.remedy, c.instead)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := NewRunner(s)
+			for seed := range uint64(20) {
+				result, err := r.Run(s.Plan(seed + 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := checker.Check(result.History).Of(c.law)
+				if f.Outcome != checker.Violated || f.Cause.Kind != c.cause {
+					t.Fatalf("seed %d: %s %v by %s (%s)", seed+1, c.law, f.Outcome, f.Cause, f.Explanation)
+				}
+			}
+		})
+	}
+}
