@@ -109,13 +109,13 @@ func TestMetricsMeetBounds(t *testing.T) {
 
 // A metric for which nothing was observed meets no bound, but nobody having waited is a real zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
-	e := parseText(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, lock_unavailability_max: 0s}}\n").Expect
+	e := parseText(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}))
 	if want := "[lock_timeout_rate: expected 0, got nothing to measure]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	got, _ = e.Match(checker.Verdict{}, checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}})
-	want := "[lock_timeout_rate: expected 0, got 0.25 lock_unavailability_max: expected 0s, got nothing to measure]"
+	want := "[lock_timeout_rate: expected 0, got 0.25 unavailability: expected 0s, got nothing to measure]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}

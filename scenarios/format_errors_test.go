@@ -68,8 +68,8 @@ func TestColumnsPointAtTheWord(t *testing.T) {
 		"# über\nfaults:\n\n  # über\n  -    pause  clinet-1  for 1s at 1s":       "clinet-1",
 		"network: {delay: '1ms..2mm'}":                                            "2mm",
 		"expect: {ownership: \"violated by nothing\"}":                            "nothing",
-		"expect: {metrics: {lock_unavailability_max: '> ninety'}}":                "ninety",
-		"expect: {metrics: {lock_unavailability_max: 1s.. ninety}}":               "ninety",
+		"expect: {metrics: {unavailability: '> ninety'}}":                         "ninety",
+		"expect: {metrics: {unavailability: 1s.. ninety}}":                        "ninety",
 		"expect: {ownership: violated by lost in crash (oops)}":                   "oops",
 	} {
 		text = head + text + "\n"

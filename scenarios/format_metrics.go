@@ -36,7 +36,7 @@ var metrics = []metric{
 	{name: "lock_hold_duration_p99", unit: inSeconds},
 	{name: "lock_timeout_rate", unit: asRatio},
 	{name: "fencing_token_reject_rate", unit: asRatio},
-	{name: "lock_unavailability_max", unit: inSeconds, zeroWithout: true},
+	{name: "unavailability", unit: inSeconds, zeroWithout: true},
 }
 
 // ofProcess are the names of metrics of one process.

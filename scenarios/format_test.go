@@ -202,14 +202,14 @@ overrides:
 func TestMetricBounds(t *testing.T) {
 	inf := math.Inf(1)
 	for text, want := range map[string]MetricBound{
-		`lock_unavailability_max: ">= 9s"`:   {Min: 9, Max: inf},
-		`lock_unavailability_max: "<= 9s"`:   {Min: -inf, Max: 9},
-		`lock_unavailability_max: 2ms..10ms`: {Min: 0.002, Max: 0.01},
-		`lock_contention_rate: "> 30%"`:      {Min: math.Nextafter(0.3, 1), Max: inf},
-		`lock_contention_rate: "<0.05"`:      {Min: -inf, Max: math.Nextafter(0.05, 0)},
-		`lock_contention_rate: 0`:            {},
-		`lock_contention_rate: 30%..100%`:    {Min: 0.3, Max: 1},
-		`lock_acquisition_time_p50: 1.5s`:    {Min: 1.5, Max: 1.5},
+		`unavailability: ">= 9s"`:         {Min: 9, Max: inf},
+		`unavailability: "<= 9s"`:         {Min: -inf, Max: 9},
+		`unavailability: 2ms..10ms`:       {Min: 0.002, Max: 0.01},
+		`lock_contention_rate: "> 30%"`:   {Min: math.Nextafter(0.3, 1), Max: inf},
+		`lock_contention_rate: "<0.05"`:   {Min: -inf, Max: math.Nextafter(0.05, 0)},
+		`lock_contention_rate: 0`:         {},
+		`lock_contention_rate: 30%..100%`: {Min: 0.3, Max: 1},
+		`lock_acquisition_time_p50: 1.5s`: {Min: 1.5, Max: 1.5},
 	} {
 		got := parseText(t, oneRedis+"expect:\n  metrics:\n    "+text+"\n").Expect.Metrics
 		if len(got) != 1 || got[0].Min != want.Min || got[0].Max != want.Max || !strings.Contains(text, got[0].Text) {

@@ -82,10 +82,14 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 	return true
 }
 
-// Restart begins a new life of a stopped server.
-func (w *World) Restart(id ProcessID) {
-	if p := w.process(id); p.down {
-		p.boot()
+// Restart begins a new life of a stopped server, once it is not paused.
+func (w *World) Restart(id ProcessID) { starter{w.process(id)}.act(0) }
+
+type starter struct{ p *Process }
+
+func (s starter) act(uint64) {
+	if s.p.down && !s.p.holds(s, 0) {
+		s.p.boot()
 	}
 }
 

@@ -356,3 +356,11 @@ func TestPausedServerLearnsOfItsClockWhenItGoesOn(t *testing.T) {
 	l.run()
 	l.want(l.servers[0].got, "0s start", "5ms clock changed")
 }
+
+func TestPausedServerRestartsWhenItGoesOn(t *testing.T) {
+	l := newLab(t)
+	l.At(0, func() { l.Pause("s-1"); l.Stop("s-1", PowerLoss); l.Restart("s-1") })
+	l.At(Time(5*ms), func() { l.Resume("s-1") })
+	l.run()
+	l.want(l.servers[0].got, "0s start", "0s stop 2", "5ms start")
+}

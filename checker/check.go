@@ -1,0 +1,49 @@
+package checker
+
+import (
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Checker judges histories one after the other and reuses its memory. The zero Checker is ready; it must not be used
+// by two goroutines at once.
+type Checker struct{ t trace }
+
+// Check judges all laws on h. It never changes h, and the verdict keeps nothing of the Checker.
+func (c *Checker) Check(h *history.History) Verdict {
+	t := &c.t
+	t.read(h)
+	v := Verdict{Findings: make([]Finding, len(Laws))}
+	for i, law := range Laws {
+		f := &v.Findings[i]
+		f.Law = law
+		switch law {
+		case LeaseExclusion:
+			t.leaseExclusion(f)
+		case MutualExclusion:
+			t.mutualExclusion(f)
+		case ResourceSafety:
+			t.resourceSafety(f)
+		case Ownership:
+			t.ownership(f)
+		case TokenOrder:
+			t.tokenOrder(f)
+		case DeadlockFreedom:
+			t.deadlockFreedom(f)
+		case FaultTolerance:
+			t.faultTolerance(f)
+		}
+	}
+	t.h = nil
+	return v
+}
+
+var checkers = sync.Pool{New: func() any { return new(Checker) }}
+
+// Check judges all laws on h. It never changes h. Several goroutines may call it.
+func Check(h *history.History) Verdict {
+	c := checkers.Get().(*Checker)
+	defer checkers.Put(c)
+	return c.Check(h)
+}

@@ -1,0 +1,213 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
+)
+
+// TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
+// porcupine, and the definition in LAWS read literally. A history is a sequence of calls, returns, losses and crashes
+// of a few processes that ask for one lock; a loss and a crash count as operations. Histories that differ only in the
+// names of the processes are one, and so are those that differ in how a release, or an acquire that was not granted,
+// returned, except where the row says that all outcomes are tried.
+//
+// It takes about ten seconds on two cores, several times that with -race; -short leaves the larger rows out, which take most of it.
+func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
+	for _, c := range []struct {
+		processes, operations int
+		shared, outcomes      bool
+		want, violated        int
+		long                  bool
+	}{
+		{processes: 3, operations: 4, want: 10_335, violated: 3_071},
+		{processes: 3, operations: 4, outcomes: true, want: 65_438, violated: 9_255},
+		{processes: 2, operations: 4, shared: true, outcomes: true, want: 178_960, violated: 8_718},
+		{processes: 3, operations: 4, shared: true, want: 102_978, violated: 25_434},
+		{processes: 3, operations: 5, want: 222_962, violated: 72_202, long: true},
+		{processes: 2, operations: 6, want: 318_868, violated: 52_066, long: true},
+		{processes: 2, operations: 5, shared: true, want: 349_866, violated: 39_984, long: true},
+		{processes: 3, operations: 5, shared: true, want: 3_345_554, violated: 881_679, long: true},
+		{processes: 2, operations: 6, shared: true, want: 5_260_606, violated: 642_658, long: true},
+	} {
+		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations, c.shared, c.outcomes)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.long && testing.Short() {
+				t.Skip("left out by -short")
+			}
+			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, ps: make([]walker, c.processes)}
+			e.walk(c.operations, 0)
+			if e.seen != c.want || e.violated != c.violated {
+				t.Errorf("%d histories, %d of them violated; want %d and %d", e.seen, e.violated, c.want, c.violated)
+			}
+		})
+	}
+}
+
+// enumeration walks through all histories, one event at a time.
+type enumeration struct {
+	t                *testing.T
+	outcomes, shared bool
+	ps               []walker
+	h                history.History
+	trace            trace
+	ops              []linear.MutexOp
+	seen, violated   int
+}
+
+// walker is what one process may do next.
+type walker struct {
+	calling             history.F // the operation under way
+	holding             bool
+	attempts            int
+	asked, dead, reader bool
+}
+
+// walk judges the history so far if it has all its operations, and goes on with every possible next event.
+func (e *enumeration) walk(left, used int) {
+	if left == 0 {
+		e.judge()
+	}
+	for i := range e.ps[:min(used+1, len(e.ps))] { // a new process is the next by name
+		p, used := e.ps[i], max(used, i+1)
+		if p.dead {
+			continue
+		}
+		if p.calling != "" {
+			e.returns(i, p, left, used)
+			if left > 0 {
+				e.then(i, walker{dead: true}, history.Info, history.Crashed, left-1, used)
+			}
+		} else if left > 0 {
+			e.calls(i, p, left, used)
+		}
+		e.ps[i] = p
+	}
+}
+
+func (e *enumeration) returns(i int, p walker, left, used int) {
+	done := p
+	done.calling = ""
+	if p.calling == history.Acquire {
+		done.holding = true
+		e.then(i, done, history.OK, history.Acquire, left, used)
+		done.holding = false
+		for _, o := range e.choose(history.Fail, history.Info) {
+			e.then(i, done, o, history.Acquire, left, used)
+		}
+		return
+	}
+	for _, o := range e.choose(history.OK, history.Fail, history.Info) {
+		e.then(i, done, o, history.Release, left, used)
+	}
+}
+
+// choose gives all outcomes, or one that depends on where the history stands, so that each occurs.
+func (e *enumeration) choose(all ...history.Type) []history.Type {
+	if e.outcomes {
+		return all
+	}
+	n := (len(e.h.Events) + e.seen) % len(all)
+	return all[n : n+1]
+}
+
+func (e *enumeration) calls(i int, p walker, left, used int) {
+	if !p.holding {
+		next := walker{calling: history.Acquire, asked: true, attempts: p.attempts + 1}
+		e.then(i, next, history.Invoke, history.Acquire, left-1, used)
+		if next.reader = true; e.shared {
+			e.then(i, next, history.Invoke, history.Acquire, left-1, used)
+		}
+	}
+	if p.asked { // also a clean-up of an attempt that was not granted, and a second release
+		next := p
+		next.calling, next.holding = history.Release, false
+		e.then(i, next, history.Invoke, history.Release, left-1, used)
+	}
+	if p.holding {
+		next := p
+		next.holding = false
+		e.then(i, next, history.OK, history.Lost, left-1, used)
+		e.then(i, walker{dead: true}, history.Info, history.Crashed, left-1, used)
+	}
+}
+
+// then appends one event, goes on from there, and takes it back.
+func (e *enumeration) then(i int, next walker, typ history.Type, f history.F, left, used int) {
+	before, n := e.ps[i], len(e.h.Events)
+	ev := history.Event{Index: n, Time: history.Time(n), Process: processNames[i], Type: typ, F: f}
+	if f != history.Crashed {
+		ev.Lock, ev.Shared = "orders", next.reader && f == history.Acquire
+		if f != history.Acquire || typ == history.OK {
+			ev.Attempt = attemptNames[i][next.attempts]
+		}
+	}
+	e.h.Events = append(e.h.Events, ev)
+	e.ps[i] = next
+	e.walk(left, used)
+	e.ps[i], e.h.Events = before, e.h.Events[:n]
+}
+
+var (
+	processNames = []history.Process{"a", "b", "c"}
+	attemptNames = [][]history.Attempt{{"", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6"}, {"", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6"},
+		{"", "c/1", "c/2", "c/3", "c/4", "c/5", "c/6"}}
+)
+
+func (e *enumeration) judge() {
+	e.seen++
+	e.trace.read(&e.h)
+	e.trace.sections()
+	c, byInterval := e.trace.firstClash(MutualExclusion)
+	a, b, byDefinition := overlapByDefinition(e.h.Events)
+	byPorcupine := false
+	for i := range e.trace.locks {
+		if len(e.trace.locks[i].sections) < 2 {
+			continue // nothing to ask, and most histories are such
+		}
+		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.locks[i])
+		byPorcupine = byPorcupine || linear.Mutex(e.ops) == linear.Refuted
+	}
+	if byDefinition {
+		e.violated++
+	}
+	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.at != a || c.then.at != b) {
+		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.at, c.then.at, byPorcupine,
+			byDefinition, a, b, list(lines(e.h.Events)))
+	}
+}
+
+// overlapByDefinition reads LAWS literally: a section runs from acquire ok to the first of: release called, lost,
+// crash. It finds the first two, by the later and then the earlier acquire, that share an instant and are not both
+// shared.
+func overlapByDefinition(events []history.Event) (a, b int, found bool) {
+	end := func(i int) int {
+		for j := i + 1; j < len(events); j++ {
+			e := &events[j]
+			if e.Process == events[i].Process && (e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost || e.F == history.Crashed) {
+				return j
+			}
+		}
+		return len(events)
+	}
+	enters := func(i int) bool { return events[i].F == history.Acquire && events[i].Type == history.OK }
+	for b := range events {
+		for a := range events[:b] {
+			if enters(a) && enters(b) && b < end(a) && !(events[a].Shared && events[b].Shared) {
+				return a, b, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+func lines(events []history.Event) []string {
+	var all []string
+	for _, e := range events {
+		all = append(all, fmt.Sprintf("\n%d %s %s %v shared=%v", e.Index, e.Process, e.F, e.Type, e.Shared))
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package checker
+
+import "github.com/fencepost-sim/fencepost/checker/history"
+
+// recordStory says what one server tells about a clash, as a clause without its full stop.
+func (t *trace) recordStory(c *clash, r *record) string {
+	span := r.victimSpan(c)
+	g := &t.grants[span.grant]
+	other := &c.then
+	if r.victim == 1 {
+		other = &c.first
+	}
+	e := &t.h.Events[r.at]
+	key := sentence("the key of %s on %s", t.who(g, &t.grants[other.grant]), t.h.Events[r.set[r.victim]].Process)
+	switch r.cause.Kind {
+	case DeposedMaster:
+		return t.deposedStory(r)
+	case RemovedByNonOwner:
+		return t.removedStory(key, e)
+	case RemovedByOwner:
+		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the lock", key, e.Time)
+	case ExpiredEarly:
+		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due[r.victim]-e.Time, r.due[r.victim], t.clockStory(r))
+	case ValidityMiscounted:
+		return sentence("%s expired at %v as it should, but %s counted its lease until %v", key, e.Time, g.process,
+			t.h.Events[span.at].Grant.Until)
+	case LeaseNotRechecked:
+		lease := t.h.Events[span.at].Grant
+		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again",
+			key, e.Time, g.process, lease.Granted, lease.Until)
+	case LostInCrash:
+		return t.crashStory(key, r, e)
+	case LostInFailover:
+		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", key, e.Time,
+			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) })))
+	}
+	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
+}
+
+func (t *trace) deposedStory(r *record) string {
+	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
+	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one shard%s", a.Process, t.processOf(a.Of), a.Time,
+		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) })))
+}
+
+func (t *trace) removedStory(key string, e *history.Event) string {
+	switch {
+	case e.F == history.KeySet:
+		return sentence("%s was overwritten at %v by %s", key, e.Time, t.name(e.Of))
+	case e.Why == history.Flushed:
+		return sentence("%s was flushed at %v with all others", key, e.Time)
+	}
+	return sentence("%s was deleted at %v by a request of %s, which did not own it", key, e.Time, t.name(e.By))
+}
+
+func (t *trace) crashStory(key string, r *record, e *history.Event) string {
+	why := "it had not reached the disk"
+	if e.Why == history.LostUnpersisted {
+		why = "it was on no disk"
+	}
+	server := e.Process
+	return sentence("%s was lost when that server crashed and came back without it at %v, for %s%s", key, e.Time, why,
+		t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
+			return (f.kind == crashFault || f.kind == shutDownFault) && f.strikes(server)
+		})))
+}
+
+// clockStory names the fault that set a server's clock wrong while it held the key.
+func (t *trace) clockStory(r *record) string {
+	server := t.h.Events[r.at].Process
+	return t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
+		return f.isClock() && f.strikes(server) && f.over() >= r.set[r.victim]
+	}))
+}
+
+func (t *trace) strikesUnit(f *fault, r *record) bool {
+	u := t.unit(t.h.Events[r.set[0]].Process)
+	for _, p := range f.on {
+		if t.unit(p) == u {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *trace) faultText(f *fault) string {
+	if f == nil {
+		return ""
+	}
+	return " (" + f.line + ")"
+}

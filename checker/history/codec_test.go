@@ -1,0 +1,217 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// sample has every field and every kind of event at least once.
+func sample() *History {
+	return &History{
+		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"}, Servers: []Process{"redis-1", "redis-2"},
+			Shards: [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8, Uncapped: true,
+			Slack: 1e9, Bound: 5e8, End: 6e10},
+		Events: []Event{
+			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true},
+			{Index: 1, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "orders", Of: "client-1/1", By: "client-1/1", Value: "v", Until: 10},
+			{Index: 2, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "counter", Until: Never},
+			{Index: 3, Time: 5, Process: "redis-1", Type: OK, F: KeyProlonged, Lock: "orders", Of: "client-1/1", By: "client-1/1", Until: 0},
+			{Index: 4, Time: 6, Process: "client-1", Type: OK, F: Acquire, Lock: "orders", Attempt: "client-1/1", Token: 7,
+				Grant: &Grant{Since: 1, Granted: 6, Until: -3, Counted: []Process{"redis-1", "redis-2"}}},
+			{Index: 5, Time: 7, Process: "client-1", Type: OK, F: Extend, Lock: "orders", Attempt: "client-1/1", Grant: &Grant{}},
+			{Index: 6, Time: 8, Process: Resource, Type: Fail, F: Apply, Op: Write, Lock: "orders", Token: 6, Value: "a \"b\\\n\x01 <é>\u2028", Of: "client-1/1", Why: StaleToken},
+			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s", On: []Process{"client-1", "redis-1"}},
+			{Index: 9, Time: -1, Process: "client-1", Type: Info, F: Crashed},
+			{Index: 12, Time: 9, Process: "redis-1", Type: OK, F: KeyGone, Lock: "orders", Of: "client-1/1", By: "client-1/1", Why: Deleted},
+		},
+	}
+}
+
+func TestAHistoryComesBackAsItWasWritten(t *testing.T) {
+	var first, second bytes.Buffer
+	if err := Encode(&first, sample()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(bytes.NewReader(first.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := sample(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if err := Encode(&second, got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Errorf("written twice, the bytes differ:\n%s\n%s", &first, &second)
+	}
+}
+
+func TestTheFormIsTheOneUsersRead(t *testing.T) {
+	var out bytes.Buffer
+	h := sample()
+	if err := Encode(&out, &History{Header: Header{Seed: 3, End: 9}, Events: h.Events[3:5]}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"header":{"seed":3,"end":9}}
+{"index":3,"time":5,"process":"redis-1","type":"ok","f":"key-prolonged","lock":"orders","of":"client-1/1","by":"client-1/1","until":0}
+{"index":4,"time":6,"process":"client-1","type":"ok","f":"acquire","lock":"orders","attempt":"client-1/1","token":7,"since":1,"granted":6,"until":-3,"counted":["redis-1","redis-2"]}
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+func TestAForeignHistoryNeedsNeitherHeaderNorIndex(t *testing.T) {
+	h, err := Decode(strings.NewReader("\r\n" + ` { "f" : "acquire" , "type":"invoke","time":1,"process":"a" }` + "\r\n" +
+		`{"f":"crash","type":"info","time":2,"process":"a","on":[],"index":7}` + "\n" + `{"f":"release","type":"invoke","time":2,"process":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &History{Events: []Event{
+		{Index: 0, Time: 1, Process: "a", Type: Invoke, F: Acquire},
+		{Index: 7, Time: 2, Process: "a", Type: Info, F: Crashed},
+		{Index: 8, Time: 2, Process: "a", Type: Invoke, F: Release},
+	}}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("got %+v\nwant %+v", h, want)
+	}
+}
+
+const good = `{"time":1,"process":"a","type":"ok","f":"lost","index":4}` + "\n"
+
+func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{good + `{"time":1,"proces":"a"}`, `line 2: unknown key "proces" (did you mean "process"?)`},
+		{`{"Time":1}`, `line 1: unknown key "Time" (did you mean "time"?)`},
+		{`{"qqqqqq":1}`, `line 1: unknown key "qqqqqq"`},
+		{`{"time":1,"time":1}`, `line 1: key "time" stands twice`},
+		{`{"time":1,"process":"a","type":"invok","f":"lost"}`, `line 1: "type": unknown type "invok" (did you mean "invoke"?)`},
+		{`{"time":1,"process":"a","type":"ok","f":"aquire"}`, `line 1: unknown f "aquire" (did you mean "acquire"?)`},
+		{`{"time":1,"process":"a","type":"ok"}`, `line 1: no "f"`},
+		{good + good, `line 2: index out of order: 4 follows 4`},
+		{`{"index":-1,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: negative index`},
+		{`{"index":9223372036854775807,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: index 9223372036854775807 is too large`},
+		{`{"time":1.5}`, `line 1: "time": want a whole number, found a fraction or an exponent`},
+		{`{"time":"1"}`, `line 1: "time": want a whole number, found '"' in column 9`},
+		{`{"time":99999999999999999999}`, `line 1: "time": 99999999999999999999 does not fit 64 bits`},
+		{`{"time":1-1}`, `line 1: "time": "1-1" is no number`},
+		{`{"process":null}`, `line 1: "process": want text in double quotes, found 'n' in column 12`},
+		{`{"process":"a`, `line 1: "process": text without its closing quote`},
+		{`{"process":"\q"}`, `line 1: "process": bad escape in text "\q"`},
+		{"{\"process\":\"\xff\"}", `line 1: "process": text is not UTF-8`},
+		{`{"shared":yes}`, `line 1: "shared": want true or false, found 'y' in column 11`},
+		{`{"on":"a"}`, `line 1: "on": want '[', found '"' in column 7`},
+		{`{"on":["a"`, `line 1: "on": want ',', found the end of the line`},
+		{`{"time":1} x`, `line 1: want the end of the line, found 'x' in column 12`},
+		{`[1]`, `line 1: want '{', found '[' in column 1`},
+		{"\x00\x01\x02", `line 1: want '{', found '\x00' in column 1`},
+		{`{"since":1,"time":1,"process":"a","type":"ok","f":"acquire"}`, `line 1: a grant needs since, granted and until: no "granted"`},
+		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set carries a grant`},
+		{good + `{"header":{}}`, `line 2: a header stands on the first line only`},
+		{`{"header":{"quorun":3}}`, `line 1: header: unknown key "quorun" (did you mean "quorum"?)`},
+		{`{"header":{"quorum":"3"}}`, `line 1: header: "quorum" cannot be a JSON string`},
+		{`{"header":null}`, `line 1: header: null`},
+		{`{"header":{}} {}`, `line 1: header: something follows it on its line`},
+		{good + strings.Repeat(" ", maxLine) + "\n", `line 2: longer than 1048576 bytes`},
+	} {
+		_, err := Decode(strings.NewReader(c.in))
+		if got := fmt.Sprint(err); got != "history: "+c.want {
+			t.Errorf("%.80q:\ngot  %s\nwant history: %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
+	for _, c := range []struct {
+		e    Event
+		want string
+	}{
+		{Event{F: Lost}, "type 0 is none of invoke, ok, fail, info"},
+		{Event{F: "lots", Type: OK}, `unknown f "lots"`},
+		{Event{F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
+		{Event{F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},
+		{Event{F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
+		{Event{F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)}, "line of 1048644 bytes: longer than 1048576"},
+	} {
+		err := Encode(&bytes.Buffer{}, &History{Events: []Event{c.e}})
+		if got := fmt.Sprint(err); got != "history: event 0: "+c.want {
+			t.Errorf("%s: got %q, want %q", c.e.F, got, c.want)
+		}
+	}
+	twice := &History{Events: []Event{{Type: OK, F: Lost}, {Type: OK, F: Lost}}}
+	if err := Encode(&bytes.Buffer{}, twice); err == nil {
+		t.Error("two events of one index were written")
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	var b bytes.Buffer
+	if err := Encode(&b, sample()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(good))
+	f.Add([]byte(`{"header":{"seed":1}}` + "\n" + good))
+	f.Add([]byte(`{"since":1,"granted":2,"until":3,"time":1,"process":"a","type":"ok","f":"acquire","value":"\ud800\u0000"}`))
+	f.Add([]byte("\x00\xff{\"\\"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		h, err := Decode(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := Encode(&out, h); err != nil {
+			t.Fatalf("read but not writable: %v", err)
+		}
+		again, err := Decode(&out)
+		if err != nil {
+			t.Fatalf("written but not readable: %v", err)
+		}
+		clear := func(h *Header) { *h = Header{} } // lists in it may be empty instead of nil
+		clear(&h.Header)
+		clear(&again.Header)
+		if !reflect.DeepEqual(h, again) {
+			t.Fatalf("got %+v, want %+v", again, h)
+		}
+	})
+}
+
+func long(n int) *History {
+	h := &History{Header: sample().Header}
+	for i := range n {
+		e := sample().Events[i%10]
+		e.Index = i
+		h.Events = append(h.Events, e)
+	}
+	return h
+}
+
+func BenchmarkEncode(b *testing.B) {
+	h, out := long(400), &bytes.Buffer{}
+	b.ReportAllocs()
+	for b.Loop() {
+		out.Reset()
+		if err := Encode(out, h); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(out.Len()))
+}
+
+func BenchmarkDecode(b *testing.B) {
+	var out bytes.Buffer
+	if err := Encode(&out, long(400)); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(out.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(bytes.NewReader(out.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
+// leave out the index (it is then one above the last), server records and grants may be absent. Blank lines are
+// skipped. An error names the line and what was wrong with it.
+//
+// Lists that are empty come back nil.
+func Decode(r io.Reader) (*History, error) {
+	h := &History{}
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, 16<<10), maxLine)
+	names := make(map[string]string)
+	n, next := 0, 0
+	for in.Scan() {
+		n++
+		if text := bytes.TrimSpace(in.Bytes()); len(text) > 0 {
+			if err := h.readLine(text, n, &next, names); err != nil {
+				return nil, fmt.Errorf("history: line %d: %w", n, err)
+			}
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("history: line %d: longer than %d bytes", n+1, maxLine)
+	case err != nil:
+		return nil, fmt.Errorf("history: line %d: %w", n+1, err)
+	}
+	return h, nil
+}
+
+func (h *History) readLine(text []byte, n int, next *int, names map[string]string) error {
+	if bytes.HasPrefix(text, []byte(`{"header"`)) {
+		if n != 1 {
+			return errors.New("a header stands on the first line only")
+		}
+		return readHeader(text, &h.Header)
+	}
+	e := Event{Index: *next}
+	if err := readEvent(text, &e, names); err != nil {
+		return err
+	}
+	if e.Index < *next {
+		return fmt.Errorf("index out of order: %d follows %d", e.Index, *next-1)
+	}
+	if e.Index > maxIndex {
+		return fmt.Errorf("index %d is too large", e.Index)
+	}
+	*next = e.Index + 1
+	h.Events = append(h.Events, e)
+	return nil
+}
+
+// maxIndex keeps one above any index an int.
+const maxIndex = 1 << 62
+
+func readHeader(text []byte, to *Header) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var line struct {
+		Header *Header `json:"header"`
+	}
+	line.Header = to
+	if err := dec.Decode(&line); err != nil {
+		return headerError(err)
+	}
+	if line.Header == nil {
+		return errors.New("header: null")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("header: something follows it on its line")
+	}
+	return nil
+}
+
+var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl", "hold",
+	"uncapped", "slack", "bound", "end"}
+
+func headerError(err error) error {
+	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {
+		return unknown("header: unknown key", strings.TrimSuffix(key, `"`), headerKeys)
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("header: %q cannot be a JSON %s", strings.TrimPrefix(wrong.Field, "header."), wrong.Value)
+	}
+	return fmt.Errorf("header: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func unknown(what, word string, choices []string) error {
+	if near := nearest(word, choices); near != "" {
+		return fmt.Errorf("%s %q (did you mean %q?)", what, word, near)
+	}
+	return fmt.Errorf("%s %q", what, word)
+}
+
+var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
+	"by", "why", "until", "since", "granted", "counted", "on"}
+
+// readEvent parses one object into e. names interns strings that recur.
+func readEvent(text []byte, e *Event, names map[string]string) error {
+	s := scanner{in: text, names: names}
+	var g Grant
+	var seen uint32
+	err := s.object(func(key string) error {
+		i := slices.Index(eventKeys, key)
+		if i < 0 {
+			return unknown("unknown key", key, eventKeys)
+		}
+		if seen&(1<<i) != 0 {
+			return fmt.Errorf("key %q stands twice", key)
+		}
+		seen |= 1 << i
+		if err := readField(&s, key, e, &g); err != nil {
+			return fmt.Errorf("%q: %w", key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	has := func(key string) bool { return seen&(1<<slices.Index(eventKeys, key)) != 0 }
+	for _, key := range []string{"time", "process", "type", "f"} {
+		if !has(key) {
+			return fmt.Errorf("no %q", key)
+		}
+	}
+	return settle(e, &g, has)
+}
+
+// settle checks the fields against each other and puts "until" where it belongs: a key's deadline or a lease's end.
+func settle(e *Event, g *Grant, has func(string) bool) error {
+	if e.F == crash && e.Process != Nemesis {
+		e.F = Crashed
+	}
+	if !known(e.Process, e.F) {
+		names := make([]string, len(functions))
+		for i, f := range functions {
+			names[i] = string(f)
+		}
+		return unknown("unknown f", string(e.F), names)
+	}
+	if e.Index < 0 {
+		return errors.New("negative index")
+	}
+	lease := has("since") || has("granted") || has("counted")
+	if isKeyDeadline(e.F) {
+		if lease {
+			return fmt.Errorf("%s carries a grant", e.F)
+		}
+		if e.Until = Never; has("until") {
+			e.Until = g.Until
+		}
+		return nil
+	}
+	if !lease && !has("until") {
+		return nil
+	}
+	for _, key := range []string{"since", "granted", "until"} {
+		if !has(key) {
+			return fmt.Errorf("a grant needs since, granted and until: no %q", key)
+		}
+	}
+	e.Grant = g
+	return nil
+}
+
+// known reports whether f is one of ours; the nemesis names its faults as it likes.
+func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
+
+func readField(s *scanner, key string, e *Event, g *Grant) (err error) {
+	switch key {
+	case "index":
+		e.Index, err = number[int](s)
+	case "time":
+		e.Time, err = number[Time](s)
+	case "process":
+		e.Process, err = text[Process](s)
+	case "type":
+		e.Type, err = s.eventType()
+	case "f":
+		e.F, err = text[F](s)
+	case "op":
+		e.Op, err = text[F](s)
+	case "lock":
+		e.Lock, err = text[Lock](s)
+	case "shared":
+		e.Shared, err = s.boolean()
+	case "attempt":
+		e.Attempt, err = text[Attempt](s)
+	case "token":
+		e.Token, err = number[Token](s)
+	case "value":
+		e.Value, err = text[string](s)
+	case "of":
+		e.Of, err = text[Attempt](s)
+	case "by":
+		e.By, err = text[Attempt](s)
+	case "why":
+		e.Why, err = text[Why](s)
+	case "until":
+		g.Until, err = number[Time](s)
+	case "since":
+		g.Since, err = number[Time](s)
+	case "granted":
+		g.Granted, err = number[Time](s)
+	case "counted":
+		g.Counted, err = s.processes()
+	case "on":
+		e.On, err = s.processes()
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxLine is the longest line of a history file in bytes, its end included.
+const maxLine = 1 << 20
+
+// Encode writes h as JSON lines: the header as {"header":{…}}, then one event a line. Empty fields are left out, so is
+// the deadline of a key that never expires. Equal histories give equal bytes, and Decode gives back an equal history.
+//
+// It is an error if an event could not be read back: an unknown type or function, a time or grant on an event that
+// carries none, text that is not UTF-8, an index not above the one before, a line over 1 MiB.
+func Encode(w io.Writer, h *History) error {
+	out := bufio.NewWriter(w)
+	header, err := json.Marshal(struct {
+		Header Header `json:"header"`
+	}{h.Header})
+	if err != nil {
+		return fmt.Errorf("history: header: %w", err)
+	}
+	line := append(header, '\n')
+	if len(line) > maxLine {
+		return fmt.Errorf("history: header: longer than %d bytes", maxLine)
+	}
+	last := -1
+	for i := range h.Events {
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		e := &h.Events[i]
+		if e.Index <= last {
+			return fmt.Errorf("history: event %d: index out of order: it follows %d", e.Index, last)
+		}
+		last = e.Index
+		if line, err = appendEvent(line[:0], e); err != nil {
+			return fmt.Errorf("history: event %d: %w", e.Index, err)
+		}
+	}
+	if _, err := out.Write(line); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// appendEvent appends one line. The keys stand in a fixed order.
+func appendEvent(b []byte, e *Event) ([]byte, error) {
+	if err := encodable(e); err != nil {
+		return b, err
+	}
+	w := line{b: b}
+	w.int("index", int64(e.Index))
+	w.int("time", int64(e.Time))
+	w.str("process", string(e.Process))
+	w.str("type", e.Type.String())
+	w.str("f", string(e.F))
+	w.strIf("op", string(e.Op))
+	w.strIf("lock", string(e.Lock))
+	if e.Shared {
+		w.key("shared")
+		w.b = append(w.b, "true"...)
+	}
+	w.strIf("attempt", string(e.Attempt))
+	if e.Token != 0 {
+		w.int("token", int64(e.Token))
+	}
+	w.strIf("value", e.Value)
+	w.strIf("of", string(e.Of))
+	w.strIf("by", string(e.By))
+	w.strIf("why", string(e.Why))
+	if isKeyDeadline(e.F) && e.Until != Never {
+		w.int("until", int64(e.Until))
+	}
+	if g := e.Grant; g != nil {
+		w.int("since", int64(g.Since))
+		w.int("granted", int64(g.Granted))
+		w.int("until", int64(g.Until))
+		w.list("counted", g.Counted)
+	}
+	w.list("on", e.On)
+	w.b = append(w.b, '}', '\n')
+	if w.notText != "" {
+		return w.b, fmt.Errorf("%s is not UTF-8", w.notText)
+	}
+	if len(w.b) > maxLine {
+		return w.b, fmt.Errorf("line of %d bytes: longer than %d", len(w.b), maxLine)
+	}
+	return w.b, nil
+}
+
+// encodable refuses what Decode could not tell apart.
+func encodable(e *Event) error {
+	switch {
+	case e.Type < Invoke || e.Type > Info:
+		return fmt.Errorf("type %d is none of invoke, ok, fail, info", e.Type)
+	case !known(e.Process, e.F):
+		return fmt.Errorf("unknown f %q", e.F)
+	case e.Index < 0:
+		return fmt.Errorf("negative index")
+	case isKeyDeadline(e.F) && e.Grant != nil:
+		return fmt.Errorf("%s carries a grant", e.F)
+	case !isKeyDeadline(e.F) && e.Until != 0:
+		return fmt.Errorf("%s carries the deadline of a key", e.F)
+	}
+	return nil
+}
+
+// line is a JSON object under construction. notText remembers the first key whose text could not be written.
+type line struct {
+	b       []byte
+	notText string
+}
+
+func (w *line) key(k string) {
+	if len(w.b) == 0 {
+		w.b = append(w.b, '{', '"')
+	} else {
+		w.b = append(w.b, ',', '"')
+	}
+	w.b = append(w.b, k...)
+	w.b = append(w.b, '"', ':')
+}
+
+func (w *line) int(k string, v int64) {
+	w.key(k)
+	w.b = strconv.AppendInt(w.b, v, 10)
+}
+
+func (w *line) str(k, v string) {
+	w.key(k)
+	w.quote(k, v)
+}
+
+func (w *line) strIf(k, v string) {
+	if v != "" {
+		w.str(k, v)
+	}
+}
+
+func (w *line) list(k string, vs []Process) {
+	if len(vs) == 0 {
+		return
+	}
+	w.key(k)
+	sep := byte('[')
+	for _, v := range vs {
+		w.b = append(w.b, sep)
+		w.quote(k, string(v))
+		sep = ','
+	}
+	w.b = append(w.b, ']')
+}
+
+// quote appends a JSON string: a quote, a backslash and control characters are escaped, all else stands as it is.
+func (w *line) quote(k, s string) {
+	const hex = "0123456789abcdef"
+	if w.notText == "" && !utf8.ValidString(s) {
+		w.notText = k
+	}
+	w.b = append(w.b, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		w.b = append(w.b, s[from:i]...)
+		from = i + 1
+		if c < ' ' {
+			w.b = append(w.b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			w.b = append(w.b, '\\', c)
+		}
+	}
+	w.b = append(w.b, s[from:]...)
+	w.b = append(w.b, '"')
+}

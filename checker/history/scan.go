@@ -1,0 +1,205 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// scanner reads one line as a flat JSON object: text, whole numbers, true and false, lists of text. It exists because
+// histories are long, and because encoding/json neither refuses a repeated key nor a key in the wrong case.
+type scanner struct {
+	in    []byte
+	at    int
+	names map[string]string // strings seen before, to share their memory
+}
+
+// maxNames bounds what is interned: names recur, values need not.
+const maxNames = 1 << 16
+
+// object calls field for each key, with the scanner standing at its value.
+func (s *scanner) object(field func(key string) error) error {
+	if err := s.expect('{'); err != nil {
+		return err
+	}
+	if s.peek() == '}' {
+		s.at++
+		return s.end()
+	}
+	for {
+		key, err := s.str()
+		if err != nil {
+			return err
+		}
+		if err := s.expect(':'); err != nil {
+			return err
+		}
+		if err := field(key); err != nil {
+			return err
+		}
+		if s.peek() == '}' {
+			s.at++
+			return s.end()
+		}
+		if err := s.expect(','); err != nil {
+			return err
+		}
+	}
+}
+
+// peek skips blanks and returns the byte that follows, 0 at the end.
+func (s *scanner) peek() byte {
+	for s.at < len(s.in) && (s.in[s.at] == ' ' || s.in[s.at] == '\t') {
+		s.at++
+	}
+	if s.at == len(s.in) {
+		return 0
+	}
+	return s.in[s.at]
+}
+
+func (s *scanner) expect(c byte) error {
+	if s.peek() != c || s.at == len(s.in) {
+		return s.want("want '" + string(c) + "'")
+	}
+	s.at++
+	return nil
+}
+
+func (s *scanner) end() error {
+	if s.peek(); s.at < len(s.in) {
+		return s.want("want the end of the line")
+	}
+	return nil
+}
+
+// want says what was expected and what stands there instead.
+func (s *scanner) want(what string) error {
+	if s.peek(); s.at == len(s.in) {
+		return fmt.Errorf("%s, found the end of the line", what)
+	}
+	r, _ := utf8.DecodeRune(s.in[s.at:])
+	return fmt.Errorf("%s, found %q in column %d", what, r, utf8.RuneCount(s.in[:s.at])+1)
+}
+
+func (s *scanner) str() (string, error) {
+	if s.peek() != '"' {
+		return "", s.want("want text in double quotes")
+	}
+	from, escaped := s.at, false
+	for i := s.at + 1; i < len(s.in); i++ {
+		switch c := s.in[i]; {
+		case c == '\\':
+			escaped = true
+			i++
+		case c == '"':
+			s.at = i + 1
+			return s.unquote(s.in[from:s.at], escaped)
+		case c < ' ':
+			s.at = i
+			return "", s.want("want no control character in text")
+		}
+	}
+	s.at = len(s.in)
+	return "", errors.New("text without its closing quote")
+}
+
+func (s *scanner) unquote(quoted []byte, escaped bool) (string, error) {
+	if !utf8.Valid(quoted) {
+		return "", errors.New("text is not UTF-8")
+	}
+	if escaped {
+		var v string
+		if err := json.Unmarshal(quoted, &v); err != nil {
+			return "", fmt.Errorf("bad escape in text %.40s", quoted)
+		}
+		return v, nil
+	}
+	raw := quoted[1 : len(quoted)-1]
+	if v, ok := s.names[string(raw)]; ok {
+		return v, nil
+	}
+	v := string(raw)
+	if len(s.names) < maxNames {
+		s.names[v] = v
+	}
+	return v, nil
+}
+
+func text[T ~string](s *scanner) (T, error) {
+	v, err := s.str()
+	return T(v), err
+}
+
+// number reads a whole number that fits 64 bits (and T).
+func number[T ~int | ~int64](s *scanner) (T, error) {
+	s.peek()
+	from := s.at
+	for s.at < len(s.in) && (s.in[s.at] == '-' || '0' <= s.in[s.at] && s.in[s.at] <= '9') {
+		s.at++
+	}
+	digits := string(s.in[from:s.at])
+	v, err := strconv.ParseInt(digits, 10, 64)
+	switch next := s.peek(); {
+	case digits == "":
+		return 0, s.want("want a whole number")
+	case next == '.' || next == 'e' || next == 'E':
+		return 0, errors.New("want a whole number, found a fraction or an exponent")
+	case errors.Is(err, strconv.ErrRange) || int64(T(v)) != v:
+		return 0, fmt.Errorf("%s does not fit 64 bits", digits)
+	case err != nil:
+		return 0, fmt.Errorf("%q is no number", digits)
+	}
+	return T(v), nil
+}
+
+func (s *scanner) boolean() (bool, error) {
+	s.peek()
+	for _, word := range []string{"true", "false"} {
+		if end := s.at + len(word); end <= len(s.in) && string(s.in[s.at:end]) == word {
+			s.at = end
+			return word == "true", nil
+		}
+	}
+	return false, s.want("want true or false")
+}
+
+func (s *scanner) eventType() (Type, error) {
+	name, err := s.str()
+	if err != nil {
+		return 0, err
+	}
+	t, ok := parseType(name)
+	if !ok {
+		return 0, unknown("unknown type", name, typeNames[1:])
+	}
+	return t, nil
+}
+
+// processes reads a list of names; an empty one gives nil.
+func (s *scanner) processes() ([]Process, error) {
+	if err := s.expect('['); err != nil {
+		return nil, err
+	}
+	if s.peek() == ']' {
+		s.at++
+		return nil, nil
+	}
+	var list []Process
+	for {
+		v, err := text[Process](s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		if s.peek() == ']' {
+			s.at++
+			return list, nil
+		}
+		if err := s.expect(','); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package checker
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected findings in testdata")
+
+// lawCase is one history of testdata/laws with the findings it must lead to.
+type lawCase struct {
+	opening string // comments, the case's name and the laws to judge
+	name    string
+	laws    []Law
+	told    string
+	want    string
+}
+
+// lawCases reads a file: cases begin with "case NAME", then "judge LAW …", the history up to "----", and the findings
+// up to the next blank line.
+func lawCases(t *testing.T, text string) (cases []lawCase) {
+	t.Helper()
+	var c lawCase
+	inFindings := false
+	for line := range strings.Lines(text + "\n\n") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case inFindings && strings.TrimSpace(line) == "":
+			cases, c, inFindings = append(cases, c), lawCase{}, false
+		case inFindings:
+			c.want += line
+		case word == "----":
+			inFindings = true
+		case c.laws != nil:
+			c.told += line
+		default:
+			c.opening += line
+			if word == "case" {
+				c.name = rest
+			}
+			if word == "judge" {
+				for _, l := range strings.Fields(rest) {
+					if !isLaw(l) {
+						t.Fatalf("%s: no law %q", c.name, l)
+					}
+					c.laws = append(c.laws, Law(l))
+				}
+			}
+		}
+	}
+	return cases
+}
+
+func TestLaws(t *testing.T) {
+	files, err := filepath.Glob("testdata/laws/*.txt")
+	if err != nil || len(files) != len(Laws) {
+		t.Fatalf("%d files for %d laws: %v", len(files), len(Laws), err)
+	}
+	seen := map[Law]map[Outcome]bool{}
+	var checker Checker // used again and again: what one history leaves must not show in the next
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rewritten strings.Builder
+		for _, c := range lawCases(t, string(text)) {
+			h := told(t, c.told)
+			v := checker.Check(h)
+			got := ""
+			for _, law := range c.laws {
+				f := v.Of(law)
+				got += tell(f)
+				if seen[law] == nil {
+					seen[law] = map[Outcome]bool{}
+				}
+				seen[law][f.Outcome] = true
+				consistent(t, c.name, f)
+			}
+			rewritten.WriteString(c.opening + c.told + "----\n" + got + "\n")
+			if got != c.want && !*update {
+				t.Errorf("%s: %s\ngot\n%s\nwant\n%s", file, c.name, got, c.want)
+			}
+			sameFromFile(t, c.name, h, v)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(strings.TrimSuffix(rewritten.String(), "\n")), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, law := range Laws {
+		for _, o := range []Outcome{Unchecked, Holds, Violated} {
+			if !seen[law][o] {
+				t.Errorf("no case in which %s is %v", law, o)
+			}
+		}
+	}
+}
+
+// consistent checks what every finding promises.
+func consistent(t *testing.T, name string, f Finding) {
+	t.Helper()
+	violated := f.Outcome == Violated
+	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) || f.Explanation == "" {
+		t.Errorf("%s: a finding that is %v has cause %q, remedy %q, witness %v, explanation %q", name, f.Outcome, f.Cause, f.Remedy, f.Witness, f.Explanation)
+	}
+}
+
+// sameFromFile checks that a history judged from its file comes out as from memory.
+func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := history.Encode(&b, h); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	again, err := history.Decode(&b)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for i, got := range Check(again).Findings {
+		if !reflect.DeepEqual(got, want.Findings[i]) {
+			t.Errorf("%s: read back from a file, it is judged\n%s\ninstead of\n%s", name, tell(got), tell(want.Findings[i]))
+		}
+	}
+}
+
+func TestEveryCauseHasARemedy(t *testing.T) {
+	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner,
+		ProlongedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, HolderOutlivedLease, Untold, StaleEffect, LostUpdate, TokenRepeated,
+		TokenWentBack, StuckBehindCrashed, StuckBehindUncapped, StuckInCycle, StuckWithoutHolder, TooSlow} {
+		if remedies[kind] == "" {
+			t.Errorf("no remedy against %q", kind)
+		}
+	}
+	if len(remedies) != 21 {
+		t.Errorf("%d remedies, 21 causes", len(remedies))
+	}
+}
+
+func TestJudgingChangesNothing(t *testing.T) {
+	h := busy(t, 400)
+	var before, after bytes.Buffer
+	if err := history.Encode(&before, h); err != nil {
+		t.Fatal(err)
+	}
+	Check(h)
+	Measure(h)
+	Evidence(h)
+	if err := history.Encode(&after, h); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before.Bytes(), after.Bytes()) {
+		t.Error("the history has changed")
+	}
+}

@@ -1,0 +1,46 @@
+package checker
+
+// leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
+// time, shared ones aside.
+//
+// It needs grants that carry granted and until. It counts as exercised once a lock had two windows, or one window and
+// another acquire that could have got in: a lone grant that nobody else asked for shows nothing.
+func (t *trace) leaseExclusion(f *Finding) {
+	t.windows()
+	windows, exercised := 0, false
+	for i := range t.locks {
+		l := &t.locks[i]
+		windows += len(l.windows)
+		exercised = exercised || len(l.windows) > 0 && len(l.asks) > 1
+	}
+	switch {
+	case windows == 0:
+		f.unchecked("No grant states when its lease was granted and until when it was valid.")
+		return
+	case !exercised:
+		f.unchecked("One lease was granted and nobody else asked for its lock.")
+		return
+	}
+	c, found := t.firstClash(LeaseExclusion)
+	if !found {
+		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
+		return
+	}
+	cause, told := t.decide(&c)
+	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told))
+}
+
+// firstClash returns, over all locks, the clash whose second span the history states first.
+func (t *trace) firstClash(law Law) (best clash, found bool) {
+	for n := range t.locks {
+		spans := t.locks[n].windows
+		if law == MutualExclusion {
+			spans = t.locks[n].sections
+		}
+		i, j, clashes := t.interval.first(spans)
+		if clashes && (!found || spans[j].at < best.then.at) {
+			best, found = clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
+		}
+	}
+	return best, found
+}

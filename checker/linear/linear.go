@@ -1,0 +1,74 @@
+// Package linear asks porcupine whether operations on a lock, or on the data behind it, are linearizable.
+//
+// Goals: typed operations in, a plain answer or a drawing out; none of porcupine's untyped values leaves the package.
+// Non-goals: knowing events or laws. What counts as an operation is decided by package checker.
+package linear
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Forever is the Return of an operation that has not returned: it may take effect at any time after its Call.
+const Forever int64 = math.MaxInt64
+
+// Answer is what a check came to.
+type Answer uint8
+
+// The zero Answer is never a pass.
+const (
+	Unknown      Answer = iota // the budget of steps ended first
+	Linearizable               // some order of the operations explains what was seen
+	Refuted                    // no order does
+)
+
+var answerNames = [...]string{"unknown", "linearizable", "refuted"}
+
+func (a Answer) String() string {
+	if int(a) >= len(answerNames) {
+		return fmt.Sprintf("Answer(%d)", uint8(a))
+	}
+	return answerNames[a]
+}
+
+// Steps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
+// time, makes the same history give the same answer on every machine.
+const Steps = 1 << 20
+
+// budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
+type budget struct{ left int }
+
+func (b *budget) spend() bool {
+	b.left--
+	return b.left >= 0
+}
+
+func (b *budget) answer(ok bool) Answer {
+	switch {
+	case ok:
+		return Linearizable
+	case b.left < 0:
+		return Unknown
+	}
+	return Refuted
+}
+
+// step is a model's step on typed values.
+type step[S comparable, Op any] func(state S, op *Op) (S, bool)
+
+// model makes a porcupine model of a step. States are compared with ==.
+func model[S comparable, Op any](initial S, next step[S, Op], b *budget) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return initial },
+		Step: func(state, input, _ any) (bool, any) {
+			if b != nil && !b.spend() {
+				return false, state
+			}
+			after, ok := next(state.(S), input.(*Op))
+			return ok, after
+		},
+		Equal: func(x, y any) bool { return x.(S) == y.(S) },
+	}
+}

@@ -1,0 +1,179 @@
+package linear
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// enter and leave build operations of section s between two event positions.
+func enter(s int, call, ret int64) MutexOp {
+	return MutexOp{Section: s, Client: s, Enter: true, Call: call, Return: ret}
+}
+func leave(s int, call, ret int64) MutexOp {
+	return MutexOp{Section: s, Client: s, Call: call, Return: ret}
+}
+func shared(op MutexOp) MutexOp { op.Shared = true; return op }
+
+func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		ops  []MutexOp
+		want Answer
+	}{
+		{"nothing happened", nil, Linearizable},
+		{"one after the other", []MutexOp{enter(0, 0, 1), leave(0, 2, 3), enter(1, 4, 5), leave(1, 6, 7)}, Linearizable},
+		{"the second enters while the first is inside", []MutexOp{enter(0, 0, 1), enter(1, 2, 3), leave(0, 4, 5), leave(1, 6, 7)}, Refuted},
+		{"the second was granted while the first's release was under way", []MutexOp{enter(0, 0, 1), leave(0, 2, 9), enter(1, 3, 4)}, Linearizable},
+		{"the first never leaves", []MutexOp{enter(0, 0, 1), enter(1, 2, 3)}, Refuted},
+		{"the release never returns", []MutexOp{enter(0, 0, 1), leave(0, 2, Forever), enter(1, 3, 4)}, Linearizable},
+		{"readers share", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), shared(leave(1, 6, 7))}, Linearizable},
+		{"a writer among readers", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), enter(2, 6, 7)}, Refuted},
+		{"a reader beside a writer", []MutexOp{enter(0, 0, 1), shared(enter(1, 2, 3))}, Refuted},
+	} {
+		if got := Mutex(c.ops); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.why, got, c.want)
+		}
+		if got := MutexEvidence(c.ops).Answer; got != c.want {
+			t.Errorf("%s: evidence says %v, want %v", c.why, got, c.want)
+		}
+	}
+}
+
+func update(read, written string, call, ret int64) Update {
+	return Update{Read: read, Written: written, Call: call, Return: ret}
+}
+func optional(u Update) Update { u.Optional, u.Return = true, Forever; return u }
+func blind(u Update) Update    { u.Blind = true; return u }
+
+func TestARegisterLosesNoUpdate(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		ops  []Update
+		want Answer
+	}{
+		{"a chain", []Update{update("", "a", 0, 1), update("a", "b", 2, 3)}, Linearizable},
+		{"both built on the same value", []Update{update("", "a", 0, 4), update("", "b", 1, 3)}, Refuted},
+		{"one of the two may not have happened", []Update{update("", "a", 0, 4), optional(update("", "b", 1, 0))}, Linearizable},
+		{"an update of unknown outcome is seen", []Update{optional(update("", "a", 0, 0)), update("a", "b", 5, 6)}, Linearizable},
+		{"an update cannot be seen before it was asked for", []Update{update("a", "b", 0, 1), optional(update("", "a", 2, 0))}, Refuted},
+		{"a blind write explains any value", []Update{blind(update("", "x", 0, 1)), update("x", "y", 2, 3)}, Linearizable},
+		{"a blind write is not undone", []Update{blind(update("", "x", 0, 1)), update("", "y", 2, 3)}, Refuted},
+		{"a blind write of unknown outcome may be skipped", []Update{optional(blind(update("", "x", 0, 0))), update("", "y", 2, 3)}, Linearizable},
+	} {
+		if got := Register("", c.ops); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.why, got, c.want)
+		}
+		if got := RegisterEvidence("", c.ops).Answer; got != c.want {
+			t.Errorf("%s: evidence says %v, want %v", c.why, got, c.want)
+		}
+	}
+}
+
+// updatesByForce is the definition: some subset of the optional updates and some order of the rest that respects real
+// time explain what was read.
+func updatesByForce(value string, left []Update) bool {
+	done := true
+	for i, u := range left {
+		done = done && u.Optional
+		first := true // nothing else must have returned before u was called
+		for _, o := range left {
+			first = first && (o.Return >= u.Call || o.Optional)
+		}
+		if !first || !u.Blind && value != u.Read {
+			continue
+		}
+		rest := append(append([]Update(nil), left[:i]...), left[i+1:]...)
+		if updatesByForce(u.Written, rest) {
+			return true
+		}
+	}
+	return done
+}
+
+// TestRegisterAgreesWithItsDefinition tries every three updates that read and write two values over five overlaps.
+func TestRegisterAgreesWithItsDefinition(t *testing.T) {
+	values := []string{"", "a"}
+	spans := [][3][2]int64{{{0, 1}, {2, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}, {{0, 5}, {1, 2}, {3, 4}}, {{0, 3}, {1, 4}, {2, 5}}, {{0, 2}, {1, 4}, {3, 5}}}
+	var kinds []Update
+	for _, read := range values {
+		for _, written := range values {
+			kinds = append(kinds, Update{Read: read, Written: written}, Update{Read: read, Written: written, Optional: true})
+		}
+	}
+	kinds = append(kinds, Update{Blind: true, Written: "a"}, Update{Blind: true, Optional: true, Written: "a"})
+	tried, refuted := 0, 0
+	for _, span := range spans {
+		for i := range len(kinds) * len(kinds) * len(kinds) {
+			ops := []Update{kinds[i%len(kinds)], kinds[i/len(kinds)%len(kinds)], kinds[i/len(kinds)/len(kinds)]}
+			for j := range ops {
+				ops[j].Call, ops[j].Return = span[j][0], span[j][1]
+				if ops[j].Optional {
+					ops[j].Return = Forever
+				}
+			}
+			want := Refuted
+			if updatesByForce("", ops) {
+				want = Linearizable
+			} else {
+				refuted++
+			}
+			if got := Register("", ops); got != want {
+				t.Fatalf("%+v: got %v, want %v", ops, got, want)
+			}
+			tried++
+		}
+	}
+	if tried != 5000 || refuted == 0 || refuted == tried {
+		t.Errorf("tried %d, refuted %d", tried, refuted)
+	}
+}
+
+// TestABudgetEndsInUnknown: forty readers inside one another and a writer that cannot get in have 2^40 orders.
+func TestABudgetEndsInUnknown(t *testing.T) {
+	ops := []MutexOp{enter(100, 0, 1)}
+	for i := range 40 {
+		ops = append(ops, shared(enter(i, int64(10+i), int64(60+i))), shared(leave(i, int64(110+i), int64(160+i))))
+	}
+	ops = append(ops, leave(100, 2, 3), enter(101, 104, 105))
+	if got := Mutex(ops); got != Unknown {
+		t.Errorf("got %v, want unknown", got)
+	}
+}
+
+func TestEvidenceIsDrawnTheSameEachTime(t *testing.T) {
+	ops := []MutexOp{shared(enter(0, 0, 4)), shared(enter(1, 1, 5)), shared(enter(2, 2, 6)), enter(3, 3, 7), leave(3, 8, 9), shared(leave(0, 10, 11))}
+	ops[3].Name = "client-4/1"
+	var first bytes.Buffer
+	if err := MutexEvidence(ops).WriteHTML(&first); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"enter client-4/1", "held by client-4/1", "shared by 2", "enter shared section 1"} {
+		if !strings.Contains(first.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for range 20 {
+		var again bytes.Buffer
+		if err := MutexEvidence(ops).WriteHTML(&again); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first.Bytes(), again.Bytes()) {
+			t.Fatal("two pages of one check differ")
+		}
+	}
+}
+
+func BenchmarkMutex(b *testing.B) {
+	var ops []MutexOp
+	for i := range 15 {
+		at := int64(10 * i)
+		ops = append(ops, enter(i, max(0, at-8), at+1), leave(i, at+2, at+5))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if Mutex(ops) != Linearizable {
+			b.Fatal("refuted")
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// probe is the process that asks for each lock once after the work is over. It shows deadlock-freedom; its own waiting
+// is no user's.
+const probe history.Process = "probe"
+
+// Metric is one figure about a run.
+type Metric struct {
+	Name    string // as the documents name it; of one process with {process="client-1"}
+	Value   float64
+	Unit    string  // "s", or "ratio" in [0, 1]
+	Samples int     // how many observations it was made of; with none the Value is 0
+	Alarm   float64 // above this value the documents advise to look into it; -1 if they name none
+}
+
+// Alarming reports whether the value lies above its alarm level.
+func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
+
+// Metrics is a list in a fixed order: those of the run, then those of single processes in the header's order.
+type Metrics []Metric
+
+// Of returns the metric of that name.
+func (ms Metrics) Of(name string) (Metric, bool) {
+	for _, m := range ms {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// Measure computes the five metrics that the documents say to watch, with their alarm levels, and two more: the median
+// time of an acquisition, and the longest time without service. The probe's own operations are left out.
+//
+//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; alarm above 50 % of the TTL;
+//   - lock_contention_rate: acquires that failed among those that returned; alarm above 30 %;
+//   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
+//   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
+//   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
+//   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
+//     acquired it, in s.
+func Measure(h *history.History) Metrics {
+	var t trace
+	t.read(h)
+	var m measures
+	for i := range t.asks {
+		m.ask(&t, &t.asks[i])
+	}
+	for i := range t.grants {
+		if g := &t.grants[i]; g.ending != stillOpen && g.process != probe {
+			m.held = append(m.held, seconds(t.time(g.end)-t.time(g.ok)))
+		}
+	}
+	for _, at := range t.applies {
+		if m.applied++; h.Events[at].Type == history.Fail && h.Events[at].Why == history.StaleToken {
+			m.stale++
+		}
+	}
+	ttl := seconds(h.Header.TTL)
+	out := Metrics{
+		percentile("lock_acquisition_time_p50", m.waits, 50, -1),
+		percentile("lock_acquisition_time_p99", m.waits, 99, share(ttl, 0.5)),
+		rate("lock_contention_rate", m.failed, m.returned, 0.3),
+		percentile("lock_hold_duration_p99", m.held, 99, share(ttl, 0.8)),
+		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
+		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
+		t.unavailability(),
+	}
+	return append(out, m.byProcess(h)...)
+}
+
+// measures gathers observations.
+type measures struct {
+	waits            []float64
+	of               map[history.Process][]float64
+	seen             []history.Process // in the order of their first acquire
+	held             []float64
+	returned, failed int
+	timedOut         int
+	applied, stale   int
+}
+
+func (m *measures) ask(t *trace, a *ask) {
+	if a.process == probe || a.outcome == 0 {
+		return
+	}
+	m.returned++
+	switch a.outcome {
+	case history.OK:
+		if m.of == nil {
+			m.of = make(map[history.Process][]float64)
+		}
+		if m.of[a.process] == nil {
+			m.seen = append(m.seen, a.process)
+		}
+		wait := seconds(t.time(a.ret) - t.time(a.call))
+		m.waits = append(m.waits, wait)
+		m.of[a.process] = append(m.of[a.process], wait)
+	case history.Fail:
+		m.failed++
+		if t.h.Events[a.ret].Why == history.AcquireTimeout {
+			m.timedOut++
+		}
+	}
+}
+
+func (m *measures) byProcess(h *history.History) Metrics {
+	order := slices.Clone(h.Header.Clients)
+	for _, p := range m.seen {
+		if !slices.Contains(order, p) {
+			order = append(order, p)
+		}
+	}
+	var out Metrics
+	for _, p := range order {
+		label := `{process="` + string(p) + `"}`
+		out = append(out, percentile("lock_acquisition_time_p50"+label, m.of[p], 50, -1),
+			percentile("lock_acquisition_time_p99"+label, m.of[p], 99, share(seconds(h.Header.TTL), 0.5)))
+	}
+	return out
+}
+
+// unavailability walks through the turns of every lock. Crashed holders have left their sections.
+func (t *trace) unavailability() Metric {
+	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
+	waiting, holding := make([]int, len(t.locks)), make([]int, len(t.locks))
+	since := make([]history.Time, len(t.locks)) // when the present time without service began; long if there is none
+	for i := range since {
+		since[i] = long
+	}
+	note := func(l int32, now history.Time, acquired bool) {
+		if (acquired || waiting[l] == 0 || holding[l] > 0) && since[l] != long {
+			m.Value, m.Samples = max(m.Value, seconds(now-since[l])), m.Samples+1
+			since[l] = long
+		}
+		if waiting[l] > 0 && holding[l] == 0 && since[l] == long {
+			since[l] = now
+		}
+	}
+	for _, u := range t.turns() {
+		var l int32
+		switch u.sort {
+		case makeWait, endWait:
+			if l = t.asks[u.n].lock; t.asks[u.n].process == probe {
+				continue
+			}
+			waiting[l] += map[bool]int{true: 1, false: -1}[u.sort == makeWait]
+		case getHold, endHold:
+			l = t.grants[u.n].lock
+			holding[l] += map[bool]int{true: 1, false: -1}[u.sort == getHold]
+		}
+		note(l, t.time(u.at), u.sort == getHold)
+	}
+	for l := range since {
+		waiting[l] = 0
+		note(int32(l), t.end, false)
+	}
+	return m
+}
+
+func seconds(d history.Time) float64 { return float64(d) / 1e9 }
+
+// share is a part of the TTL as an alarm level, -1 if the TTL is unknown.
+func share(ttl, part float64) float64 {
+	if ttl <= 0 {
+		return -1
+	}
+	return ttl * part
+}
+
+// percentile is the nearest rank: the smallest observation that at least p of a hundred do not exceed.
+func percentile(name string, seen []float64, p int, alarm float64) Metric {
+	m := Metric{Name: name, Unit: "s", Samples: len(seen), Alarm: alarm}
+	if len(seen) > 0 {
+		sorted := slices.Sorted(slices.Values(seen))
+		m.Value = sorted[(len(sorted)*p+99)/100-1]
+	}
+	return m
+}
+
+func rate(name string, part, all int, alarm float64) Metric {
+	m := Metric{Name: name, Unit: "ratio", Samples: all, Alarm: alarm}
+	if all > 0 {
+		m.Value = float64(part) / float64(all)
+	}
+	return m
+}

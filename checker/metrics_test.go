@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const measured = `
+header clients=client-1,client-2 servers=redis-1 ttl=10s locks=orders
+0s client-1 acquire invoke
+1s client-1 acquire ok
+1s client-2 acquire invoke
+2s resource apply op=read of=client-1/1
+2s resource apply fail op=write of=client-2/1 why=stale_token
+10s client-1 release invoke
+10s client-1 release ok
+12s client-1 acquire invoke
+17s client-2 acquire ok
+18s client-2 crashed
+22s client-1 acquire fail why=timeout
+23s client-1 acquire invoke
+23.5s client-1 acquire fail
+24s probe acquire invoke
+50s probe acquire ok
+`
+
+func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
+	m := Measure(told(t, measured))
+	for _, want := range []Metric{
+		{"lock_acquisition_time_p50", 1, "s", 2, -1},
+		{"lock_acquisition_time_p99", 16, "s", 2, 5},
+		{"lock_contention_rate", 0.5, "ratio", 4, 0.3},
+		{"lock_hold_duration_p99", 9, "s", 2, 8},
+		{"lock_timeout_rate", 0.25, "ratio", 4, 0.05},
+		{"fencing_token_reject_rate", 0.5, "ratio", 2, 0},
+		{"unavailability", 7, "s", 4, -1}, // from client-1's release at 10 s to 17 s
+		{`lock_acquisition_time_p50{process="client-1"}`, 1, "s", 1, -1},
+		{`lock_acquisition_time_p99{process="client-1"}`, 1, "s", 1, 5},
+		{`lock_acquisition_time_p50{process="client-2"}`, 16, "s", 1, -1},
+		{`lock_acquisition_time_p99{process="client-2"}`, 16, "s", 1, 5},
+	} {
+		if len(m) == 0 || m[0] != want {
+			t.Fatalf("got %+v, want %+v", m[:min(1, len(m))], want)
+		}
+		if got, found := m.Of(want.Name); !found || got != want {
+			t.Errorf("Of(%q) = %+v, %v", want.Name, got, found)
+		}
+		if want.Alarm >= 0 != m[0].Alarming() && !strings.Contains(want.Name, "client-1") {
+			t.Errorf("%+v: alarming is %v", want, m[0].Alarming())
+		}
+		m = m[1:]
+	}
+	if len(m) != 0 {
+		t.Errorf("more than expected: %+v", m)
+	}
+}
+
+func TestARunWithoutOperationsAlarmsNobody(t *testing.T) {
+	for _, m := range Measure(told(t, "header ttl=1s locks=orders clients=client-1")) {
+		if m.Alarming() || m.Value != 0 || m.Samples != 0 {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+func TestEvidenceCanBeDrawn(t *testing.T) {
+	all := Evidence(busy(t, 60))
+	if len(all) != 1 || all[0].Lock != "orders" || all[0].Mutex == nil || all[0].Data == nil {
+		t.Fatalf("%+v", all)
+	}
+	var mutex, data bytes.Buffer
+	if err := all[0].Mutex.WriteHTML(&mutex); err != nil {
+		t.Error(err)
+	}
+	if err := all[0].Data.WriteHTML(&data); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(mutex.String(), "enter client-2/1") || !strings.Contains(data.String(), `write \"v1\"`) {
+		t.Error("the drawings do not name sections and values")
+	}
+	if none := Evidence(told(t, "header locks=orders")); len(none) != 1 || none[0].Mutex != nil || none[0].Data != nil {
+		t.Errorf("%+v", none)
+	}
+}

@@ -1,0 +1,196 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// firstByPairs is the slow twin of interval.first: it looks at every pair.
+func firstByPairs(spans []span) (int, int, bool) {
+	for j := range spans {
+		for i := range spans[:j] {
+			if spans[i].clash(&spans[j]) {
+				return i, j, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// TestTheSweepFindsThePairThatPairsFind tries random spans, several of one grant, in any order of their starts, as
+// leases with extensions are.
+func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var v interval
+	clashes := 0
+	for round := range 200_000 {
+		spans := make([]span, 1+r.IntN(6))
+		for i := range spans {
+			from, grant := r.Int64N(24), r.Int32N(4)
+			spans[i] = span{from: from, to: from + 1 + r.Int64N(4), grant: grant, at: i, shared: grant%2 == 0 && round%2 == 0}
+		}
+		i, j, found := v.first(spans)
+		wi, wj, want := firstByPairs(spans)
+		if i != wi || j != wj || found != want {
+			t.Fatalf("%+v: got %d, %d, %v, want %d, %d, %v", spans, i, j, found, wi, wj, want)
+		}
+		if found {
+			clashes++
+		}
+	}
+	if clashes < 20_000 || clashes > 180_000 {
+		t.Errorf("%d of 200000 rounds clashed", clashes)
+	}
+}
+
+// randomUses makes a history of three clients that ask for, hold and release two locks, with crashes and faults.
+func randomUses(r *rand.Rand) *history.History {
+	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
+	type client struct {
+		doing   history.F
+		lock    history.Lock
+		held    history.Lock
+		attempt history.Attempt
+		asked   int
+	}
+	var cs [3]client
+	now := history.Time(0)
+	add := func(e history.Event) {
+		now += history.Time(r.IntN(3))
+		e.Index, e.Time = len(h.Events), now
+		h.Events = append(h.Events, e)
+	}
+	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1", On: []history.Process{"redis-1"}}
+	on := false
+	for range 24 {
+		i := r.IntN(4)
+		if i == 3 {
+			if fault.Type = history.Invoke; on {
+				fault.Type = history.OK
+			}
+			if r.IntN(3) == 0 {
+				on = !on
+				add(fault)
+			}
+			continue
+		}
+		c, p := &cs[i], history.Process(fmt.Sprintf("client-%d", i+1))
+		outcome := []history.Type{history.OK, history.OK, history.Fail, history.Info}[r.IntN(4)]
+		switch {
+		case c.doing == history.Acquire:
+			add(history.Event{Process: p, F: c.doing, Type: outcome, Lock: c.lock, Attempt: c.attempt})
+			if c.doing = ""; outcome == history.OK {
+				c.held = c.lock
+			}
+		case c.doing == history.Release:
+			add(history.Event{Process: p, F: c.doing, Type: outcome, Lock: c.lock, Attempt: c.attempt})
+			c.doing = ""
+		case c.held != "":
+			c.doing, c.held = history.Release, ""
+			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock, Attempt: c.attempt})
+		default:
+			c.asked++
+			c.doing, c.lock, c.attempt = history.Acquire, history.Lock("ab"[r.IntN(2):][:1]), history.Attempt(fmt.Sprintf("%s/%d", p, c.asked))
+			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock})
+		}
+	}
+	return h
+}
+
+// undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
+func undisturbedByPairs(t *trace, n int, end history.Time) bool {
+	a := &t.asks[n]
+	since := t.time(a.call) - t.h.Header.TTL
+	for m := range t.asks {
+		b := &t.asks[m]
+		earlier := b.call < a.call
+		switch {
+		case m == n || b.lock != a.lock:
+		case b.process != a.process:
+			if earlier && t.lets(b) >= since || !earlier && t.time(b.call) <= end {
+				return false
+			}
+		case earlier && t.lets(b) >= since:
+			if !t.gaveBack(b) {
+				return false
+			}
+			for i := range t.faults {
+				if f := &t.faults[i]; f.from < a.call && f.over() >= b.call {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func TestUsesFindWhatPairsFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var tr trace
+	seen := map[bool]int{}
+	for range 20_000 {
+		h := randomUses(r)
+		tr.read(h)
+		tr.uses()
+		for n := range tr.asks {
+			end := tr.time(tr.asks[n].call) + history.Time(r.IntN(4))
+			got, want := tr.undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
+			if got != want {
+				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%s", n, end, got, want, tr.touched[n], list(lines(h.Events)))
+			}
+			seen[got]++
+		}
+	}
+	if seen[true] < 1000 || seen[false] < 1000 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// TestNoHistoryMakesTheCheckerPanic judges histories whose events were dropped, repeated, swapped and emptied.
+func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var c Checker
+	for round := range 3_000 {
+		h := busy(t, 60)
+		if round%3 == 0 {
+			h = randomUses(r)
+			h.Header.Quorum, h.Header.Bound, h.Header.Slack = 1, 3, 2
+		}
+		for range 1 + r.IntN(12) {
+			i, j := r.IntN(len(h.Events)), r.IntN(len(h.Events))
+			switch r.IntN(5) {
+			case 0:
+				h.Events[i] = h.Events[j]
+			case 1:
+				h.Events[i], h.Events[j] = h.Events[j], h.Events[i]
+			case 2:
+				h.Events[i] = history.Event{Time: history.Never, F: h.Events[j].F, Type: history.OK, Lock: "orders", Process: "client-1"}
+			case 3:
+				h.Events[i].Grant, h.Events[i].Attempt, h.Events[i].Of = nil, "", ""
+			case 4:
+				h.Events[i].Grant = &history.Grant{Granted: history.Never, Until: -history.Never}
+			}
+		}
+		c.Check(h)
+		Measure(h)
+		Evidence(h)
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed, seed+1)
+	}
+	f.Fuzz(func(t *testing.T, a, b uint64) {
+		h := randomUses(rand.New(rand.NewPCG(a, b)))
+		for _, finding := range Check(h).Findings {
+			consistent(t, "random", finding)
+			if finding.Law == MutualExclusion && finding.Outcome == Undecided {
+				t.Errorf("the judges disagree: %s", finding.Explanation)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
+)
+
+// maxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
+const maxUpdates = 10_000
+
+// pairing follows one attempt's reads and writes, to make its read-modify-writes.
+type pairing struct {
+	lock    int32
+	process history.Process
+	called  int  // of the read, -1 if none is open
+	read    bool // a value is known to build on
+	value   string
+	from    int // position at which the update begins: the read's call, or the previous write's return
+	write   int // number of the update whose write is under way, -1 if none
+}
+
+// updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
+// was confirmed, or whose outcome is unknown. A write that the client saw fail is none. Nor is one that the resource
+// refused: it may have confirmed it all the same, as for an operation that it had applied before.
+func (t *trace) updates() [][]linear.Update {
+	u := &t.pairs
+	u.reset(len(t.locks))
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		switch {
+		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
+			if p := u.of[e.Of]; p != nil && p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {
+				u.refused(p)
+			}
+		case (e.F == history.Read || e.F == history.Write) && e.Attempt != "":
+			lock, known := t.lockNumber[e.Lock]
+			if !known {
+				continue
+			}
+			p := u.of[e.Attempt]
+			if p == nil {
+				p = &pairing{lock: lock, process: e.Process, called: -1, write: -1}
+				u.of[e.Attempt] = p
+			}
+			if e.F == history.Read {
+				p.readEvent(i, e)
+			} else {
+				u.writeEvent(p, i, e, int(t.number[e.Process]))
+			}
+		}
+	}
+	return u.lists
+}
+
+// pairs gathers updates by lock.
+type pairs struct {
+	of    map[history.Attempt]*pairing
+	lists [][]linear.Update
+}
+
+func (u *pairs) reset(locks int) {
+	if u.of == nil {
+		u.of = make(map[history.Attempt]*pairing)
+	}
+	clear(u.of)
+	for len(u.lists) < locks {
+		u.lists = append(u.lists, nil)
+	}
+	for i := range u.lists {
+		u.lists[i] = u.lists[i][:0]
+	}
+}
+
+func (p *pairing) readEvent(i int, e *history.Event) {
+	switch e.Type {
+	case history.Invoke:
+		p.called = i
+	case history.OK:
+		p.read, p.value, p.from = true, e.Value, i
+		if p.called >= 0 {
+			p.from = p.called
+		}
+		p.called = -1
+	}
+}
+
+func (u *pairs) writeEvent(p *pairing, i int, e *history.Event, client int) {
+	list := &u.lists[p.lock]
+	if e.Type == history.Invoke {
+		p.write = len(*list)
+		up := linear.Update{Blind: !p.read, Optional: true, Read: p.value, Written: e.Value, Client: client, Name: string(e.Attempt),
+			Call: int64(i), Return: linear.Forever}
+		if p.read {
+			up.Call = int64(p.from)
+		}
+		*list = append(*list, up)
+		return
+	}
+	if p.write < 0 {
+		return
+	}
+	up := &(*list)[p.write]
+	p.write = -1
+	switch e.Type {
+	case history.OK:
+		up.Optional, up.Return = false, int64(i)
+		p.value, p.from = up.Written, i // a blind write makes nothing known: the resource's records may hold others
+	case history.Fail:
+		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, whenever it is placed
+	case history.Info:
+		p.read = false // it may or may not build on its own write
+	}
+}
+
+// refused takes the effect of an update away: the resource refused the write.
+func (u *pairs) refused(p *pairing) {
+	up := &u.lists[p.lock][p.write]
+	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever
+	p.write = -1
+}
+
+// updatesRefuted asks porcupine about the updates of every lock.
+func (t *trace) updatesRefuted() bool {
+	for n, list := range t.updates() {
+		if n >= len(t.locks) || len(list) < 2 || len(list) > maxUpdates {
+			continue
+		}
+		if linear.Register(t.scan.data[n].initial, list) == linear.Refuted {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package scenarios
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+var updateDigests = flag.Bool("update-digests", false, "rewrite testdata/digests.txt")
+
+// childVar makes the test binary print its fingerprints and exit.
+const childVar = "FENCEPOST_PRINT_FINGERPRINTS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVar) != "" {
+		text, err := fingerprints()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Print(text)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fingerprints gives, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history, and
+// the same for runs under five random faults.
+func fingerprints() (string, error) {
+	var b strings.Builder
+	for _, name := range Names() {
+		s, err := Named(name)
+		if err != nil {
+			return "", err
+		}
+		random, err := nemesis.NewGenerator(nemesis.DefaultMix(), s.Targets(), s.Limit)
+		if err != nil {
+			return "", err
+		}
+		r := NewRunner(s)
+		for seed := range uint64(3) {
+			drawn := nemesis.Plan{Scenario: name, Seed: seed, Faults: random.Draw(seed)}
+			for _, plan := range []nemesis.Plan{s.Plan(seed), drawn} {
+				if err := fingerprint(&b, r, plan); err != nil {
+					return "", fmt.Errorf("%w\n%s", err, plan)
+				}
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
+	result, err := r.Run(plan)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := history.Encode(&text, result.History); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "%s %d %016x %x\n", plan.Scenario, plan.Seed, uint64(result.Digest), sha256.Sum256(text.Bytes()))
+	return nil
+}
+
+// TestRunsRepeatToTheByte holds runs equal within a process, across processes with one and two threads, and, through the
+// file, across machines and builds with and without the race detector. A change of the file means that seeds no longer
+// show what they showed.
+func TestRunsRepeatToTheByte(t *testing.T) {
+	here, err := fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := fingerprints(); err != nil || again != here {
+		t.Fatalf("the second time in one process differs: %s %v", firstDifference(here, again), err)
+	}
+	for _, threads := range []string{"1", "2"} {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), childVar+"=1", "GOMAXPROCS="+threads)
+		there, err := child.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(there) != here {
+			t.Errorf("another process with GOMAXPROCS=%s differs: %s", threads, firstDifference(here, string(there)))
+		}
+	}
+	const file = "testdata/digests.txt"
+	if *updateDigests {
+		if err := os.WriteFile(file, []byte(here), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != here {
+		t.Errorf("differs from %s (rewrite with -update-digests): %s", file, firstDifference(string(want), here))
+	}
+}
+
+func firstDifference(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return fmt.Sprintf("line %d: %q, %q", i+1, as[i], bs[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(as), len(bs))
+}
