@@ -3,6 +3,7 @@ package scenarios
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 )
 
 //go:embed catalogue/*.yaml
@@ -39,11 +40,11 @@ func Names() []string {
 	return names
 }
 
-// Named returns a scenario of the catalogue, or an error if there is none of that name.
+// Named returns a scenario of the catalogue; the error matches fs.ErrNotExist if there is none of that name.
 func Named(name string) (*Scenario, error) {
 	text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("the catalogue has no scenario %q", name)
+		return nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
 	}
 	return Parse("catalogue/"+name+".yaml", text)
 }

@@ -169,6 +169,9 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 	}
 	found := 0
 	for _, path := range paths {
+		if path == "format_metrics.go" { // names metrics, not keys
+			continue
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports"
+)
+
+// prepare makes sure, before anything runs, that what the run leaves behind can be written.
+func (j *job) prepare() error {
+	dirs := []string{j.out}
+	if j.html != "" {
+		dirs = append(dirs, filepath.Dir(j.html))
+		if info, err := os.Stat(j.html); err == nil && info.IsDir() {
+			return fmt.Errorf("--html %s is a folder; name a file in it", j.html)
+		}
+	}
+	for _, dir := range dirs {
+		if err := writable(dir); err != nil {
+			return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// writable makes the folder if it is not there, and tries to write in it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".fencepost-*")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// planPath is where the plan of a run is written.
+func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), "plan.txt") }
+
+// folder is where the files of one run lie.
+func (j *job) folder(seed uint64) string {
+	if j.seeds == 1 {
+		return j.out
+	}
+	return filepath.Join(j.out, fmt.Sprintf("seed-%d", seed))
+}
+
+// write leaves the files of one run in dir: what it was, what happened, and what came of it.
+func (j *job) write(dir string, run *reports.Run) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	plan := j.plan(run.Seed)
+	if path := j.scenario.Path; path != "" { // a plan in a folder of its own brings its scenario along
+		plan.Scenario = "./scenario.yaml"
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o666); err != nil {
+			return err
+		}
+	}
+	var events, verdict bytes.Buffer
+	if err := history.Encode(&events, run.History); err != nil {
+		return err
+	}
+	text, err := reports.JSON(run)
+	if err != nil {
+		return err
+	}
+	verdict.Write(text)
+	for name, content := range map[string][]byte{
+		"plan.txt":      []byte(planText(plan, run.Digest)),
+		"history.jsonl": events.Bytes(),
+		"verdict.json":  verdict.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			return err
+		}
+	}
+	return j.writeHTML(run)
+}
+
+// planText is the plan with the digest of the run that it gives.
+func planText(p nemesis.Plan, digest string) string {
+	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", digest, p)
+}
+
+// writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
+func (j *job) writeMany(many *reports.Many) error {
+	text, err := reports.JSONMany(many)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(j.out, "verdict.json"), text, 0o666); err != nil {
+		return err
+	}
+	html := j.html
+	for i, run := range many.Runs {
+		if i > 0 {
+			j.html = "" // one page, of the run that the text shows
+		}
+		if err := j.write(j.folder(run.Seed), run); err != nil {
+			return err
+		}
+	}
+	j.html = html
+	return nil
+}
+
+// writeHTML writes the report, and beside it what porcupine draws of each lock.
+func (j *job) writeHTML(run *reports.Run) error {
+	if j.html == "" {
+		return nil
+	}
+	var links []reports.Link
+	base := strings.TrimSuffix(j.html, filepath.Ext(j.html))
+	for _, e := range checker.Evidence(run.History) {
+		for _, view := range []struct {
+			what string
+			show func(io.Writer) error
+			has  bool
+		}{
+			{"sections", e.Mutex.WriteHTML, e.Mutex != nil},
+			{"writes", e.Data.WriteHTML, e.Data != nil},
+		} {
+			if !view.has {
+				continue
+			}
+			path := fmt.Sprintf("%s-%s-%s.html", base, fileWord(string(e.Lock)), view.what)
+			if err := writeFile(path, view.show); err != nil {
+				return err
+			}
+			links = append(links, reports.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(path)})
+		}
+	}
+	return writeFile(j.html, func(w io.Writer) error { return reports.HTML(w, run, links) })
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o666)
+}
+
+// fileWord makes a word that can stand in a file's name.
+func fileWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,82 @@
+// Command fencepost runs scenarios of distributed locks under faults and says whether the lock still excludes.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Exit codes, as the README documents them.
+const (
+	exitExpected  = 0 // every law came out as the scenario expects
+	exitOtherwise = 1 // some law came out differently
+	exitBadInput  = 2 // bad input or usage; nothing ran
+	exitUndecided = 3 // the limit or the checker's budget ended first
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// outcome carries an exit code that is no failure of the command itself.
+type outcome int
+
+func (o outcome) Error() string { return fmt.Sprintf("exit %d", int(o)) }
+
+// run is main without the process around it. Errors are told on stderr, results on stdout.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	var o outcome
+	switch {
+	case err == nil:
+		return exitExpected
+	case errors.As(err, &o):
+		return int(o)
+	default:
+		fmt.Fprintf(stderr, "fencepost: %s\n", strings.TrimSpace(err.Error()))
+		return exitBadInput
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fencepost",
+		Short: "Does this distributed lock still exclude when things go wrong?",
+		Long: `Fencepost runs many clients of a distributed lock against simulated Redis nodes, lets
+processes pause, clocks jump, servers crash and packets arrive late, and judges the
+recorded history. Same seed, same run.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(newList(), newRun(), newReplay())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w%s\nsee: %s -h", err, nearestFlag(c, err), c.CommandPath())
+	})
+	return root
+}
+
+// nearestFlag suggests a flag in place of an unknown one.
+func nearestFlag(c *cobra.Command, err error) string {
+	_, wrong, unknown := strings.Cut(err.Error(), "unknown flag: --")
+	if !unknown {
+		return ""
+	}
+	var flags []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	if near := nemesis.Nearest(wrong, flags); near != "" {
+		return fmt.Sprintf(" (did you mean \"--%s\"?)", near)
+	}
+	return ""
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// screen is what the reader's terminal can do.
+type screen struct {
+	width int
+	color bool
+}
+
+const defaultWidth = 80
+
+// screenOf asks the terminal behind w for its width. Without a terminal there is no colour; COLUMNS sets the width of
+// either.
+func screenOf(w io.Writer) screen {
+	s := screen{width: defaultWidth}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			s.width = width
+		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		s.width = n
+	}
+	return s
+}
+
+func (s screen) bold(text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[0m"
+}
+
+// wrap breaks text between words into lines of at most width characters, where words allow it.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,374 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
+// not fit is left out of the lanes. It keeps h and never changes it.
+func Arrange(h *history.History) *Lanes {
+	a := &arranger{
+		l: &Lanes{
+			End: h.Header.End, Locks: slices.Clone(h.Header.Locks), history: h,
+			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
+			holder: map[history.Attempt]history.Process{},
+		},
+		sections: map[holding]ref{}, waits: map[waiting]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
+	}
+	for _, p := range h.Header.Clients {
+		a.client(p)
+	}
+	for _, p := range h.Header.Servers {
+		a.server(p)
+	}
+	for pos := range h.Events {
+		a.l.End = max(a.l.End, h.Events[pos].Time)
+	}
+	for pos := range h.Events {
+		a.event(pos, &h.Events[pos])
+	}
+	a.finish()
+	return a.l
+}
+
+// arranger remembers what has begun and not ended.
+type arranger struct {
+	l        *Lanes
+	sections map[holding]ref
+	waits    map[waiting]ref
+	calls    map[calling]ref
+	keys     map[keyOn]ref
+}
+
+type (
+	holding struct {
+		p       history.Process
+		lock    history.Lock
+		attempt history.Attempt
+	}
+	waiting struct {
+		p    history.Process
+		lock history.Lock
+	}
+	calling struct {
+		p       history.Process
+		f       history.F
+		attempt history.Attempt
+	}
+	keyOn struct {
+		p    history.Process
+		lock history.Lock
+	}
+)
+
+// ref points at an element of a slice of a lane; a pointer would go stale when the slice grows.
+type ref struct{ lane, i int }
+
+func (a *arranger) client(p history.Process) int {
+	i, ok := a.l.clientOf[p]
+	if !ok {
+		i = len(a.l.Clients)
+		a.l.clientOf[p] = i
+		a.l.Clients = append(a.l.Clients, ClientLane{Process: p})
+	}
+	return i
+}
+
+func (a *arranger) server(p history.Process) int {
+	i, ok := a.l.serverOf[p]
+	if !ok {
+		i = len(a.l.Servers)
+		a.l.serverOf[p] = i
+		a.l.Servers = append(a.l.Servers, ServerLane{Process: p})
+	}
+	return i
+}
+
+func (a *arranger) begin(pos int, at history.Time) Span {
+	return Span{From: at, To: a.l.End, First: pos, Last: open}
+}
+
+func (s *Span) end(pos int, at history.Time) { s.To, s.Last = at, pos }
+
+func (a *arranger) event(pos int, e *history.Event) {
+	if e.Process == history.Nemesis {
+		a.fault(pos, e)
+		return
+	}
+	switch e.F {
+	case history.Acquire:
+		a.acquire(pos, e)
+	case history.Extend:
+		a.call(pos, e)
+		a.extend(e)
+	case history.Release:
+		if e.Type == history.Invoke {
+			a.leave(pos, e)
+		}
+		a.call(pos, e)
+	case history.Lost:
+		a.leave(pos, e)
+	case history.Crashed:
+		a.crash(pos, e)
+	case history.Read, history.Write:
+		a.call(pos, e)
+	case history.Apply:
+		a.apply(pos, e)
+	case history.KeySet, history.KeyProlonged, history.KeyGone:
+		a.key(pos, e)
+	}
+}
+
+func (a *arranger) acquire(pos int, e *history.Event) {
+	c := a.client(e.Process)
+	if !slices.Contains(a.l.Locks, e.Lock) {
+		a.l.Locks = append(a.l.Locks, e.Lock)
+	}
+	if e.Attempt != "" {
+		a.l.holder[e.Attempt] = e.Process
+	}
+	lane, key := &a.l.Clients[c], waiting{e.Process, e.Lock}
+	if e.Type == history.Invoke {
+		a.waits[key] = ref{c, len(lane.Waits)}
+		lane.Waits = append(lane.Waits, Wait{Span: a.begin(pos, e.Time), Lock: e.Lock})
+		return
+	}
+	if r, ok := a.waits[key]; ok {
+		w := &lane.Waits[r.i]
+		w.end(pos, e.Time)
+		w.Result = e.Type
+		delete(a.waits, key)
+	}
+	if e.Type == history.OK {
+		a.enter(pos, e, c)
+	}
+}
+
+func (a *arranger) enter(pos int, e *history.Event, c int) {
+	lane := &a.l.Clients[c]
+	s := Section{Span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt, Token: e.Token, Shared: e.Shared}
+	if g := e.Grant; g != nil && g.Until > g.Granted {
+		s.Validity = []Window{{g.Granted, g.Until}}
+	}
+	a.sections[holding{e.Process, e.Lock, e.Attempt}] = ref{c, len(lane.Sections)}
+	lane.Sections = append(lane.Sections, s)
+}
+
+// section finds the open section that a client's event speaks of. An event that names no attempt speaks of the
+// client's only open section of that lock.
+func (a *arranger) section(e *history.Event) (holding, *Section) {
+	key := holding{e.Process, e.Lock, e.Attempt}
+	if r, ok := a.sections[key]; ok {
+		return key, &a.l.Clients[r.lane].Sections[r.i]
+	}
+	c, ok := a.l.clientOf[e.Process]
+	if !ok || e.Attempt != "" && e.Lock != "" {
+		return key, nil
+	}
+	for i := len(a.l.Clients[c].Sections) - 1; i >= 0; i-- {
+		s := &a.l.Clients[c].Sections[i]
+		if s.Last == open && (e.Lock == "" || s.Lock == e.Lock) && (e.Attempt == "" || s.Attempt == e.Attempt) {
+			return holding{e.Process, s.Lock, s.Attempt}, s
+		}
+	}
+	return key, nil
+}
+
+func (a *arranger) extend(e *history.Event) {
+	if e.Type != history.OK || e.Grant == nil || e.Grant.Until <= e.Grant.Granted {
+		return
+	}
+	_, s := a.section(e)
+	if s == nil {
+		return
+	}
+	w := Window{e.Grant.Granted, e.Grant.Until}
+	if n := len(s.Validity); n > 0 && w.From <= s.Validity[n-1].To {
+		s.Validity[n-1].To = max(s.Validity[n-1].To, w.To)
+		return
+	}
+	s.Validity = append(s.Validity, w)
+}
+
+func (a *arranger) leave(pos int, e *history.Event) {
+	key, s := a.section(e)
+	if s == nil {
+		return
+	}
+	s.end(pos, e.Time)
+	s.Ended = e.F
+	if e.F == history.Release {
+		s.Validity = cutAt(s.Validity, e.Time)
+	}
+	delete(a.sections, key)
+}
+
+// cutAt drops what lies after at.
+func cutAt(ws []Window, at history.Time) []Window {
+	kept := ws[:0]
+	for _, w := range ws {
+		if w.From < at {
+			kept = append(kept, Window{w.From, min(w.To, at)})
+		}
+	}
+	return kept
+}
+
+func (a *arranger) crash(pos int, e *history.Event) {
+	c, ok := a.l.clientOf[e.Process]
+	if !ok {
+		return
+	}
+	lane := &a.l.Clients[c]
+	lane.Crashes = append(lane.Crashes, a.begin(pos, e.Time))
+	for i := range lane.Sections {
+		if s := &lane.Sections[i]; s.Last == open {
+			s.end(pos, e.Time)
+			s.Ended = history.Crashed
+			delete(a.sections, holding{e.Process, s.Lock, s.Attempt})
+		}
+	}
+	for i := range lane.Waits {
+		if w := &lane.Waits[i]; w.Last == open {
+			w.end(pos, e.Time)
+			delete(a.waits, waiting{e.Process, w.Lock})
+		}
+	}
+	for i := range lane.Calls {
+		if call := &lane.Calls[i]; call.Last == open {
+			call.end(pos, e.Time)
+			delete(a.calls, calling{e.Process, call.F, call.Attempt})
+		}
+	}
+}
+
+func (a *arranger) call(pos int, e *history.Event) {
+	c := a.client(e.Process)
+	lane, key := &a.l.Clients[c], calling{e.Process, e.F, e.Attempt}
+	if e.Type == history.Invoke {
+		a.calls[key] = ref{c, len(lane.Calls)}
+		lane.Calls = append(lane.Calls, Call{Span: a.begin(pos, e.Time), F: e.F, Attempt: e.Attempt})
+		return
+	}
+	if r, ok := a.calls[key]; ok {
+		lane.Calls[r.i].end(pos, e.Time)
+		lane.Calls[r.i].Result = e.Type
+		delete(a.calls, key)
+	}
+}
+
+func (a *arranger) apply(pos int, e *history.Event) {
+	f := Effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK, Of: e.Of, Sent: -1}
+	f.Client = a.l.Holder(e.Of)
+	if c, ok := a.l.clientOf[f.Client]; ok {
+		calls := a.l.Clients[c].Calls
+		for i := len(calls) - 1; i >= 0; i-- {
+			if calls[i].F == e.Op && calls[i].Attempt == e.Of {
+				f.Sent = calls[i].First
+				break
+			}
+		}
+	}
+	a.l.Effects = append(a.l.Effects, f)
+}
+
+func (a *arranger) key(pos int, e *history.Event) {
+	s := a.server(e.Process)
+	lane, key := &a.l.Servers[s], keyOn{e.Process, e.Lock}
+	r, there := a.keys[key]
+	switch e.F {
+	case history.KeySet:
+		if there {
+			lane.Keys[r.i].end(pos, e.Time)
+		}
+		a.keys[key] = ref{s, len(lane.Keys)}
+		lane.Keys = append(lane.Keys, KeySpan{Span: a.begin(pos, e.Time), Lock: e.Lock, Of: e.Of, Due: e.Until})
+	case history.KeyProlonged:
+		if there {
+			lane.Keys[r.i].Due = e.Until
+		}
+	case history.KeyGone:
+		if there {
+			k := &lane.Keys[r.i]
+			k.end(pos, e.Time)
+			k.Why, k.By = e.Why, e.By
+			delete(a.keys, key)
+		}
+	}
+}
+
+func (a *arranger) fault(pos int, e *history.Event) {
+	if e.Type != history.Invoke && a.endFault(pos, e) {
+		return
+	}
+	f := Fault{Span: a.begin(pos, e.Time), Kind: kindOf(e.Value), Line: e.Value, On: e.On}
+	if f.Kind == faultOther {
+		f.Kind = kindOf(string(e.F)) // of a foreign history, whose faults have no lines of our grammar
+	}
+	if e.Type != history.Invoke {
+		f.end(pos, e.Time) // the end of something that was never seen to begin
+	}
+	a.l.Faults = append(a.l.Faults, f)
+}
+
+// endFault ends the oldest fault of that line which is still in force. It reports whether there was one.
+func (a *arranger) endFault(pos int, e *history.Event) bool {
+	for i := range a.l.Faults {
+		f := &a.l.Faults[i]
+		if f.Last == open && f.Line == e.Value {
+			f.end(pos, e.Time)
+			return true
+		}
+	}
+	return false
+}
+
+// finish ends faults that have no duration where they struck, and gives each lane the faults that struck it.
+func (a *arranger) finish() {
+	for i := range a.l.Faults {
+		f := &a.l.Faults[i]
+		if f.Last == open && !a.lasts(f) {
+			f.To = f.From
+		}
+		for _, p := range f.On {
+			if c, ok := a.l.clientOf[p]; ok {
+				a.onClient(&a.l.Clients[c], f, i)
+			}
+			if s, ok := a.l.serverOf[p]; ok {
+				a.onServer(&a.l.Servers[s], f, i)
+			}
+		}
+	}
+}
+
+// lasts reports whether a fault that was never said to end is in force to the end of the run. A client that crashed
+// does not come back, but the fault is over when it has struck.
+func (a *arranger) lasts(f *Fault) bool {
+	if f.Kind == faultCrash && len(f.On) > 0 {
+		_, client := a.l.clientOf[f.On[0]]
+		return !client
+	}
+	return f.Kind.lasts()
+}
+
+func (a *arranger) onClient(lane *ClientLane, f *Fault, i int) {
+	switch f.Kind {
+	case faultPause:
+		lane.Pauses = append(lane.Pauses, f.Span)
+	case faultJump, faultDrift:
+		lane.Clock = append(lane.Clock, i)
+	}
+}
+
+func (a *arranger) onServer(lane *ServerLane, f *Fault, i int) {
+	switch f.Kind {
+	case faultPause:
+		lane.Pauses = append(lane.Pauses, f.Span)
+	case faultCrash, faultShutDown:
+		lane.Down = append(lane.Down, f.Span)
+	case faultJump, faultDrift:
+		lane.Clock = append(lane.Clock, i)
+	}
+}

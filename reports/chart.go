@@ -1,0 +1,269 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
+// instants of true time; where these come to lie is computed here for a page that does not move, and again by the
+// page's script when the reader zooms.
+type chart struct {
+	Width, Height int
+	Left, Right   int // the plot's edges
+	Top           int // where the lanes begin
+	Rows          []laneTitle
+	Shapes        []shape // in order of painting
+	Pins          []pin
+	Ticks         []tick
+	Breaks        []scaleBreak
+	Note          string // what is left out
+	Clients       []string
+	lanes         *Lanes
+	scale         *scale
+	from, to      history.Time
+	teller        teller
+	numbers       map[int]int // of the witness events, by position
+	middle        map[history.Process]int
+	clients       []int
+}
+
+// laneTitle stands at the left of a lane.
+type laneTitle struct {
+	Y, Height int
+	Middle    int
+	Name      string
+	Class     string
+	Odd       bool
+}
+
+// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2.
+type shape struct {
+	Kind      string // box, mark, ray
+	Class     string
+	A, B      int64 // true time, ns
+	X, Width  string
+	Y, Height int
+	Y2        int
+	Glyph     string // of a mark: dot, cross, jump
+	Label     string
+	Tight     bool   // no room for the label as first shown
+	Shift     string // of a mark's label, so that it stays inside the plot
+	Tip       string
+	Events    string // positions, for the connection with the list of the witness
+}
+
+// pin is a number that ties an event of the witness to the list below the picture.
+type pin struct {
+	A      int64
+	X      string
+	Number int
+	Pos    int
+	Y, Y2  int
+	Tip    string
+}
+
+type tick struct {
+	A     int64
+	X     string
+	Shift string // of the label against the tick
+	Label string
+	Shown bool
+}
+
+// scaleBreak marks a stretch that is drawn shorter than it lasted.
+type scaleBreak struct {
+	A, B  int64
+	X     string
+	Label string
+	Shown bool
+	Named bool // there is room for the label
+}
+
+const (
+	chartWidth  = 1120
+	chartLeft   = 112
+	chartRight  = chartWidth - 16
+	axisHeight  = 44
+	pinHeight   = 20
+	trackHeight = 36
+	lanePad     = 8
+	faultHeight = 22
+	resourceRow = 50
+	keyHeight   = 14
+	mostEvents  = 3000 // of a history drawn whole
+	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
+	narrow = 560
+	// clipMargin keeps marks on the plot's edges whole.
+	clipMargin = 10
+)
+
+// newChart draws the lanes. A history too long to draw whole is drawn around its witness.
+func newChart(l *Lanes, witness map[int]bool) *chart {
+	c := &chart{
+		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
+		teller: teller{lanes: l, locks: len(l.Locks) > 1, long: true}, numbers: map[int]int{}, middle: map[history.Process]int{},
+	}
+	for pos := range l.history.Events {
+		if witness[pos] {
+			c.numbers[pos] = len(c.numbers) + 1
+		}
+	}
+	for _, name := range l.names() {
+		c.Left = max(c.Left, int(labelWidth(name)*1.1)+30)
+	}
+	c.frame()
+	y := c.pinRows() + axisHeight
+	c.Top = y
+	y = c.faultLanes(y)
+	y = c.clientLanes(y)
+	y = c.resourceLane(y)
+	y = c.serverLanes(y)
+	c.Height = y + 8
+	c.pins()
+	return c
+}
+
+// frame decides which stretch is drawn and makes its scale.
+func (c *chart) frame() {
+	events := c.lanes.history.Events
+	first, last := 0, len(events)
+	if last > mostEvents {
+		first, last = c.around(mostEvents)
+		c.Note = fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this stretch.",
+			last-first, len(events), instant(events[first].Time), instant(events[last-1].Time))
+	}
+	var times []history.Time
+	probing := false
+	for pos := first; pos < last; pos++ {
+		if c.unseen(pos) {
+			probing = true
+			continue
+		}
+		times = append(times, events[pos].Time)
+	}
+	if first == 0 {
+		times = append(times, 0)
+	}
+	if last == len(events) && !probing {
+		times = append(times, c.lanes.End)
+	}
+	c.scale = newScale(times)
+	c.from, c.to = c.scale.knots[0].at, c.scale.knots[len(c.scale.knots)-1].at
+	for _, o := range c.lanes.Outlived() {
+		if c.from < o.At && o.At < c.to {
+			times = append(times, o.At)
+		}
+	}
+	c.scale = newScale(times)
+	c.ticks(times)
+}
+
+// unseen reports whether an event belongs to the probe, which is no part of the story.
+func (c *chart) unseen(pos int) bool {
+	e := &c.lanes.history.Events[pos]
+	return (e.Process == probe || c.lanes.Holder(e.Of) == probe) && c.numbers[pos] == 0
+}
+
+// around gives a stretch of n events with the witness in its middle.
+func (c *chart) around(n int) (first, last int) {
+	events := len(c.lanes.history.Events)
+	lo, hi := events, -1
+	for pos := range c.numbers {
+		lo, hi = min(lo, pos), max(hi, pos)
+	}
+	if hi < 0 {
+		return 0, n
+	}
+	first = max(0, min((lo+hi)/2-n/2, events-n))
+	if lo < first { // the witness itself is longer than the stretch: show where it ends
+		first = max(0, min(hi-n+n/10, events-n))
+	}
+	return first, first + n
+}
+
+// x places an instant on the page as it is first shown.
+func (c *chart) x(at history.Time) float64 {
+	return float64(c.Left) + c.scale.place(at)*float64(c.Right-c.Left)
+}
+
+func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+// instant gives a true time as the report writes it.
+func instant(t history.Time) string {
+	if t == history.Never {
+		return "never"
+	}
+	return clock(t) + " s"
+}
+
+// box adds a stretch; what lies outside the frame is cut off.
+func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
+	if to < c.from || from > c.to {
+		return
+	}
+	from, to = max(from, c.from), min(to, c.to)
+	x, x2 := c.x(from), c.x(to)
+	c.Shapes = append(c.Shapes, shape{Kind: "box", Class: class, A: int64(from), B: int64(to), X: px(x),
+		Width: px(max(x2-x, 1.5)), Y: y, Height: height, Label: label, Tight: labelWidth(label)+10 > x2-x, Tip: tip,
+		Events: positions(events)})
+}
+
+func (c *chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
+	if at < c.from || at > c.to {
+		return
+	}
+	x, half := c.x(at), labelWidth(label)/2
+	shift := max(float64(c.Left)+half, min(x, float64(c.Right)-half)) - x
+	c.Shapes = append(c.Shapes, shape{Kind: "mark", Class: class, Glyph: glyph, A: int64(at), X: px(x), Y: y,
+		Label: label, Shift: px(shift), Tip: tip, Events: positions(events)})
+}
+
+func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
+	if from < c.from || to > c.to {
+		return
+	}
+	c.Shapes = append(c.Shapes, shape{Kind: "ray", Class: class, A: int64(from), B: int64(to), X: px(c.x(from)),
+		Width: px(c.x(to)), Y: y, Y2: y2})
+}
+
+func positions(events []int) string {
+	s := make([]string, 0, len(events))
+	for _, e := range events {
+		if e != open && e >= 0 {
+			s = append(s, strconv.Itoa(e))
+		}
+	}
+	return strings.Join(s, " ")
+}
+
+// labelWidth estimates how many pixels a label takes.
+func labelWidth(s string) float64 { return 6.4 * float64(cells(s)) }
+
+func (c *chart) title(y, height int, name, class string) {
+	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
+}
+
+// ClipX and ClipWidth bound what is drawn of the plot, with room for marks on its edges.
+func (c *chart) ClipX() int     { return c.Left - clipMargin }
+func (c *chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
+
+// MiddleY is where the label of a box stands.
+func (s shape) MiddleY() string { return px(float64(s.Y) + float64(s.Height)/2) }
+
+// tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
+func (c *chart) tracks() []history.Lock {
+	if n := len(c.lanes.Locks); n == 0 || n > mostLocks {
+		return []history.Lock{""}
+	}
+	return c.lanes.Locks
+}
+
+// Has reports whether something of the class is drawn, so that the legend explains what is there and no more.
+func (c *chart) Has(class string) bool {
+	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
+}

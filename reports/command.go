@@ -1,0 +1,52 @@
+package reports
+
+import "strings"
+
+// command writes what a person pastes, so it is never re-spaced. What does not fit on a line is broken before an
+// argument with a backslash, which a shell takes back.
+func command(p *page, text string) {
+	const label = "again   "
+	text = printable(text)
+	if len(label)+cells(text) <= p.width {
+		p.put(new(line).add(plain, label).add(bold, text))
+		return
+	}
+	p.put(new(line).add(plain, strings.TrimRight(label, " ")))
+	ln, room := new(line).to(2), p.width-2
+	for i, arg := range arguments(text) {
+		if i > 0 && ln.cells+cells(arg) > room {
+			p.put(ln.add(bold, `\`))
+			ln = new(line).to(4)
+		}
+		for ln.cells+cells(arg) > room { // continued at the very left: a space would split the argument
+			head := clip(arg, room-ln.cells)
+			p.put(ln.add(bold, head+`\`))
+			ln, arg = new(line), arg[len(head):]
+		}
+		ln.add(bold, arg)
+	}
+	p.put(ln)
+}
+
+// arguments cuts a command before each argument; the spaces after one stay with it. Quotes are heeded.
+func arguments(text string) []string {
+	var out []string
+	var quote rune
+	begin, space := 0, false
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		}
+		if space && r != ' ' {
+			out = append(out, text[begin:i])
+			begin = i
+		}
+		space = quote == 0 && r == ' '
+	}
+	return append(out, text[begin:])
+}

@@ -1,0 +1,142 @@
+package reports
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/page.html"))
+
+// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// without its script. links lead to files that lie beside it. The error is w's.
+func HTML(w io.Writer, run *Run, links []Link) error {
+	d, err := newPageData(run, links)
+	if err != nil {
+		return err
+	}
+	return pageTemplate.Execute(w, d)
+}
+
+// pageData is what the page's template shows.
+type pageData struct {
+	Run      *Run
+	Standing string
+	Class    string // of the standing: good, bad, open
+	Laws     []lawLine
+	Checks   []ExpectLine // expectations of metrics
+	Stories  []lawStory
+	Metrics  []metricLine
+	Links    []Link
+	Facts    []fact
+	Chart    *chart
+	Scale    [][2]float64 // knots: true time in ns, place
+	Style    template.CSS
+	Script   template.JS
+}
+
+type lawLine struct {
+	Name, Sign, Class, Outcome, Cause, Explanation string
+	Expect                                         *ExpectLine
+}
+
+type lawStory struct {
+	Law, Cause, Explanation, Remedy string
+	Witness                         []witnessLine
+}
+
+type witnessLine struct {
+	Number, Pos int
+	Time, Words string
+}
+
+type metricLine struct{ Name, Value, Alarm string }
+
+type fact struct{ Name, Value string }
+
+func newPageData(run *Run, links []Link) (*pageData, error) {
+	style, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := pageFiles.ReadFile("page/page.js")
+	if err != nil {
+		return nil, err
+	}
+	lanes := Arrange(run.history())
+	d := &pageData{
+		Run: run, Standing: run.standing(), Class: "bad", Links: links,
+		Chart: newChart(lanes, witnesses(run)), Style: template.CSS(style), Script: template.JS(script),
+	}
+	switch {
+	case run.Undecided:
+		d.Class = "open"
+	case run.OK:
+		d.Class = "good"
+	}
+	for _, k := range d.Chart.scale.knots {
+		d.Scale = append(d.Scale, [2]float64{float64(k.at), k.place})
+	}
+	d.verdict(run)
+	d.facts(run)
+	for _, m := range run.Metrics {
+		d.Metrics = append(d.Metrics, metricLine{m.Name, Value(m), alarm(m)})
+	}
+	return d, nil
+}
+
+func (d *pageData) verdict(run *Run) {
+	laws := map[string]bool{}
+	for _, f := range run.findings() {
+		laws[string(f.Law)] = true
+		mark, _ := sign(f.Outcome)
+		line := lawLine{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
+			Expect: run.expectation(string(f.Law))}
+		if f.Outcome == checker.Violated {
+			line.Cause = f.Cause.String()
+			d.Stories = append(d.Stories, d.story(&f))
+		} else {
+			line.Explanation = f.Explanation
+		}
+		d.Laws = append(d.Laws, line)
+	}
+	for _, e := range run.Expected {
+		if !laws[e.Name] {
+			d.Checks = append(d.Checks, e)
+		}
+	}
+}
+
+func (d *pageData) story(f *checker.Finding) lawStory {
+	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	events := d.Chart.lanes.history.Events
+	for _, pos := range f.Witness {
+		if pos < 0 || pos >= len(events) {
+			continue
+		}
+		s.Witness = append(s.Witness, witnessLine{d.Chart.numbers[pos], pos, instant(events[pos].Time), d.Chart.teller.tell(&events[pos])})
+	}
+	return s
+}
+
+func (d *pageData) facts(run *Run) {
+	h := run.history()
+	add := func(name, value string) {
+		if value != "" {
+			d.Facts = append(d.Facts, fact{name, value})
+		}
+	}
+	add("seed", strconv.FormatUint(run.Seed, 10))
+	add("digest", run.Digest)
+	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+	add("true time", instant(history.Of(run.Simulated)))
+	add("source", run.Source)
+}

@@ -1,0 +1,258 @@
+package reports
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Lanes is a history laid out for the eye: who was in which section, under which lease, and what the servers, the
+// resource and the faults did meanwhile. Text and HTML are drawn from it.
+//
+// Instants are given twice: as a true time, for the axis, and as a position in the history, since events that share
+// a time still have an order.
+type Lanes struct {
+	End      history.Time // of the recording; no event and no span but a validity lies after it
+	Locks    []history.Lock
+	Clients  []ClientLane // those of the header in its order, then others in order of appearance
+	Servers  []ServerLane // likewise
+	Effects  []Effect     // what the resource judged, in order
+	Faults   []Fault      // in order of striking
+	history  *history.History
+	clientOf map[history.Process]int
+	serverOf map[history.Process]int
+	holder   map[history.Attempt]history.Process
+}
+
+// open is the position "after everything": of what had not ended when the recording stopped.
+const open = int(^uint(0) >> 1)
+
+// Span is a stretch of a run, from the event that began it to the event that ended it.
+type Span struct {
+	From, To    history.Time
+	First, Last int // positions; Last is open if it had not ended by the end of the recording
+}
+
+// covers reports whether the span has begun and not ended once the event at pos has happened.
+func (s Span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
+
+// ClientLane is what one client did.
+type ClientLane struct {
+	Process  history.Process
+	Sections []Section
+	Waits    []Wait
+	Calls    []Call
+	Pauses   []Span
+	Crashes  []Span
+	Clock    []int // faults (positions in Lanes.Faults) that moved its clocks
+}
+
+// Section is a critical section: from acquire ok to the first of release called, lost, crash.
+type Section struct {
+	Span
+	Lock    history.Lock
+	Attempt history.Attempt
+	Token   history.Token
+	Shared  bool
+	Ended   history.F // Release, Lost or Crashed; empty if it was open at the end
+	// Validity is the lease as it was stated to the holder, in true time: each piece from the decision to the end of
+	// the stated validity, cut at the release call, joined where extensions touch. It may outlast the recording.
+	Validity []Window
+}
+
+// Window is a stretch of true time.
+type Window struct{ From, To history.Time }
+
+// Wait is an acquire from its call to its return.
+type Wait struct {
+	Span
+	Lock   history.Lock
+	Result history.Type // zero if it never returned
+}
+
+// Call is a request of a client to the resource, a release or an extension, from its call to its return.
+type Call struct {
+	Span
+	F       history.F
+	Attempt history.Attempt
+	Result  history.Type // zero if it never returned
+}
+
+// ServerLane is what one lock server held.
+type ServerLane struct {
+	Process history.Process
+	Keys    []KeySpan
+	Down    []Span
+	Pauses  []Span
+	Clock   []int // faults (positions in Lanes.Faults) that moved its clocks
+}
+
+// KeySpan is the life of one key on one server: from being set to being overwritten or gone.
+type KeySpan struct {
+	Span
+	Lock history.Lock
+	Of   history.Attempt
+	Why  history.Why // how it went; empty if it was overwritten or is still there
+	By   history.Attempt
+	Due  history.Time // when it was last due to expire
+}
+
+// Effect is a read or write that the resource accepted or refused.
+type Effect struct {
+	At       history.Time
+	Pos      int
+	Op       history.F // Read or Write
+	Accepted bool
+	Of       history.Attempt
+	Client   history.Process // empty if unknown
+	Sent     int             // position of the client's call; -1 if unknown
+}
+
+// FaultKind is the first word or two of a fault line.
+type FaultKind string
+
+// The kinds of faults that are drawn in a manner of their own.
+const (
+	faultPause    FaultKind = "pause"
+	faultJump     FaultKind = "jump"
+	faultDrift    FaultKind = "drift"
+	faultCrash    FaultKind = "crash"
+	faultShutDown FaultKind = "shut down"
+	faultFailOver FaultKind = "fail over"
+	faultCut      FaultKind = "cut"
+	faultDelay    FaultKind = "delay"
+	faultBreak    FaultKind = "break"
+	faultFsync    FaultKind = "slow fsync"
+	faultSession  FaultKind = "expire session"
+	faultOther    FaultKind = "fault"
+)
+
+var faultKinds = []FaultKind{faultPause, faultJump, faultDrift, faultCrash, faultShutDown, faultFailOver, faultCut,
+	faultDelay, faultBreak, faultFsync, faultSession}
+
+// Fault is one fault as it struck.
+type Fault struct {
+	Span // From == To if it has no duration
+	Kind FaultKind
+	Line string
+	On   []history.Process
+}
+
+// lasts reports whether the fault is in force until it is said to have ended. The others strike and are over.
+func (k FaultKind) lasts() bool {
+	switch k {
+	case faultJump, faultBreak, faultSession, faultFailOver, faultDelay, faultOther:
+		return false
+	}
+	return true
+}
+
+func kindOf(line string) FaultKind {
+	for _, k := range faultKinds {
+		if rest, ok := strings.CutPrefix(line, string(k)); ok && (rest == "" || rest[0] == ' ') {
+			return k
+		}
+	}
+	return faultOther
+}
+
+// Client returns the lane of a client.
+func (l *Lanes) Client(p history.Process) (*ClientLane, bool) {
+	i, ok := l.clientOf[p]
+	if !ok {
+		return nil, false
+	}
+	return &l.Clients[i], true
+}
+
+// Server returns the lane of a server.
+func (l *Lanes) Server(p history.Process) (*ServerLane, bool) {
+	i, ok := l.serverOf[p]
+	if !ok {
+		return nil, false
+	}
+	return &l.Servers[i], true
+}
+
+// Holder returns the client that made an attempt. Where no client event names the attempt it goes by the attempt's
+// own name ("client-1/3"); empty if neither tells.
+func (l *Lanes) Holder(a history.Attempt) history.Process {
+	if p, ok := l.holder[a]; ok {
+		return p
+	}
+	name := string(a)
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[:i]
+	}
+	if _, ok := l.clientOf[history.Process(name)]; ok {
+		return history.Process(name)
+	}
+	return ""
+}
+
+// number returns the place of an attempt's client among the client lanes, or -1.
+func (l *Lanes) number(a history.Attempt) int {
+	if i, ok := l.clientOf[l.Holder(a)]; ok {
+		return i
+	}
+	return -1
+}
+
+// Outlived returns the sections that went on after the last stated validity had ended, and when it ended.
+func (l *Lanes) Outlived() []Outliving {
+	var out []Outliving
+	for c := range l.Clients {
+		for s := range l.Clients[c].Sections {
+			sec := &l.Clients[c].Sections[s]
+			if n := len(sec.Validity); n > 0 && sec.Validity[n-1].To < sec.To {
+				out = append(out, Outliving{Client: l.Clients[c].Process, Section: sec, At: sec.Validity[n-1].To})
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].At < out[j].At })
+	return out
+}
+
+// Outliving is a section and the instant at which it began to outlive its lease.
+type Outliving struct {
+	Client  history.Process
+	Section *Section
+	At      history.Time
+}
+
+// overlapped reports whether, after the event at pos, two sections of one lock are open that are not both shared.
+func (l *Lanes) overlapped(pos int) bool {
+	type holds struct{ all, shared int }
+	open := map[history.Lock]holds{}
+	for c := range l.Clients {
+		for s := range l.Clients[c].Sections {
+			sec := &l.Clients[c].Sections[s]
+			if !sec.covers(pos) {
+				continue
+			}
+			h := open[sec.Lock]
+			h.all++
+			if sec.Shared {
+				h.shared++
+			}
+			if h.all > 1 && h.shared < h.all {
+				return true
+			}
+			open[sec.Lock] = h
+		}
+	}
+	return false
+}
+
+// names lists the processes that have a lane.
+func (l *Lanes) names() []string {
+	var out []string
+	for i := range l.Clients {
+		out = append(out, string(l.Clients[i].Process))
+	}
+	for i := range l.Servers {
+		out = append(out, string(l.Servers[i].Process))
+	}
+	return out
+}

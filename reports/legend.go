@@ -1,0 +1,93 @@
+package reports
+
+import "fmt"
+
+// legend explains the signs that can occur in this timeline, and says what is not drawn.
+func (t *table) legend(p *page, hidden int) {
+	signs := []string{"█ in its section"}
+	if t.any(func(c *ClientLane) bool { return len(c.Pauses) > 0 }) {
+		signs = append(signs, "▒ paused in it", "░ paused outside")
+	}
+	if t.any(func(c *ClientLane) bool { return len(c.Crashes) > 0 }) {
+		signs = append(signs, "✗ crashed")
+	}
+	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
+	if t.block > 0 && len(t.clients) > 0 {
+		c := t.clients[0]
+		signs = append(signs, fmt.Sprintf("%c key held by %s", t.digit(c), t.lanes.Clients[c].Process), "· no key")
+		for _, s := range t.servers {
+			if len(t.lanes.Servers[s].Down) > 0 {
+				signs = append(signs, "✗ server down")
+				break
+			}
+		}
+	}
+	signs = append(signs, "▸ witness", "! two inside", "⋮ time left out")
+	p.flow("", signs)
+	if len(t.tracks) > 1 {
+		names := make([]string, len(t.tracks))
+		for i, lock := range t.tracks {
+			names[i] = string(lock)
+		}
+		p.flow("bars from left to right: ", names)
+	}
+	t.omissions(p, hidden)
+}
+
+func (t *table) any(f func(*ClientLane) bool) bool {
+	for _, c := range t.clients {
+		if f(&t.lanes.Clients[c]) {
+			return true
+		}
+	}
+	return false
+}
+
+// omissions says what the picture lacks.
+func (t *table) omissions(p *page, hidden int) {
+	var left []string
+	if hidden > 0 {
+		left = append(left, count(hidden, "step"))
+	}
+	clients := len(t.lanes.Clients)
+	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
+		clients-- // the probe is never missed
+	}
+	if n := clients - len(t.clients); n > 0 {
+		left = append(left, "lanes of "+count(n, "client"))
+	}
+	if n := len(t.lanes.Servers) - len(t.servers); n > 0 {
+		left = append(left, "keys on "+count(n, "server"))
+	}
+	if n := len(t.lanes.Locks) - len(t.keys); n > 0 && t.block > 0 {
+		left = append(left, "keys of "+count(n, "lock"))
+	}
+	if len(left) > 0 {
+		p.flow("left out: ", left)
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// flow writes items one after the other, two spaces apart, and never breaks one unless it must.
+func (p *page) flow(title string, items []string) {
+	ln := new(line).add(plain, title)
+	fresh := true
+	for _, it := range items {
+		if !fresh && ln.cells+2+cells(it) > p.width {
+			p.put(ln)
+			ln, fresh = new(line), true
+		}
+		if !fresh {
+			ln.add(plain, "  ")
+		}
+		ln.add(plain, it)
+		fresh = false
+	}
+	p.put(ln)
+}

@@ -1,0 +1,79 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// TextMany writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
+// run worth showing in full. The error is w's.
+func TextMany(w io.Writer, many *Many, opt TextOptions) error {
+	p := opt.page(w)
+	title(p, many.Scenario, fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From), many.standing())
+	if many.Summary != "" {
+		p.text(plain, 2, many.Summary)
+	}
+	p.blank()
+	totals(p, many)
+	if len(many.Groups) > 0 {
+		p.blank()
+		p.put(new(line).add(bold, "What came out otherwise"))
+		for i := range many.Groups {
+			groupLine(p, &many.Groups[i])
+		}
+	}
+	p.blank()
+	if many.Repeat != "" {
+		command(p, many.Repeat)
+	}
+	if len(many.Runs) > 0 {
+		p.blank()
+		rule(p)
+		textRun(p, many.Runs[0])
+	}
+	return p.err
+}
+
+func (m *Many) standing() string {
+	switch {
+	case m.Unexpected > 0:
+		return notExpected
+	case m.Undecided > 0, m.Expected == 0:
+		return undecided
+	}
+	return asExpected
+}
+
+func totals(p *page, m *Many) {
+	for _, t := range []struct {
+		words string
+		n     int
+		tone  style
+	}{{"as expected", m.Expected, green}, {"not as expected", m.Unexpected, red}, {"undecided", m.Undecided, yellow},
+		{"distinct runs, by digest", m.Digests, plain}} {
+		tone := t.tone
+		if t.n == 0 {
+			tone = plain
+		}
+		n := strconv.Itoa(t.n)
+		p.put(new(line).to(9-len(n)).add(tone, n).add(plain, "  "+t.words))
+	}
+}
+
+func groupLine(p *page, g *Group) {
+	got := g.Got
+	if got == "" {
+		got = "outside"
+	}
+	n := strconv.Itoa(g.Runs)
+	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, got, g.First))
+}
+
+func rule(p *page) {
+	ln := new(line)
+	for range p.width {
+		ln.add(plain, "─")
+	}
+	p.put(ln)
+}

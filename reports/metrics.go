@@ -1,0 +1,62 @@
+package reports
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// metricLines writes the metrics of the whole run in columns. Those of single processes are in the JSON and the HTML.
+func metricLines(p *page, ms checker.Metrics) {
+	var items []string
+	wide := 0
+	for _, m := range ms {
+		if strings.Contains(m.Name, "{") {
+			continue
+		}
+		it := m.Name + "  " + Value(m)
+		if m.Alarming() {
+			it += " (!)"
+		}
+		items = append(items, it)
+		wide = max(wide, cells(it))
+	}
+	if len(items) == 0 {
+		return
+	}
+	columns := max(1, (p.width-8+3)/(wide+3))
+	for i := 0; i < len(items); i += columns {
+		ln := new(line)
+		if i == 0 {
+			ln.add(plain, "metrics")
+		}
+		for k, it := range items[i:min(i+columns, len(items))] {
+			ln.to(8+k*(wide+3)).add(plain, it)
+		}
+		p.put(ln)
+	}
+}
+
+// Value gives the value of a metric with its unit and four significant digits, or says that there was nothing to measure.
+func Value(m checker.Metric) string {
+	if m.Samples == 0 {
+		return "none"
+	}
+	switch m.Unit {
+	case "ratio":
+		return strconv.FormatFloat(m.Value*100, 'g', 4, 64) + " %"
+	case "":
+		return strconv.FormatFloat(m.Value, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(m.Value, 'g', 4, 64) + " " + m.Unit
+}
+
+// alarm says which level an alarming value exceeds; empty for one that does not.
+func alarm(m checker.Metric) string {
+	if !m.Alarming() {
+		return ""
+	}
+	m.Value = m.Alarm
+	return "above " + Value(m) + ", from where the documents advise to look into it"
+}

@@ -1,0 +1,190 @@
+"use strict";
+(() => {
+  const svg = document.getElementById("chart"), plot = svg.parentElement, tip = document.getElementById("tip");
+  const left = +svg.dataset.left, margin = 16, narrowest = 560, tickRoom = 64;
+  const first = knots[0][0], last = knots[knots.length - 1][0];
+  let right = +svg.dataset.right, zoom = 1, offset = 0, linear = false;
+
+  // place maps true time to 0..1 over the whole run, x to the page as it is zoomed now.
+  function place(t) {
+    if (linear) return Math.min(1, Math.max(0, (t - first) / (last - first)));
+    let lo = 0, hi = knots.length - 1;
+    if (t <= first) return 0;
+    if (t >= last) return 1;
+    while (hi - lo > 1) {
+      const mid = (lo + hi) >> 1;
+      if (knots[mid][0] <= t) lo = mid; else hi = mid;
+    }
+    const a = knots[lo], b = knots[hi];
+    return a[1] + (b[1] - a[1]) * (t - a[0]) / (b[0] - a[0]);
+  }
+  const x = t => left + (place(t) - offset) * zoom * (right - left);
+
+  const all = selector => [...svg.querySelectorAll(selector)].map(e => ({
+    e, a: +e.dataset.a, b: +e.dataset.b, y: e.dataset.y, rect: e.querySelector(":scope > rect"), text: e.querySelector(":scope > text"),
+  }));
+  const boxes = all(".box"), marks = all(".mark"), rays = all(".ray"), floats = all(".float"), pins = all(".pin"),
+    ticks = all(".tick"), breaks = all(".break");
+  for (const f of [...boxes, ...floats]) f.wide = 0;
+  function measure(o, e) { return o.wide || (o.wide = e.getComputedTextLength()); }
+
+  function draw() {
+    for (const o of boxes) {
+      const p = x(o.a), q = Math.max(x(o.b), p + 1.5);
+      const p1 = Math.max(p, left - 4000), q1 = Math.min(q, right + 4000);
+      o.rect.setAttribute("x", p1);
+      o.rect.setAttribute("width", Math.max(q1 - p1, 0));
+      if (o.text) {
+        const from = Math.max(p, left), room = Math.min(q, right) - from;
+        o.text.setAttribute("x", from);
+        o.text.classList.toggle("off", false);
+        o.text.classList.toggle("off", room < measure(o, o.text) + 10);
+      }
+    }
+    for (const o of marks) o.e.setAttribute("transform", `translate(${x(o.a)},${o.y})`);
+    for (const o of rays) { o.e.setAttribute("x1", x(o.a)); o.e.setAttribute("x2", x(o.b)); }
+    for (const o of pins) o.e.setAttribute("transform", `translate(${x(o.a)},0)`);
+    for (const o of floats) {
+      const p = x(o.a), q = x(o.b);
+      o.e.classList.toggle("off", false);
+      o.e.setAttribute("x", Math.max(left + 4, Math.min(p + 6, right - measure(o, o.e) - 4)));
+      o.e.classList.toggle("off", q < left || p > right);
+    }
+    drawAxis();
+    spaceLabels();
+  }
+
+  // Ticks and the labels of marks show only where they have room; the first in the page's order wins.
+  function drawAxis() {
+    const taken = [];
+    for (const o of ticks) {
+      const p = x(o.a), label = Math.max(left + tickRoom / 2 - 12, Math.min(p, right - tickRoom / 2 + 12));
+      const free = p >= left - 1 && p <= right + 1 && !taken.some(t => Math.abs(t - label) < tickRoom);
+      if (free) taken.push(label);
+      o.e.classList.toggle("off", !free);
+      o.e.setAttribute("transform", `translate(${p},0)`);
+      o.text.setAttribute("x", label - p);
+    }
+    for (const o of breaks) {
+      const p = x(o.a), q = x(o.b);
+      o.e.classList.toggle("off", linear || q - p < 20 || q - p > 0.6 * (right - left));
+      o.e.setAttribute("transform", `translate(${(p + q) / 2},0)`);
+      o.text.classList.toggle("off", q - p < 6.2 * o.text.textContent.length);
+    }
+  }
+  function spaceLabels() {
+    let end = -1e9;
+    for (const o of marks) {
+      if (!o.text || !o.e.classList.contains("effect")) continue;
+      const p = x(o.a), half = 3.2 * o.text.textContent.length;
+      if (p < left || p > right) continue;
+      const free = p - half > end + 4;
+      if (free) end = p + half;
+      o.text.classList.toggle("off", !free);
+      o.text.setAttribute("x", Math.max(left + half, Math.min(p, right - half)) - p);
+    }
+  }
+
+  function keep() {
+    zoom = Math.min(Math.max(zoom, 1), 20000);
+    offset = Math.min(Math.max(offset, 0), 1 - 1 / zoom);
+    draw();
+  }
+  function zoomAt(px, by) {
+    const at = offset + (px - left) / (right - left) / zoom;
+    zoom = Math.min(Math.max(zoom * by, 1), 20000);
+    offset = at - (px - left) / (right - left) / zoom;
+    keep();
+  }
+  // show brings the given instants into view, with some events around them.
+  function show(times, around) {
+    const at = t => { let i = knots.findIndex(k => k[0] >= t); return i < 0 ? knots.length - 1 : i; };
+    const lo = knots[Math.max(0, at(Math.min(...times)) - around)][0];
+    const hi = knots[Math.min(knots.length - 1, at(Math.max(...times)) + around)][0];
+    const from = place(lo), to = place(hi);
+    zoom = Math.min(1 / Math.max(to - from, 1e-4), 20000);
+    offset = from;
+    keep();
+  }
+  function fitWidth() {
+    const width = Math.max(plot.clientWidth, left + narrowest + margin);
+    right = width - margin;
+    svg.setAttribute("width", width);
+    document.getElementById("clip").setAttribute("width", right - left + 20);
+    for (const r of svg.querySelectorAll(".ground")) r.setAttribute("width", width);
+    keep();
+  }
+
+  svg.addEventListener("wheel", ev => {
+    if (ev.shiftKey || Math.abs(ev.deltaX) > Math.abs(ev.deltaY)) {
+      offset += (ev.deltaX || ev.deltaY) / (right - left) / zoom;
+      keep();
+    } else {
+      zoomAt(ev.clientX - svg.getBoundingClientRect().left, Math.exp(-ev.deltaY * 0.002));
+    }
+    ev.preventDefault();
+  }, {passive: false});
+  let grip = null;
+  svg.addEventListener("pointerdown", ev => { grip = {px: ev.clientX, offset}; });
+  addEventListener("pointermove", ev => {
+    if (!grip) return;
+    if (Math.abs(ev.clientX - grip.px) > 3) svg.classList.add("moving");
+    offset = grip.offset - (ev.clientX - grip.px) / (right - left) / zoom;
+    keep();
+  });
+  addEventListener("pointerup", () => { grip = null; svg.classList.remove("moving"); });
+
+  const middle = () => (left + right) / 2;
+  const acts = {
+    in: () => zoomAt(middle(), 1.6), out: () => zoomAt(middle(), 1 / 1.6),
+    fit: () => { zoom = 1; offset = 0; keep(); },
+    witness: () => show(pins.map(p => p.a), 8),
+    true: b => { linear = !linear; b.classList.toggle("on", linear); keep(); },
+    copy: b => navigator.clipboard && navigator.clipboard.writeText(document.getElementById("repeat").textContent).then(() => { b.textContent = "copied"; }),
+  };
+  for (const b of document.querySelectorAll("button[data-do]")) b.addEventListener("click", () => acts[b.dataset.do](b));
+
+  // The tips are titles, so that they are there without this script; here they get a box of their own.
+  for (const t of svg.querySelectorAll("title")) {
+    t.parentElement.dataset.tip = t.textContent;
+    t.remove();
+  }
+  svg.addEventListener("pointermove", ev => {
+    const g = ev.target.closest("[data-tip]");
+    tip.hidden = !g || grip !== null && svg.classList.contains("moving");
+    if (tip.hidden) return;
+    tip.textContent = g.dataset.tip;
+    const w = tip.offsetWidth, h = tip.offsetHeight;
+    tip.style.left = Math.max(6, Math.min(ev.clientX + 14, innerWidth - w - 10)) + "px";
+    tip.style.top = (ev.clientY + h + 26 > innerHeight ? ev.clientY - h - 12 : ev.clientY + 18) + "px";
+  });
+  svg.addEventListener("pointerleave", () => { tip.hidden = true; });
+
+  // An event of the witness and its line in the explanation light up together.
+  const tied = [...document.querySelectorAll("[data-ev]")];
+  function light(ev, on) {
+    for (const e of tied) if (e.dataset.ev.split(" ").includes(ev)) e.classList.toggle("hot", on);
+  }
+  for (const e of document.querySelectorAll(".witness li, .pin")) {
+    e.addEventListener("pointerenter", () => light(e.dataset.ev, true));
+    e.addEventListener("pointerleave", () => light(e.dataset.ev, false));
+    e.addEventListener("focus", () => light(e.dataset.ev, true));
+    e.addEventListener("blur", () => light(e.dataset.ev, false));
+  }
+  for (const li of document.querySelectorAll(".witness li")) {
+    const go = () => {
+      const pin = pins.find(p => p.e.dataset.ev === li.dataset.ev);
+      if (!pin) return;
+      if (zoom < 4) zoom = 4;
+      offset = place(pin.a) - 0.5 / zoom;
+      keep();
+      svg.scrollIntoView({block: "nearest"});
+    };
+    li.addEventListener("click", go);
+    li.addEventListener("keydown", ev => { if (ev.key === "Enter") go(); });
+  }
+
+  addEventListener("resize", fitWidth);
+  fitWidth();
+  if (pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run opens at its witness
+})();

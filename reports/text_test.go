@@ -1,0 +1,165 @@
+package reports
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it; read the diff). Got:\n%s", path, got)
+	}
+}
+
+func text(t *testing.T, run *Run, opt TextOptions) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Text(&b, run, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	for _, r := range runs {
+		for _, width := range []int{80, 160} {
+			t.Run(fmt.Sprintf("%s-%d", r.name, width), func(t *testing.T) {
+				golden(t, fmt.Sprintf("%s-%d.txt", r.name, width), text(t, r.run(), TextOptions{Width: width}))
+			})
+		}
+	}
+}
+
+func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
+	wide := kleppmann()
+	wide.Scenario = strings.Repeat("分散", 60)
+	wide.Summary = strings.Repeat("ロック ", 60)
+	wide.Plan = append(wide.Plan, "cut client-1 | "+strings.Repeat("redis-1 ", 40)+"at 1s for 5s")
+	for _, r := range append(runs, struct {
+		name string
+		run  func() *Run
+	}{"wide", func() *Run { return wide }}) {
+		run := r.run()
+		for width := 60; width <= 200; width++ {
+			for n, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
+				if cells(l) > width {
+					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, cells(l), l)
+				}
+			}
+		}
+	}
+}
+
+func TestColourAddsEscapesAndNothingElse(t *testing.T) {
+	escape := regexp.MustCompile("\x1b\\[(0|1|1;31|32|33)m")
+	for _, r := range runs {
+		plain := text(t, r.run(), TextOptions{Width: 100})
+		coloured := text(t, r.run(), TextOptions{Width: 100, Color: true})
+		if strings.Contains(plain, "\x1b") || !strings.Contains(coloured, "\x1b") {
+			t.Errorf("%s: escapes are not where they should be", r.name)
+		}
+		if escape.ReplaceAllString(coloured, "") != plain {
+			t.Errorf("%s: colour changed the text", r.name)
+		}
+	}
+}
+
+func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
+	for _, r := range runs {
+		lines := strings.Split(strings.TrimSpace(text(t, r.run(), TextOptions{})), "\n")
+		if !strings.Contains(lines[0], r.run().standing()) {
+			t.Errorf("%s begins with %q", r.name, lines[0])
+		}
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "again   "+r.run().Repeat) {
+			t.Errorf("%s ends with %q", r.name, last)
+		}
+	}
+}
+
+func TestCalmRunStaysShort(t *testing.T) {
+	body := text(t, calm(), TextOptions{Width: 80})
+	from := strings.Index(body, "seconds")
+	to := strings.Index(body, "\nmetrics")
+	if n := strings.Count(body[from:to], "\n"); n > 41 {
+		t.Errorf("the timeline takes %d lines", n)
+	}
+}
+
+func TestUndecidedLawSaysWhy(t *testing.T) {
+	r := calm()
+	r.Undecided = true
+	r.Verdict.Findings[5] = checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Undecided, Explanation: "The run ended too soon."}
+	got := text(t, r, TextOptions{})
+	if !strings.Contains(got, "? deadlock-freedom  undecided") || !strings.Contains(got, "The run ended too soon.") {
+		t.Error(got)
+	}
+	if !strings.HasSuffix(strings.SplitN(got, "\n", 2)[0], "undecided") {
+		t.Error(got)
+	}
+}
+
+func TestEmptyRunIsNoPass(t *testing.T) {
+	got := text(t, &Run{Scenario: "nothing"}, TextOptions{})
+	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") || strings.Contains(got, "✓") {
+		t.Error(got)
+	}
+}
+
+// many is a thousand seeds of which some came out otherwise.
+func many() *Many {
+	return &Many{Scenario: "restart-forgets", Summary: "A node restarts empty while a lock is held by the bare quorum.",
+		Seeds: 1000, From: 1, Expected: 988, Unexpected: 11, Undecided: 1, Digests: 1000,
+		Groups: []Group{
+			{"mutual-exclusion", "holds", "violated by lost in crash (no persistence)", 9, 7},
+			{"unavailability", "9s..11s", "", 2, 99},
+		},
+		Runs: []*Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+}
+
+func TestTextMany(t *testing.T) {
+	var b strings.Builder
+	if err := TextMany(&b, many(), TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "many-80.txt", b.String())
+}
+
+func TestManyRunsWithoutAnyIsNoPass(t *testing.T) {
+	if got := (&Many{}).standing(); got == asExpected {
+		t.Errorf("no run at all is %q", got)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestWriteErrorIsReturned(t *testing.T) {
+	if err := Text(brokenWriter{}, kleppmann(), TextOptions{}); err != os.ErrClosed {
+		t.Error(err)
+	}
+	if err := HTML(brokenWriter{}, kleppmann(), nil); err == nil {
+		t.Error("HTML hides the error")
+	}
+}

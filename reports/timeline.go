@@ -1,0 +1,309 @@
+package reports
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Lines that a timeline may take.
+const (
+	mostLinesCalm   = 36 // with legend and title about 40
+	mostLinesBroken = 60
+)
+
+// timeline draws the run with time flowing down: lanes at the left, what happened in words at the right.
+func timeline(p *page, l *Lanes, witness map[int]bool) {
+	rows := story(l, witness, p.width >= 110)
+	most := mostLinesCalm
+	if len(witness) > 0 {
+		most = mostLinesBroken
+	} else if len(choose(rows, most+1)) > most {
+		rows = fold(l, rows)
+	}
+	var body []*line
+	var t *table
+	var hidden int
+	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
+		shown := choose(rows, n)
+		t = layTable(l, shown, p.width)
+		body, hidden = t.body(rows, shown)
+		if len(body) <= most {
+			break
+		}
+	}
+	if len(body) == 0 {
+		p.text(plain, 0, "Nothing was recorded.")
+		return
+	}
+	t.head(p)
+	for _, ln := range body {
+		p.put(ln)
+	}
+	p.blank()
+	t.legend(p, hidden)
+}
+
+// body draws the shown rows and the breaks between them. hidden counts the rows of weight that are
+// not shown.
+func (t *table) body(all, shown []row) (body []*line, hidden int) {
+	d := &drawing{table: t, leased: map[[2]int]bool{}}
+	breakAt := breakLength(shown)
+	least := lightest(shown)
+	next := 0
+	skip := func(until int) (n int) { // counts rows of weight before the given one
+		for ; next < until; next++ {
+			if all[next].weight >= least {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range shown {
+		r := &shown[i]
+		skipped := skip(indexOf(all, next, r))
+		next++
+		hidden += skipped
+		if i > 0 {
+			if gap := r.at - shown[i-1].at; gap >= breakAt || skipped > 0 {
+				body = append(body, d.gap(&shown[i-1], gap, skipped))
+			}
+		} else if skipped > 0 {
+			body = append(body, d.gap(nil, r.at, skipped))
+		}
+		body = append(body, d.row(r)...)
+	}
+	if n := skip(len(all)); n > 0 && len(shown) > 0 {
+		hidden += n
+		last := &shown[len(shown)-1]
+		body = append(body, d.gap(last, t.lanes.End-last.at, n))
+	}
+	return body, hidden
+}
+
+func indexOf(all []row, from int, r *row) int {
+	for i := from; i < len(all); i++ {
+		if all[i].pos == r.pos && len(all[i].events) == len(r.events) && all[i].at == r.at && all[i].words == r.words {
+			return i
+		}
+	}
+	return from
+}
+
+// lightest is the weight from which on rows that are not shown are counted: that of the lightest shown, so that a story
+// told by its routine also says how much of that it leaves out.
+func lightest(shown []row) int {
+	least := weightStep
+	for _, r := range shown {
+		if !r.proof {
+			least = min(least, r.weight)
+		}
+	}
+	return least
+}
+
+// breakLength is the shortest gap that is marked as a break in the scale: ten times the usual gap between rows, and
+// never less than 10 ms.
+func breakLength(shown []row) history.Time {
+	var gaps []history.Time
+	for i := 1; i < len(shown); i++ {
+		if g := shown[i].at - shown[i-1].at; g > 0 {
+			gaps = append(gaps, g)
+		}
+	}
+	if len(gaps) == 0 {
+		return history.Never
+	}
+	slices.Sort(gaps)
+	return max(10*gaps[len(gaps)/2], 1e7)
+}
+
+// drawing is a table being filled. leased remembers which leases ran in the row before, by lane and track.
+type drawing struct {
+	*table
+	leased map[[2]int]bool
+}
+
+// gap draws a break in the scale: time passes, or rows are left out.
+func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
+	ln := new(line).to(d.time-1).add(plain, "⋮").to(d.time + gutter)
+	if after != nil {
+		still := row{at: after.at, pos: after.pos}
+		d.state(ln, &still, true)
+	}
+	words := lasting(long) + " later"
+	switch {
+	case after == nil:
+		words = count(skipped, "earlier step") + " left out"
+	case skipped > 0:
+		words = lasting(long) + ", " + count(skipped, "step") + " left out"
+	}
+	return ln.to(d.words).add(plain, words)
+}
+
+// lasting gives a length of time as a person says it.
+func lasting(t history.Time) string {
+	switch {
+	case t >= 10e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
+	case t >= 1e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
+	case t >= 1e6:
+		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
+}
+
+// row draws one row, its words wrapped beside the lanes.
+func (d *drawing) row(r *row) []*line {
+	tone := r.tone
+	if r.proof && tone == plain {
+		tone = bold
+	}
+	texts := wrap(r.words, d.width-d.words)
+	ln := new(line).to(d.time-len(clock(r.at))).add(plain, clock(r.at)).add(plain, " ")
+	d.mark(ln, r)
+	ln.to(d.time + gutter)
+	d.state(ln, r, false)
+	out := []*line{ln.to(d.words).add(tone, texts[0])}
+	for _, text := range texts[1:] {
+		more := new(line).to(d.time + gutter)
+		still := row{at: r.at, pos: r.pos}
+		d.state(more, &still, true)
+		out = append(out, more.to(d.words).add(tone, text))
+	}
+	return out
+}
+
+// mark fills the gutter: witness, and two at once in a section.
+func (d *drawing) mark(ln *line, r *row) {
+	if r.proof {
+		ln.add(bold, "▸")
+	} else {
+		ln.add(plain, " ")
+	}
+	if d.lanes.overlapped(r.pos) {
+		ln.add(red, "!")
+	}
+}
+
+// state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
+func (d *drawing) state(ln *line, r *row, only bool) {
+	clash := d.lanes.overlapped(r.pos)
+	col := ln.cells
+	for k, c := range d.clients {
+		ln.to(col)
+		for track, lock := range d.tracks {
+			d.track(ln, r, [2]int{k, track}, &d.lanes.Clients[c], lock, only, clash)
+		}
+		col += d.lane
+	}
+	if d.block == 0 {
+		return
+	}
+	col++
+	for _, lock := range d.keys {
+		ln.to(col)
+		for _, s := range d.servers {
+			sign, tone := d.key(&d.lanes.Servers[s], lock, r.pos)
+			ln.add(tone, string(sign))
+		}
+		col += d.block
+	}
+}
+
+func (d *drawing) track(ln *line, r *row, at [2]int, lane *ClientLane, lock history.Lock, only, clash bool) {
+	sign, tone := sectionSign(lane, lock, r)
+	if tone == plain && clash && strings.ContainsRune("█▄▒", sign) {
+		tone = red
+	}
+	if strings.ContainsRune("┆✗", sign) {
+		ln.add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
+	} else {
+		ln.add(tone, strings.Repeat(string(sign), d.bar))
+	}
+	begun, runs := leaseStands(lane, lock, r)
+	lease := ' '
+	switch {
+	case runs && begun:
+		lease = '┐'
+	case runs:
+		lease = '│'
+	case d.leased[at] && !only:
+		lease = '┘'
+	}
+	if !only {
+		d.leased[at] = runs
+	}
+	ln.add(green, string(lease))
+}
+
+// sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
+func sectionSign(lane *ClientLane, lock history.Lock, r *row) (rune, style) {
+	for i := range lane.Crashes {
+		if slices.Contains(r.events, lane.Crashes[i].First) {
+			return '✗', red
+		}
+	}
+	paused := slices.ContainsFunc(lane.Pauses, func(s Span) bool { return s.covers(r.pos) })
+	for i := range lane.Sections {
+		s := &lane.Sections[i]
+		if lock != "" && s.Lock != lock {
+			continue
+		}
+		switch {
+		case slices.Contains(r.events, s.Last):
+			return '▀', plain
+		case slices.Contains(r.events, s.First):
+			return '▄', plain
+		case s.covers(r.pos) && paused:
+			return '▒', yellow
+		case s.covers(r.pos):
+			return '█', plain
+		}
+	}
+	if paused {
+		return '░', yellow
+	}
+	for i := range lane.Waits {
+		if w := &lane.Waits[i]; (lock == "" || w.Lock == lock) && w.covers(r.pos) {
+			return '┆', plain
+		}
+	}
+	return ' ', plain
+}
+
+// leaseStands reports whether a stated validity runs at the row, and whether it began there.
+func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool) {
+	for i := range lane.Sections {
+		s := &lane.Sections[i]
+		if lock != "" && s.Lock != lock || s.First > r.pos {
+			continue
+		}
+		for _, w := range s.Validity {
+			if w.From <= r.at && r.at < w.To {
+				runs = true
+				begun = begun || slices.Contains(r.events, s.First)
+			}
+		}
+	}
+	return begun, runs
+}
+
+// key is the sign for a lock's key on one server: its owner's number, nothing, or a server that is down.
+func (t *table) key(lane *ServerLane, lock history.Lock, pos int) (rune, style) {
+	if slices.ContainsFunc(lane.Down, func(s Span) bool { return s.covers(pos) }) {
+		return '✗', red
+	}
+	for i := range lane.Keys {
+		if k := &lane.Keys[i]; k.Lock == lock && k.covers(pos) {
+			if n := t.lanes.number(k.Of); n >= 0 {
+				return t.digit(n), plain
+			}
+			return '?', plain
+		}
+	}
+	return '·', plain
+}

@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// tip tells an event in full: in words, then everything it carries.
+func (c *chart) tip(pos int) string {
+	e := &c.lanes.history.Events[pos]
+	lines := []string{c.teller.tell(e), fmt.Sprintf("event %d at %s", e.Index, instant(e.Time))}
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	add("lock", string(e.Lock))
+	add("attempt", string(e.Attempt))
+	add("on behalf of", string(e.Of))
+	if e.Token != 0 {
+		add("token", fmt.Sprint(int64(e.Token)))
+	}
+	add("because", string(e.Why))
+	lines = append(lines, grantLines(e.Grant)...)
+	return strings.Join(lines, "\n")
+}
+
+func grantLines(g *history.Grant) []string {
+	if g == nil {
+		return nil
+	}
+	out := []string{"asked since: " + instant(g.Since), "granted: " + instant(g.Granted), "valid until: " + instant(g.Until)}
+	if len(g.Counted) > 0 {
+		out = append(out, "counted: "+processes(g.Counted))
+	}
+	return out
+}
+
+func (c *chart) sectionTip(lane *ClientLane, s *Section) string {
+	lines := []string{fmt.Sprintf("%s in its critical section", lane.Process), c.stretch(s.Span)}
+	if s.Lock != "" {
+		lines = append(lines, "lock: "+string(s.Lock))
+	}
+	lines = append(lines, "attempt: "+string(s.Attempt))
+	if s.Token != 0 {
+		lines = append(lines, fmt.Sprintf("token: %d", s.Token))
+	}
+	if s.First >= 0 && s.First < len(c.lanes.history.Events) {
+		lines = append(lines, grantLines(c.lanes.history.Events[s.First].Grant)...)
+	}
+	switch s.Ended {
+	case history.Release:
+		lines = append(lines, "left by releasing")
+	case history.Lost:
+		lines = append(lines, "left on learning that the lock is gone")
+	case history.Crashed:
+		lines = append(lines, "ended by a crash")
+	default:
+		lines = append(lines, "still in it when the recording ended")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stretch gives a span in words.
+func (c *chart) stretch(s Span) string {
+	if s.Last == open && s.To > s.From {
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", instant(s.From), instant(s.To))
+	}
+	if s.To == s.From {
+		return "at " + instant(s.From)
+	}
+	return fmt.Sprintf("%s to %s (%s)", instant(s.From), instant(s.To), lasting(s.To-s.From))
+}
