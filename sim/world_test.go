@@ -18,7 +18,6 @@ type echo struct {
 	host Host
 	got  []string
 	mute bool
-	tags []string
 }
 
 func (e *echo) Start(h Host) { e.host = h; e.note("start") }

@@ -26,6 +26,7 @@ const (
 
 var answerNames = [...]string{"unknown", "linearizable", "refuted"}
 
+// String gives the answer in a word.
 func (a Answer) String() string {
 	if int(a) >= len(answerNames) {
 		return fmt.Sprintf("Answer(%d)", uint8(a))

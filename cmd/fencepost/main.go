@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // Exit codes, as the README documents them.
@@ -37,11 +38,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.Execute()
 	var o outcome
+	var badFile *scenarios.FormatError
+	var badPlan *nemesis.PlanError
 	switch {
 	case err == nil:
 		return exitExpected
 	case errors.As(err, &o):
 		return int(o)
+	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
+		fmt.Fprintln(stderr, err)
+		return exitBadInput
 	default:
 		fmt.Fprintf(stderr, "fencepost: %s\n", strings.TrimSpace(err.Error()))
 		return exitBadInput

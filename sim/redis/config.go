@@ -20,6 +20,7 @@ const (
 
 var persistenceNames = [...]string{"none", "everysec", "always", "no"}
 
+// String gives the word of redis.conf, or "none".
 func (p Persistence) String() string {
 	if int(p) >= len(persistenceNames) {
 		return "unknown"

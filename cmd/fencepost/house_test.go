@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fencepost-sim/fencepost/"
+
+// arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
+// to all.
+var arrows = map[string][]string{
+	"checker/history": {},
+	"checker/linear":  {"checker/history"},
+	"checker":         {"checker/history", "checker/linear"},
+	"sim":             {"checker/history"},
+	"sim/redis":       {"checker/history", "sim"},
+	"nemesis":         {"checker/history", "sim"},
+	"scenarios/locks": {"checker/history", "sim"},
+	"scenarios":       {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/redis"},
+	"reports":         {"checker", "checker/history"},
+	"cmd/fencepost":   {"checker", "checker/history", "nemesis", "reports", "scenarios"},
+}
+
+// simulated are the rooms in which nothing may come from the host.
+var simulated = []string{"sim", "sim/redis", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear"}
+
+// readsFiles may import os: it loads scenario files.
+const readsFiles = "scenarios/format.go"
+
+type source struct {
+	path string
+	room string
+	test bool
+	file *ast.File
+	set  *token.FileSet
+}
+
+// sources parses every Go file of the repository.
+func sources(t *testing.T) []source {
+	t.Helper()
+	const root = "../.."
+	var all []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (d.Name()[0] == '.' || d.Name()[0] == '_' || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go":
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		all = append(all, source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(path, "_test.go"), file, set})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (s *source) imports() []string {
+	var paths []string
+	for _, spec := range s.file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		allowed, known := arrows[s.room]
+		if !known {
+			t.Errorf("%s: %s is no room of the house", s.path, s.room)
+		}
+		seen[s.room] = true
+		for _, path := range s.imports() {
+			room, ours := strings.CutPrefix(path, module)
+			if ours && !slices.Contains(allowed, room) {
+				t.Errorf("%s imports %s: no arrow leads there", s.path, room)
+			}
+		}
+	}
+	for room := range arrows {
+		if !seen[room] {
+			t.Errorf("the arrows name %s, which holds nothing", room)
+		}
+	}
+}
+
+func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
+	forbidden := map[string][]string{
+		"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
+	}
+	banned := []string{"math/rand", "math/rand/v2", "hash/maphash", "crypto/rand", "net", "net/http", "os/exec"}
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(simulated, s.room) {
+			continue
+		}
+		for _, path := range s.imports() {
+			if slices.Contains(banned, path) || path == "os" && s.path != readsFiles {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine", s.set.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && slices.Contains(forbidden[x.Name], n.Sel.Name) {
+					t.Errorf("%s: %s.%s", s.set.Position(n.Pos()), x.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestFunctionsAndFilesFitTheHead(t *testing.T) {
+	const maxFunction, maxFile = 60, 450
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		if lines := s.set.File(s.file.Pos()).LineCount(); lines > maxFile {
+			t.Errorf("%s has %d lines", s.path, lines)
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if lines := s.set.Position(f.End()).Line - s.set.Position(f.Pos()).Line + 1; lines > maxFunction {
+				t.Errorf("%s: %s has %d lines", s.path, f.Name.Name, lines)
+			}
+		}
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && d.Doc == nil && (d.Recv == nil || ast.IsExported(receiver(d))) {
+					t.Errorf("%s: %s has no comment", s.path, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() && d.Doc == nil && ts.Doc == nil {
+						t.Errorf("%s: %s has no comment", s.path, ts.Name.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func receiver(d *ast.FuncDecl) string {
+	name := fmt.Sprint(d.Recv.List[0].Type)
+	if star, ok := d.Recv.List[0].Type.(*ast.StarExpr); ok {
+		name = fmt.Sprint(star.X)
+	}
+	return name
+}
+
+func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := []string{"go.mod", "go.sum", "sim", "nemesis", "checker", "scenarios", "cmd", "reports", "README.md", "LICENSE", "_runs"}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(may, e.Name()) {
+			t.Errorf("%s does not belong at the top level", e.Name())
+		}
+	}
+}

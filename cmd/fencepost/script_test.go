@@ -1,0 +1,51 @@
+package main
+
+import (
+	"flag"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fencepost": main})
+}
+
+// TestCommand runs what a user types and compares what a user sees.
+func TestCommand(t *testing.T) { runScripts(t, "testdata/command") }
+
+// TestScenario runs each scenario of the catalogue with its first seed and compares the whole report.
+func TestScenario(t *testing.T) {
+	runScripts(t, "testdata/scenario")
+	files, err := filepath.Glob("testdata/scenario/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, f := range files {
+		told = append(told, strings.TrimSuffix(filepath.Base(f), ".txtar"))
+	}
+	slices.Sort(told)
+	if names := slices.Sorted(slices.Values(scenarios.Names())); !slices.Equal(told, names) {
+		t.Errorf("reports of %v\nscenarios %v", told, names)
+	}
+}
+
+func runScripts(t *testing.T, dir string) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("COLUMNS", "100")
+			return nil
+		},
+	})
+}
