@@ -155,6 +155,7 @@ func TestSoundScenariosBreakWithOneWordChanged(t *testing.T) {
 		{"majority-crash", "restart after 11s", "restart after 100ms", checker.LeaseExclusion, checker.LostInCrash},
 		{"minority-down", "lock: {protocol: redlock", "clients: 1\nlock: {quorum: 4, protocol: redlock", checker.FaultTolerance, checker.TooSlow},
 		{"split-vote-random-delay", "50ms..250ms", "200ms", checker.DeadlockFreedom, checker.StuckWithoutHolder},
+		{"split-vote-random-delay", "order: rotated", "order: rotated\n  quorum: 2", checker.LeaseExclusion, checker.CountedWithoutQuorum},
 		{"extension", "hold: 15s, check-validity: on", "hold: 25s", checker.MutualExclusion, checker.HolderOutlivedLease},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {

@@ -67,6 +67,7 @@ func TestColumnsPointAtTheWord(t *testing.T) {
 		"faults: [pause client-1 for 1s at 3s, 'pause  client-1   for 1s at 3h']": "3h",
 		"# über\nfaults:\n\n  # über\n  -    pause  clinet-1  for 1s at 1s":       "clinet-1",
 		"network: {delay: '1ms..2mm'}":                                            "2mm",
+		"network: {tail: '1% 1ms..2mm'}":                                          "2mm",
 		"expect: {ownership: \"violated by nothing\"}":                            "nothing",
 		"expect: {metrics: {unavailability: '> ninety'}}":                         "ninety",
 		"expect: {metrics: {unavailability: 1s.. ninety}}":                        "ninety",

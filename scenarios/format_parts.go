@@ -56,6 +56,7 @@ func (f *file) checkServers() {
 func (f *file) networkFields() []field {
 	return []field{
 		{name: "delay", read: into(&f.scenario.Network.Delay, f.delay)},
+		{name: "tail", read: into(&f.scenario.Network.Tail, f.tail)},
 		{name: "links", read: func(n ast.Node) { f.links = n }},
 	}
 }

@@ -94,6 +94,8 @@ var everyValue = []struct {
 	{oneRedis, "clients", "99", func(s *Scenario) any { return s.Clients[98].ID }, sim.ProcessID("client-99")},
 	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Lo: 1500 * time.Microsecond, Hi: 1500 * time.Microsecond}},
 	{oneRedis, "network.delay", "0s..24h", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Hi: 24 * time.Hour}},
+	{oneRedis, "network.tail", "1% 10ms..50ms", func(s *Scenario) any { return s.Network.Tail }, sim.Tail{PPM: 10_000, Delay: sim.Delay{Lo: 10 * time.Millisecond, Hi: 50 * time.Millisecond}}},
+	{oneRedis, "network.tail", "0.5% 1s", func(s *Scenario) any { return s.Network.Tail }, sim.Tail{PPM: 5_000, Delay: sim.Delay{Lo: time.Second, Hi: time.Second}}},
 	{oneRedis, "lock.protocol", "setnx", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
 	{oneRedis, "lock.protocol", "setnx-expire", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},

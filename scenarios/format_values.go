@@ -218,18 +218,39 @@ func (r *reader) delay(n ast.Node) (sim.Delay, bool) {
 	if !ok {
 		return sim.Delay{}, false
 	}
-	lo, hi, isRange := strings.Cut(text, "..")
+	return r.delayIn(n, text, 0)
+}
+
+// delayIn reads a delay from text[offset:], text being what n says.
+func (r *reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
+	lo, hi, isRange := strings.Cut(text[offset:], "..")
+	first, okFirst := r.durationAt(r.within(n, text, offset), strings.TrimSpace(lo))
 	if !isRange {
-		d, ok := r.duration(n)
-		return sim.Delay{Lo: d, Hi: d}, ok
+		return sim.Delay{Lo: first, Hi: first}, okFirst
 	}
-	first, okFirst := r.durationAt(r.within(n, text, 0), strings.TrimSpace(lo))
-	second, okSecond := r.durationAt(r.within(n, text, len(lo)+len("..")), strings.TrimSpace(hi))
+	second, okSecond := r.durationAt(r.within(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
 	if okFirst && okSecond && first > second {
 		r.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
 		return sim.Delay{}, false
 	}
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
+}
+
+// tail reads the slow share of messages, "1% 10ms..50ms", or none.
+func (r *reader) tail(n ast.Node) (sim.Tail, bool) {
+	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
+	text, ok := r.scalar(n, what)
+	if !ok || text == "none" {
+		return sim.Tail{}, ok
+	}
+	percent, _, hasPercent := strings.Cut(text, "% ")
+	share, isShare := parsePercent(percent)
+	if !hasPercent || !isShare {
+		r.problem(startOf(n), "", "expected %s, found %s", what, found(text))
+		return sim.Tail{}, false
+	}
+	delay, ok := r.delayIn(n, text, len(percent)+len("% "))
+	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
 // within is the place of the byte at offset in the text of n.

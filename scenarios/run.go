@@ -100,7 +100,7 @@ func serverNames(n int) []sim.ProcessID {
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
-	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Links: s.Network.Links})
+	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links})
 	for i, id := range r.header.Servers {
 		r.nodes[i].Reset(r.nodeConfig())
 		w.AddServer(id, r.server(i))

@@ -44,6 +44,7 @@ type Servers struct {
 // Network is the delay of every message.
 type Network struct {
 	Delay sim.Delay       // default 200 µs to 2 ms
+	Tail  sim.Tail        // the slow share of messages; default none
 	Links []sim.LinkDelay // directions with a delay of their own
 }
 

@@ -44,6 +44,7 @@ func (n *network) reset() {
 type link struct {
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
+	tail   Tail
 	sent   int         // messages handed to the link so far
 	cuts   int         // cuts in force
 	held   []*message  // what waits for the cut to heal, in order
@@ -77,7 +78,7 @@ func (w *World) link(from, to ProcessID) *link {
 	l := w.net.links[name]
 	if l == nil {
 		l = w.net.linkSlab.take()
-		*l = link{delay: w.opts.Delay, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
+		*l = link{delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
 			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], drawn: l.drawn[:0]}
 		for _, o := range w.opts.Links {
 			if o.From == from && o.To == to {
@@ -92,15 +93,21 @@ func (w *World) link(from, to ProcessID) *link {
 // draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
 // phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
 func (l *link) draw(attempt, phase string) Time {
-	if l.delay.Lo == l.delay.Hi {
+	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
 	}
 	if attempt != l.since {
 		l.since, l.drawn = attempt, l.drawn[:0]
 	}
-	key := hashString(hashString(l.name, attempt), phase)
-	return Time(l.delay.Lo) + Time(mix(key+l.count(phase))%uint64(l.delay.Hi-l.delay.Lo+1))
+	key := hashString(hashString(l.name, attempt), phase) + l.count(phase)
+	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
+		return l.tail.Delay.pick(mix(key))
+	}
+	return l.delay.pick(mix(key))
 }
+
+// tailDraw sets the choice between the tail and the rest apart from the choice within them.
+const tailDraw = 0x7461696c
 
 func (l *link) count(phase string) uint64 {
 	for i := range l.drawn {

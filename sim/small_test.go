@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -126,5 +127,21 @@ func TestHashStringTellsStringsApart(t *testing.T) {
 			t.Errorf("%q and %q collide", s, t0)
 		}
 		seen[h] = s
+	}
+}
+
+func TestTailTakesItsShareOfMessages(t *testing.T) {
+	l := link{delay: Delay{ms, 2 * ms}, tail: Tail{PPM: 10_000, Delay: Delay{50 * ms, 60 * ms}}}
+	slow := 0
+	for i := range 100_000 {
+		switch d := l.draw(strconv.Itoa(i), "set").Duration(); {
+		case d >= 50*ms && d <= 60*ms:
+			slow++
+		case d < ms || d > 2*ms:
+			t.Fatalf("a delay of %v", d)
+		}
+	}
+	if slow < 900 || slow > 1100 { // 1000 expected, standard deviation 31
+		t.Errorf("%d of 100,000 messages were slow", slow)
 	}
 }

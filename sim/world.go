@@ -11,11 +11,23 @@ import (
 // Options are the properties of a world that no process owns.
 type Options struct {
 	Delay Delay // of every message, each way, unless Links says otherwise
+	Tail  Tail  // the slow share of all messages
 	Links []LinkDelay
+}
+
+// Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
+type Tail struct {
+	PPM   int64 // 0 to 1,000,000
+	Delay Delay
 }
 
 // Delay is a range from which a message's travel time is drawn evenly; Lo == Hi is a fixed delay.
 type Delay struct{ Lo, Hi time.Duration }
+
+// pick chooses from the range by 64 random bits.
+func (d Delay) pick(bits uint64) Time {
+	return Time(d.Lo) + Time(bits%uint64(d.Hi-d.Lo+1))
+}
 
 // LinkDelay sets the delay of one direction between two processes.
 type LinkDelay struct {
