@@ -27,6 +27,9 @@ type Env interface {
 	// The result has one reply per request, in their order; it stays valid until the task's next Call. Requests
 	// unanswered at the return stay in flight; their replies are dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
+	// Receive blocks until the server at the other end of c has pushed something (Answered), has closed the connection
+	// (Reset), or until timeout or a signal (NoReply). One task at a time may receive on a connection.
+	Receive(c Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status)
 	// Close closes the connection: bytes that wait to be sent are dropped, those in flight arrive.
 	// The next request on it opens a new one, which costs a round trip.
 	Close(c Conn)

@@ -78,6 +78,9 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 	}
 	p.down, p.off = true, how
 	p.timers = p.timers[:0]
+	if how == ShutDown {
+		p.hangUpAll()
+	}
 	p.server.Stop(how)
 	return true
 }

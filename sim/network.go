@@ -45,15 +45,17 @@ type link struct {
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
 	tail   Tail
-	sent   int         // messages handed to the link so far
-	cuts   int         // cuts in force
-	held   []*message  // what waits for the cut to heal, in order
-	extra  Time        // delay faults in force, summed
-	once   []Time      // delays for the next message each
-	nth    []nthDelay  // delays for a message by its number
-	breaks []nthBreak  // replies that break the connection instead of arriving
-	drawn  []phaseDraw // what the current attempt has sent so far
-	since  string      // the current attempt
+	sent   int          // messages handed to the link so far
+	cuts   int          // cuts in force
+	held   []heldParcel // what waits for the cut to heal, in order
+	extra  Time         // delay faults in force, summed
+	once   []Time       // delays for the next message each
+	nth    []nthDelay   // delays for a message by its number
+	breaks []nthBreak   // replies that break the connection instead of arriving
+	drawn  []phaseDraw  // what the current attempt has sent so far
+	since  string       // the current attempt
+	// lastLetter is the arrival of the latest letter between two servers.
+	lastLetter Time
 }
 
 type nthDelay struct {
@@ -136,6 +138,39 @@ func (l *link) faultDelay(n int) Time {
 	return d
 }
 
+// parcel is anything that travels on a link.
+type parcel interface {
+	depart(extra Time) // it begins to travel, extra longer than usual
+	abandoned() bool   // it will never travel: the connection that it waited on has been given up
+}
+
+type heldParcel struct {
+	parcel
+	extra Time
+}
+
+// carry takes a parcel, which leaves at once or when the cut heals.
+func (l *link) carry(p parcel) {
+	l.sent++
+	extra := l.faultDelay(l.sent)
+	if l.cuts > 0 {
+		l.held = append(l.held, heldParcel{p, extra})
+		return
+	}
+	p.depart(extra)
+}
+
+// heal sends what waited for the cut to end.
+func (l *link) heal() {
+	held := l.held
+	l.held = nil
+	for _, h := range held {
+		if !h.abandoned() {
+			h.depart(h.extra)
+		}
+	}
+}
+
 func (l *link) breaksAt(n int) bool {
 	for _, b := range l.breaks {
 		if b.n == n {
@@ -157,6 +192,10 @@ type conn struct {
 	closed   bool
 	lastUp   Time // arrival of the latest message in each direction
 	lastDown Time
+	client   *Process
+	inbox    [][]byte // pushes not yet received
+	hungUp   bool     // the server closed the connection
+	reader   waiter   // the task in Receive
 }
 
 // conn returns the open connection of that name, or opens one. Those that a client has from the start are open already.
@@ -177,7 +216,7 @@ func (p *Process) conn(name Conn) *conn {
 		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
 	}
 	c := p.w.net.connSlab.take()
-	*c = conn{name: name, id: uint64(p.w.net.connSlab.used), server: server, fresh: fresh,
+	*c = conn{name: name, id: uint64(p.w.net.connSlab.used), client: p, server: server, fresh: fresh,
 		up: p.w.link(p.id, server.id), down: p.w.link(server.id, p.id)}
 	p.conns = append(p.conns, c)
 	return c
@@ -201,7 +240,6 @@ type message struct {
 	phase string
 	in    Incoming
 	state messageState
-	late  Time // what faults add, kept while a cut holds the message
 	reply Reply
 	// answered is the method value answer, made once.
 	answered func([]byte)
@@ -230,21 +268,14 @@ func (w *World) newMessage() *message {
 
 func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 
-// send puts the message on its link, or makes it wait there for a cut to heal.
+// send puts the message on its link.
 func (m *message) send() {
 	l := m.link()
-	l.sent++
-	if m.state == toClient && l.breaksAt(l.sent) {
+	if m.state == toClient && l.breaksAt(l.sent+1) {
 		m.reply.Status = Reset
 		m.c.life = broken
 	}
-	extra := l.faultDelay(l.sent)
-	if l.cuts > 0 {
-		m.late = extra
-		l.held = append(l.held, m)
-		return
-	}
-	m.transmit(extra)
+	l.carry(m)
 }
 
 // broken is the life of no server: a connection with it answers nothing any more.
@@ -257,7 +288,8 @@ func (m *message) link() *link {
 	return m.c.down
 }
 
-func (m *message) transmit(extra Time) {
+// depart sends the message on its way.
+func (m *message) depart(extra Time) {
 	c, last := m.c, &m.c.lastUp
 	if m.state == toClient {
 		last = &c.lastDown
@@ -272,16 +304,12 @@ func (m *message) transmit(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// heal sends what waited for the cut to end. Bytes of a connection that its client has closed meanwhile are gone.
-func (l *link) heal() {
-	for _, m := range l.held {
-		if m.c.closed {
-			m.release()
-			continue
-		}
-		m.transmit(m.late)
+// abandoned reports that the client has closed the connection: its held bytes are gone.
+func (m *message) abandoned() bool {
+	if m.c.closed {
+		m.release()
 	}
-	l.held = l.held[:0]
+	return m.c.closed
 }
 
 func (m *message) act(uint64) {

@@ -24,6 +24,14 @@ type Server interface {
 	Stop(how Stop)
 }
 
+// Peer is a server that other servers send to.
+type Peer interface {
+	Server
+	// Receive takes what another server sent with Host.Send. Like Serve it is never called while the process is paused
+	// or down.
+	Receive(from ProcessID, body any)
+}
+
 // Stop says how a server's life ends.
 type Stop uint8
 
@@ -60,6 +68,12 @@ type Host interface {
 	Due(d time.Duration) history.Time
 	// Record adds an event to the history; Index, Time and Process are filled in.
 	Record(e history.Event)
+	// Send gives body to another server, a Peer. Letters between two servers arrive in order, wait while the link is cut,
+	// and are lost if the receiver dies before they arrive. The body must not be changed afterwards. phase says what it
+	// is for; it keys the draw of its delay.
+	Send(to ProcessID, phase string, body any)
+	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there.
+	Push(connID uint64, b []byte)
 }
 
 // Incoming is a request as the server sees it.

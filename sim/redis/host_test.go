@@ -220,3 +220,7 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
 	}
 }
+
+func (m *machine) Send(sim.ProcessID, string, any) {}
+
+func (m *machine) Push(uint64, []byte) {}

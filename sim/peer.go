@@ -1,0 +1,128 @@
+package sim
+
+import "time"
+
+// letter is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait while it
+// is cut, and are lost if the receiver has died since they were sent.
+type letter struct {
+	w        *World
+	from, to *Process
+	link     *link
+	life     uint64 // of the receiver when it was sent
+	phase    string
+	body     any
+}
+
+// Send gives body to another server, which gets it in Receive. phase says what it is for; it keys the draw of the delay.
+func (p *Process) Send(to ProcessID, phase string, body any) {
+	peer := p.w.process(to)
+	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, phase: phase, body: body}
+	m.link.carry(m)
+}
+
+func (m *letter) depart(extra Time) {
+	l := m.link
+	l.lastLetter = max(l.lastLetter, m.w.now+l.draw("", m.phase)+extra)
+	m.w.schedule(l.lastLetter, m, 0)
+}
+
+func (m *letter) abandoned() bool { return m.to.life != m.life }
+
+func (m *letter) act(uint64) {
+	if m.to.down || m.to.life != m.life || m.to.holds(m, 0) {
+		return
+	}
+	m.w.digest.word(uint64(m.w.now) ^ m.link.name)
+	m.w.digest.text(m.phase)
+	m.to.server.(Peer).Receive(m.from.id, m.body)
+}
+
+// push is what a server sends a client unasked, in order with its replies on that connection.
+type push struct {
+	w    *World
+	c    *conn
+	data []byte
+}
+
+// Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. A connection that
+// is gone takes no notice.
+func (p *Process) Push(connID uint64, b []byte) {
+	if connID == 0 || connID > uint64(p.w.net.connSlab.used) {
+		return
+	}
+	c := p.w.net.connSlab.all[connID-1]
+	if c.life == p.life && c.server == p {
+		c.down.carry(&push{w: p.w, c: c, data: append([]byte(nil), b...)})
+	}
+}
+
+func (m *push) depart(extra Time) {
+	c := m.c
+	c.lastDown = max(c.lastDown, m.w.now+c.down.draw("", "push")+extra)
+	m.w.schedule(c.lastDown, m, 0)
+}
+
+func (m *push) abandoned() bool { return m.c.closed }
+
+func (m *push) act(uint64) {
+	c := m.c
+	if c.closed || c.client.down || c.client.holds(m, 0) {
+		return
+	}
+	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
+	m.w.digest.text(string(m.data))
+	c.inbox = append(c.inbox, m.data)
+	c.wakeReader()
+}
+
+// hangUp tells the client, one delay later, that the server has closed the connection.
+type hangUp struct{ push }
+
+func (m *hangUp) act(uint64) {
+	c := m.c
+	if !c.closed && !c.client.down && !c.client.holds(m, 0) {
+		c.hungUp = true
+		c.wakeReader()
+	}
+}
+
+func (m *hangUp) depart(extra Time) {
+	m.c.lastDown = max(m.c.lastDown, m.w.now+m.c.down.draw("", "close")+extra)
+	m.w.schedule(m.c.lastDown, m, 0)
+}
+
+// hangUpAll closes the connections of a server that ends in good order.
+func (p *Process) hangUpAll() {
+	for _, c := range p.w.net.connSlab.all[:p.w.net.connSlab.used] {
+		if c.server == p && c.life == p.life && !c.closed {
+			c.down.carry(&hangUp{push{w: p.w, c: c}})
+		}
+	}
+}
+
+func (c *conn) wakeReader() {
+	if r := c.reader; r.t != nil && !r.t.done && r.wait == r.t.wait {
+		c.reader = waiter{}
+		r.t.woken = true
+		r.t.p.w.schedule(r.t.p.w.now, r.t, r.wait)
+	}
+}
+
+// Receive is Env.Receive.
+func (t *task) Receive(name Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status) {
+	t.alive()
+	c := t.p.conn(name)
+	if len(c.inbox) == 0 && !c.hungUp {
+		c.reader = waiter{t, t.wait}
+		t.Sleep(timeout, wake...)
+	}
+	switch {
+	case len(c.inbox) > 0:
+		data := c.inbox[0]
+		c.inbox = c.inbox[1:]
+		return data, Answered
+	case c.hungUp:
+		return nil, Reset
+	}
+	return nil, NoReply
+}
