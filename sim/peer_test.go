@@ -43,7 +43,11 @@ func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
 
 func TestLettersAreLostWithTheirReceiver(t *testing.T) {
 	l, s := newGossip(t)
-	l.At(0, func() { s[0].host.Send("s-2", "log", "lost in flight"); l.Cut("s-1", "s-2"); s[0].host.Send("s-2", "log", "lost while held") })
+	l.At(0, func() {
+		s[0].host.Send("s-2", "log", "lost in flight")
+		l.Cut("s-1", "s-2")
+		s[0].host.Send("s-2", "log", "lost while held")
+	})
 	l.At(Time(ms)/2, func() { l.Stop("s-2", PowerLoss); l.Restart("s-2"); l.Heal("s-1", "s-2") })
 	l.At(Time(2*ms), func() { s[0].host.Send("s-2", "log", "after") })
 	l.run()

@@ -1,0 +1,142 @@
+package sim
+
+// link is one direction between two processes. Faults act on links; order is kept per connection.
+type link struct {
+	name   uint64 // hash of both ends; keys the draws of delays
+	delay  Delay
+	tail   Tail
+	sent   int          // messages handed to the link so far
+	cuts   int          // cuts in force
+	held   []heldParcel // what waits for the cut to heal, in order
+	extra  Time         // delay faults in force, summed
+	once   []Time       // delays for the next message each
+	nth    []nthDelay   // delays for a message by its number
+	breaks []nthBreak   // replies that break the connection instead of arriving
+	drawn  []phaseDraw  // what the current attempt has sent so far
+	since  string       // the current attempt
+	// lastLetter is the arrival of the latest letter between two servers.
+	lastLetter Time
+}
+
+type nthDelay struct {
+	n      int
+	extra  Time
+	struck func()
+}
+
+type nthBreak struct {
+	n      int
+	struck func()
+}
+
+// phaseDraw counts the messages of one phase within an attempt, so that each has a draw of its own.
+type phaseDraw struct {
+	phase string
+	n     uint64
+}
+
+func (w *World) link(from, to ProcessID) *link {
+	name := linkName{from, to}
+	l := w.net.links[name]
+	if l == nil {
+		l = w.net.linkSlab.take()
+		*l = link{delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
+			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], drawn: l.drawn[:0]}
+		for _, o := range w.opts.Links {
+			if o.From == from && o.To == to {
+				l.delay = o.Delay
+			}
+		}
+		w.net.links[name] = l
+	}
+	return l
+}
+
+// draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
+// phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
+func (l *link) draw(attempt, phase string) Time {
+	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
+		return Time(l.delay.Lo)
+	}
+	if attempt != l.since {
+		l.since, l.drawn = attempt, l.drawn[:0]
+	}
+	key := hashString(hashString(l.name, attempt), phase) + l.count(phase)
+	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
+		return l.tail.Delay.pick(mix(key))
+	}
+	return l.delay.pick(mix(key))
+}
+
+// tailDraw sets the choice between the tail and the rest apart from the choice within them.
+const tailDraw = 0x7461696c
+
+func (l *link) count(phase string) uint64 {
+	for i := range l.drawn {
+		if l.drawn[i].phase == phase {
+			l.drawn[i].n++
+			return l.drawn[i].n
+		}
+	}
+	l.drawn = append(l.drawn, phaseDraw{phase: phase})
+	return 0
+}
+
+// faultDelay is what faults add to message number n.
+func (l *link) faultDelay(n int) Time {
+	d := l.extra
+	for _, o := range l.once {
+		d += o
+	}
+	l.once = l.once[:0]
+	for _, m := range l.nth {
+		if m.n == n {
+			d += m.extra
+			m.struck()
+		}
+	}
+	return d
+}
+
+// parcel is anything that travels on a link.
+type parcel interface {
+	depart(extra Time) // it begins to travel, extra longer than usual
+	abandoned() bool   // it will never travel: the connection that it waited on has been given up
+}
+
+type heldParcel struct {
+	parcel
+	extra Time
+}
+
+// carry takes a parcel, which leaves at once or when the cut heals.
+func (l *link) carry(p parcel) {
+	l.sent++
+	extra := l.faultDelay(l.sent)
+	if l.cuts > 0 {
+		l.held = append(l.held, heldParcel{p, extra})
+		return
+	}
+	p.depart(extra)
+}
+
+// heal sends what waited for the cut to end.
+func (l *link) heal() {
+	held := l.held
+	l.held = nil
+	for _, h := range held {
+		if !h.abandoned() {
+			h.depart(h.extra)
+		}
+	}
+}
+
+func (l *link) breaksAt(n int) bool {
+	for _, b := range l.breaks {
+		if b.n == n {
+			b.struck()
+			return true
+		}
+	}
+	return false
+}
