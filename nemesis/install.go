@@ -7,18 +7,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
+// Installed is a plan at work in a world.
+type Installed struct {
+	w       *sim.World
+	pending int // faults whose time or end is still to come
+}
+
+// Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
+// waits for a point does not count.
+func (n *Installed) Over() bool { return n.pending == 0 }
+
 // Install arranges for every fault to strike the world, which must know all processes by now. The faults must have been
 // validated against it. Each records when it strikes and, if it does, when it ends.
-func Install(w *sim.World, faults []Fault) {
+func Install(w *sim.World, faults []Fault) *Installed {
+	n := &Installed{w: w}
 	for i := range faults {
-		s := &striker{w: w, Fault: faults[i]}
+		s := &striker{Installed: n, Fault: faults[i]}
 		s.arrange()
 	}
+	return n
 }
 
 // striker carries out one fault.
 type striker struct {
-	w *sim.World
+	*Installed
 	Fault
 	line string
 }
@@ -32,7 +44,11 @@ func (s *striker) arrange() {
 	case t.Point != "":
 		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
 	default:
-		s.w.At(history.Of(t.Time), s.strike)
+		s.pending++
+		s.w.At(history.Of(t.Time), func() {
+			s.pending--
+			s.strike()
+		})
 	}
 }
 
@@ -43,7 +59,9 @@ func (s *striker) strike() {
 	}
 	s.record(history.Invoke)
 	if d, ends := s.duration(); ends {
+		s.pending++
 		s.w.At(s.w.Now()+history.Of(d), func() {
+			s.pending--
 			s.end()
 			s.record(history.OK)
 		})

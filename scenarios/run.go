@@ -109,11 +109,12 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	for i := range s.Clients {
 		r.addClient(&s.Clients[i])
 	}
-	nemesis.Install(w, p.Faults)
-	limited := w.Run(history.Of(s.Limit), nil)
+	plan := nemesis.Install(w, p.Faults)
+	over := func() bool { return plan.Over() && !w.Busy() }
+	limited := w.Run(history.Of(s.Limit), over)
 	if !limited {
 		r.addProbe()
-		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), nil)
+		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), over)
 	}
 	h := w.Finish()
 	seed, end := h.Header.Seed, h.Header.End

@@ -9,6 +9,7 @@ type network struct {
 	connSlab slab[conn]
 	messages []*message // all ever made; they are reused
 	free     []*message
+	underWay int // messages that have left and not yet arrived
 }
 
 // slab hands out values that live until the end of a run, and the same ones again in the next.
@@ -38,6 +39,7 @@ func (n *network) reset() {
 	n.linkSlab.reset()
 	n.connSlab.reset()
 	n.free = append(n.free[:0], n.messages...)
+	n.underWay = 0
 }
 
 // conn is one connection of a client to a server. Bytes arrive in the order in which they were sent, each way.
@@ -160,6 +162,7 @@ func (m *message) depart(extra Time) {
 		at += c.up.draw(attempt, "connect") + c.down.draw(attempt, "connect")
 	}
 	*last = max(*last, at)
+	m.w.net.underWay++
 	m.w.schedule(*last, m, 0)
 }
 
@@ -172,6 +175,14 @@ func (m *message) abandoned() bool {
 }
 
 func (m *message) act(uint64) {
+	receiver := m.c.server
+	if m.state == toClient {
+		receiver = m.c.client
+	}
+	if receiver.holds(m, 0) {
+		return
+	}
+	m.w.net.underWay--
 	if m.state == toServer {
 		m.arrive()
 	} else {
@@ -182,9 +193,6 @@ func (m *message) act(uint64) {
 // arrive hands the request to the server, or to the machine it no longer runs on.
 func (m *message) arrive() {
 	p := m.c.server
-	if p.holds(m, 0) {
-		return
-	}
 	d := &m.w.digest
 	d.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
@@ -225,9 +233,6 @@ func (m *message) comeBack() {
 	t := m.t
 	if m.c.closed || t.done || t.p.down {
 		m.release()
-		return
-	}
-	if t.p.holds(m, 0) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)

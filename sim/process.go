@@ -26,6 +26,7 @@ type Process struct {
 	off    Stop // how the last life ended; decides what a request meets while down
 	timers []*timer
 	tasks  []*task
+	main   *task // of a client; the others are its helpers
 	conns  []*conn
 	points []pointCount
 }

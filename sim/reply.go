@@ -73,3 +73,67 @@ func (r *Reply) Error() string {
 	}
 	return string(r.raw[1 : len(r.raw)-2])
 }
+
+// Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is torn.
+func (r *Reply) Array() []Reply {
+	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {
+		return nil
+	}
+	n, rest, ok := length(r.raw)
+	if !ok {
+		return nil
+	}
+	var list []Reply
+	for range n {
+		size := valueSize(rest)
+		if size < 0 {
+			return nil
+		}
+		list = append(list, NewReply(rest[:size]))
+		rest = rest[size:]
+	}
+	return list
+}
+
+// length reads the number that a value opens with, and gives what follows its line.
+func length(raw []byte) (n int, rest []byte, ok bool) {
+	end := bytes.Index(raw, []byte("\r\n"))
+	if end < 1 {
+		return 0, nil, false
+	}
+	n, err := strconv.Atoi(string(raw[1:end]))
+	return n, raw[end+2:], err == nil
+}
+
+// valueSize is how many bytes the first value in raw takes; -1 if it is torn.
+func valueSize(raw []byte) int {
+	n, rest, ok := length(raw)
+	line := len(raw) - len(rest)
+	if len(raw) == 0 || !ok && raw[0] != '+' && raw[0] != '-' {
+		return -1
+	}
+	switch raw[0] {
+	case '$':
+		if n >= 0 {
+			line += n + 2
+		}
+	case '*':
+		for range n {
+			size := valueSize(raw[min(line, len(raw)):])
+			if size < 0 {
+				return -1
+			}
+			line += size
+		}
+	case '+', '-':
+		end := bytes.Index(raw, []byte("\r\n"))
+		if end < 0 {
+			return -1
+		}
+		return end + 2
+	}
+	if line > len(raw) {
+		return -1
+	}
+	return line
+}

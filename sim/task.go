@@ -96,8 +96,12 @@ func (t *task) alive() {
 	}
 }
 
-// sleepFor schedules the end of the current wait.
+// sleepFor schedules the end of the current wait; one that lasts Forever has none.
 func (t *task) sleepFor(d time.Duration) {
+	if d == Forever {
+		t.woken = false
+		return
+	}
 	t.dueMono = t.p.clock.monotonic(t.p.w.now) + int64(d)
 	t.timed, t.woken = true, false
 	t.p.w.schedule(t.p.w.now+t.p.clock.until(int64(d)), t, t.wait)

@@ -109,8 +109,8 @@ func (w *World) AddServer(id ProcessID, s Server) {
 // AddClient adds a client process whose main task starts at the given true time.
 func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	p := w.add(id)
-	t := p.newTask("main", main)
-	w.schedule(at, t, t.wait)
+	p.main = p.newTask("main", main)
+	w.schedule(at, p.main, p.main.wait)
 }
 
 func (w *World) add(id ProcessID) *Process {
@@ -194,6 +194,20 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 		}
 		w.Step()
 	}
+}
+
+// Busy reports whether some client has still work to do or some message between a client and a server is under way.
+// What servers say among themselves does not count, nor does what a cut holds back.
+func (w *World) Busy() bool {
+	if w.net.underWay > 0 {
+		return true
+	}
+	for _, p := range w.procs {
+		if p.main != nil && !p.main.done {
+			return true
+		}
+	}
+	return false
 }
 
 // Finish ends the run: it kills what still lives, tells all stated validities in true time, and returns the history,

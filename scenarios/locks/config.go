@@ -31,6 +31,8 @@ const (
 	ReleaseScript     Release = "script"       // compare and delete in one script: the documents' rule
 	ReleaseDel        Release = "del"          // plain DEL, whoever holds it
 	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: the lock may change hands between
+	ReleaseCAD        Release = "cad"          // Tair's compare and delete (002_51ade46bede88cd4.txt)
+	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
 )
 
 // Contact says how the servers of a Redlock are asked.
@@ -63,6 +65,7 @@ type ExtendMode string
 const (
 	ExtendChecked   ExtendMode = "checked"   // by script, a quorum, within the validity: the document's rule
 	ExtendUnchecked ExtendMode = "unchecked" // ignores answers and elapsed time (go-redsync 71, 72)
+	ExtendCAS       ExtendMode = "cas"       // Tair's compare and set with the same value (002_51ade46bede88cd4.txt)
 	ExtendReacquire ExtendMode = "reacquire" // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
 )
 
@@ -80,6 +83,14 @@ type Extension struct {
 	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
 }
 
+// Wait is the WAIT command after a lock was set on a replicated Redis (002_51ade46bede88cd4.txt).
+type Wait struct {
+	Replicas int           // that must have the write
+	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
+	Obey     bool          // give the attempt up if fewer answered; default on
+	Release  bool          // also after the release
+}
+
 // Config is a lock library's settings.
 type Config struct {
 	Protocol Protocol
@@ -92,6 +103,10 @@ type Config struct {
 	Timeout  time.Duration   // for one server's answer; default 50 ms
 
 	Extension *Extension // nil: none
+
+	// Replicated Redis only.
+	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it
+	Wait     *Wait         // nil: do not wait for replicas
 
 	// Redlock only.
 	Contact          Contact       // default sequential

@@ -12,6 +12,7 @@ import (
 type single struct {
 	config Config
 	requester
+	masters
 	millis string
 }
 
@@ -25,7 +26,8 @@ func (l *single) try(env sim.Env) *Hold {
 	h.Grant.Since = env.Mark()
 	asked := env.Monotonic()
 	env.Point(sim.ClockRead)
-	if !l.set(env, h) {
+	l.findMaster(env, &l.config)
+	if !l.set(env, h) || !l.replicated(env, h) {
 		return nil
 	}
 	env.Point(sim.QuorumReached)
@@ -58,11 +60,37 @@ func (l *single) set(env sim.Env, h *Hold) bool {
 	}
 }
 
+// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if too
+// few have it and the client obeys.
+func (l *single) replicated(env sim.Env, h *Hold) bool {
+	w := l.config.Wait
+	if w == nil {
+		return true
+	}
+	env.Point(sim.BeforeWait)
+	if l.wait(env, h) >= w.Replicas || !w.Obey {
+		return true
+	}
+	l.Release(env, h)
+	return false
+}
+
+// wait asks how many replicas have what this connection wrote.
+func (l *single) wait(env sim.Env, h *Hold) int {
+	w := l.config.Wait
+	timeout := l.config.Timeout + w.Timeout
+	if w.Timeout == 0 {
+		timeout = sim.Forever
+	}
+	n, _ := ask(env, timeout, l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))).Int()
+	return int(n)
+}
+
 // granted notes the decision and the validity. These protocols state none: it is TTL from the answer, or from the
 // request if the client counts as one must that checks or renews.
 func (l *single) granted(env sim.Env, h *Hold, asked time.Duration) {
 	h.Grant.Granted = env.Mark()
-	h.Grant.Counted = l.config.Servers[:1]
+	h.Grant.Counted = []sim.ProcessID{l.master}
 	until := sim.Forever
 	if l.config.Protocol != SetNX {
 		from := asked
@@ -80,9 +108,13 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 		return ErrLimit
 	}
 	h.extended++
-	g := sim.Grant{Since: env.Mark(), Counted: l.config.Servers[:1]}
+	g := sim.Grant{Since: env.Mark(), Counted: []sim.ProcessID{l.master}}
 	asked := env.Monotonic()
-	if n, _ := l.ask(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis)...).Int(); n != 1 {
+	args := extendArgs(l.config.Key, h.value, l.millis)
+	if l.config.Extension.Mode == ExtendCAS {
+		args = []string{"CAS", string(l.config.Key), h.value, h.value, "PX", l.millis}
+	}
+	if n, _ := l.ask(env, h, "extend", args...).Int(); n != 1 {
 		return ErrLost
 	}
 	g.Granted = env.Mark()
@@ -94,24 +126,33 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) bool {
 	key := string(l.config.Key)
+	var n int64
 	switch l.config.Release {
 	case ReleaseDel:
-		n, _ := l.ask(env, h, "release", "DEL", key).Int()
-		return n == 1
+		n, _ = l.ask(env, h, "release", "DEL", key).Int()
 	case ReleaseGetThenDel:
 		if owner, _ := l.ask(env, h, "compare", "GET", key).Bulk(); owner != h.value {
 			return false
 		}
 		env.Point(sim.OwnerCompared)
-		n, _ := l.ask(env, h, "release", "DEL", key).Int()
-		return n == 1
+		n, _ = l.ask(env, h, "release", "DEL", key).Int()
+	case ReleaseCAD:
+		n, _ = l.ask(env, h, "release", "CAD", key, h.value).Int()
+	case ReleaseDelex:
+		n, _ = l.ask(env, h, "release", "DELEX", key, "IFEQ", h.value).Int()
 	default:
-		n, _ := l.ask(env, h, "release", releaseArgs(l.config.Key, h.value)...).Int()
-		return n == 1
+		n, _ = l.ask(env, h, "release", releaseArgs(l.config.Key, h.value)...).Int()
 	}
+	if w := l.config.Wait; w != nil && w.Release {
+		l.wait(env, h)
+	}
+	return n == 1
 }
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
-	return ask(env, l.config.Timeout, sim.Request{
-		Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
+	return ask(env, l.config.Timeout, l.request(h, phase, args...))
+}
+
+func (l *single) request(h *Hold, phase string, args ...string) sim.Request {
+	return sim.Request{Conn: sim.Conn{Server: l.master}, Args: args, Attempt: h.Attempt, Phase: phase}
 }
