@@ -38,34 +38,58 @@ type striker struct {
 func (s *striker) arrange() {
 	switch t := s.Trigger; {
 	case s.Kind == DelayMessage:
-		s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.instant)
+		s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late)
 	case s.Kind == Break:
 		s.w.BreakBefore(s.Target, s.Peer, s.Number, s.instant)
 	case t.Point != "":
 		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
+	case t.Time == 0:
+		s.strike() // before any client's first step: what holds from the start holds for the first message
 	default:
-		s.pending++
-		s.w.At(history.Of(t.Time), func() {
-			s.pending--
-			s.strike()
-		})
+		s.after(t.Time, s.strike)
 	}
 }
 
 // strike begins the fault, and sees to its end.
 func (s *striker) strike() {
 	if !s.begin() {
-		return // a crash of what is down already
+		return // a crash of what is down already, or a delay of a message that has not been sent yet
 	}
 	s.record(history.Invoke)
 	if d, ends := s.duration(); ends {
-		s.pending++
-		s.w.At(s.w.Now()+history.Of(d), func() {
-			s.pending--
+		s.after(d, func() {
 			s.end()
+			if late := s.aftermath(); late > 0 {
+				s.after(late, func() { s.record(history.OK) })
+				return
+			}
 			s.record(history.OK)
 		})
 	}
+}
+
+// after calls f when d has passed; the plan is not over before that.
+func (s *striker) after(d time.Duration, f func()) {
+	s.pending++
+	s.w.At(s.w.Now()+history.Of(d), func() {
+		s.pending--
+		f()
+	})
+}
+
+// aftermath is how much longer than itself a fault acts. The last message that a slow link held up arrives that much
+// later: until then nobody may be held to act as if nothing were wrong.
+func (s *striker) aftermath() time.Duration {
+	if s.Kind == DelayLink {
+		return s.By
+	}
+	return 0
+}
+
+// late records that one message is held up, from its sending until it would have arrived without.
+func (s *striker) late() {
+	s.record(history.Invoke)
+	s.after(s.By, func() { s.record(history.OK) })
 }
 
 // instant records a fault that is over as it strikes.
@@ -90,7 +114,7 @@ func (s *striker) duration() (d time.Duration, ends bool) {
 		return s.For, s.For > 0
 	case Crash, ShutDown:
 		return s.Restart, s.Restart > 0
-	default: // Jump is over at once; a DelayLink without For is over with the next message
+	default: // Jump is over at once
 		return s.For, true
 	}
 }
@@ -115,7 +139,8 @@ func (s *striker) begin() bool {
 		if s.For > 0 {
 			w.Slow(s.Target, s.Peer, s.By)
 		} else {
-			w.DelayNext(s.Target, s.Peer, s.By)
+			w.DelayNext(s.Target, s.Peer, s.By, s.late)
+			return false
 		}
 	case SlowFsync:
 		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
@@ -146,9 +171,7 @@ func (s *striker) end() {
 	case Cut:
 		s.eachDirection(w.Heal)
 	case DelayLink:
-		if s.For > 0 {
-			w.Slow(s.Target, s.Peer, -s.By)
-		}
+		w.Slow(s.Target, s.Peer, -s.By)
 	case SlowFsync:
 		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By})
 	}

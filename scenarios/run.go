@@ -59,7 +59,7 @@ func header(s *Scenario) history.Header {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)
 		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
-		h.Hold = max(h.Hold, history.Of(c.declaredHold()))
+		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if c.Lock.Protocol == locks.Redlock {
 			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
@@ -72,8 +72,9 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// declaredHold is how long the client says it works in its section. Work that hangs declares nothing.
-func (c *Client) declaredHold() time.Duration {
+// declaredHold is how long the client says it works in its section, at most: each read and each write may take up to the
+// time-out of the resource. Work that hangs declares nothing.
+func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
 	case HoldValidity:
@@ -81,7 +82,7 @@ func (c *Client) declaredHold() time.Duration {
 	case HoldForever:
 		hold = 0
 	}
-	return hold + time.Duration(c.Work.Writes)*c.Work.Compute
+	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
 // slack is what an acquisition may take beside waiting for the holder: two rounds of retries and time-outs.
@@ -144,7 +145,7 @@ func (r *Runner) addClient(c *Client) {
 // addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts.
 func (r *Runner) addProbe() {
 	c := r.scenario.Clients[0]
-	c.ID, c.Work = probe, Work{Cycles: 1}
+	c.ID, c.Work, c.Lock.Patience = probe, Work{Cycles: 1}, 0 // one that gave up would show nobody stuck
 	at := r.world.Now().Duration() + r.header.TTL.Duration() + time.Millisecond
 	c.Work.Start = sim.Delay{Lo: at, Hi: at}
 	r.addClient(&c)

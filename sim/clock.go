@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Epoch is what every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
 const Epoch int64 = 1767225600_000000000
@@ -54,7 +57,11 @@ func (c *clock) drift(now Time, ppm int64) {
 }
 
 // until is the true time from now until the monotonic clock has advanced by d.
-func (c *clock) until(d int64) Time { return Time(unelapse(d, c.last().ppm)) }
+func (c *clock) until(d int64) Time { return Time(unelapse(min(d, farthest), c.last().ppm)) }
+
+// farthest is the longest wait, ns: some seven years. Longer ones are cut to it, so that no sum of times leaves 64 bits,
+// even where the slowest clock makes ten of it.
+const farthest int64 = math.MaxInt64 / 40
 
 // trueTime is the first true time, not before from, at which the clock shows at or later, if after the last segment
 // nothing happens to it any more.

@@ -111,10 +111,10 @@ func (w *World) Heal(from, to ProcessID) {
 // Slow adds d to the delay of every message sent on a link from now on; a negative d takes it back.
 func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
 
-// DelayNext adds d to the delay of the next message sent on a link.
-func (w *World) DelayNext(from, to ProcessID, d time.Duration) {
+// DelayNext adds d to the delay of the next message sent on a link. struck is called when that message is sent.
+func (w *World) DelayNext(from, to ProcessID, d time.Duration, struck func()) {
 	l := w.link(from, to)
-	l.once = append(l.once, Time(d))
+	l.once = append(l.once, nextDelay{Time(d), struck})
 }
 
 // DelayNth adds d to the delay of the nth message of a link, counted from 1 from the start of the run. struck is

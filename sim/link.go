@@ -9,13 +9,18 @@ type link struct {
 	cuts   int          // cuts in force
 	held   []heldParcel // what waits for the cut to heal, in order
 	extra  Time         // delay faults in force, summed
-	once   []Time       // delays for the next message each
+	once   []nextDelay  // delays for the next message each
 	nth    []nthDelay   // delays for a message by its number
 	breaks []nthBreak   // replies that break the connection instead of arriving
-	drawn  []phaseDraw  // what the current attempt has sent so far
+	drawn  []phaseDraw  // what has been sent for the current attempt
 	since  string       // the current attempt
 	// lastLetter is the arrival of the latest letter between two servers.
 	lastLetter Time
+}
+
+type nextDelay struct {
+	extra  Time
+	struck func()
 }
 
 type nthDelay struct {
@@ -54,14 +59,11 @@ func (w *World) link(from, to ProcessID) *link {
 
 // draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
 // phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
-func (l *link) draw(attempt, phase string) Time {
+func (l *link) draw(attempt, phase string, nth uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
 	}
-	if attempt != l.since {
-		l.since, l.drawn = attempt, l.drawn[:0]
-	}
-	key := hashString(hashString(l.name, attempt), phase) + l.count(phase)
+	key := hashString(hashString(l.name, attempt), phase) + nth
 	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
 		return l.tail.Delay.pick(mix(key))
 	}
@@ -71,7 +73,12 @@ func (l *link) draw(attempt, phase string) Time {
 // tailDraw sets the choice between the tail and the rest apart from the choice within them.
 const tailDraw = 0x7461696c
 
-func (l *link) count(phase string) uint64 {
+// number tells the messages of one phase within an attempt apart, in the order in which their sender made them. A reply
+// has the number of its request: when and in what order answers come is up to faults.
+func (l *link) number(attempt, phase string) uint64 {
+	if attempt != l.since {
+		l.since, l.drawn = attempt, l.drawn[:0]
+	}
 	for i := range l.drawn {
 		if l.drawn[i].phase == phase {
 			l.drawn[i].n++
@@ -86,8 +93,10 @@ func (l *link) count(phase string) uint64 {
 func (l *link) faultDelay(n int) Time {
 	d := l.extra
 	for _, o := range l.once {
-		d += o
+		d += o.extra
+		o.struck()
 	}
+	clear(l.once)
 	l.once = l.once[:0]
 	for _, m := range l.nth {
 		if m.n == n {

@@ -99,6 +99,7 @@ type message struct {
 	call  uint64 // of the task
 	index int    // within the call
 	phase string
+	nth   uint64 // of this phase within the attempt
 	in    Incoming
 	state messageState
 	reply Reply
@@ -156,10 +157,10 @@ func (m *message) depart(extra Time) {
 		last = &c.lastDown
 	}
 	attempt := string(m.in.Attempt)
-	at := m.w.now + m.link().draw(attempt, m.phase) + extra
+	at := m.w.now + m.link().draw(attempt, m.phase, m.nth) + extra
 	if c.fresh && m.state == toServer {
 		c.fresh = false
-		at += c.up.draw(attempt, "connect") + c.down.draw(attempt, "connect")
+		at += c.up.draw(attempt, "connect "+m.phase, m.nth) + c.down.draw(attempt, "connect "+m.phase, m.nth)
 	}
 	*last = max(*last, at)
 	m.w.net.underWay++
@@ -271,9 +272,13 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 func (t *task) request(i int, r *Request) {
 	w := t.p.w
 	m := w.newMessage()
-	m.c = t.p.conn(r.Conn)
+	if m.c = t.p.conn(r.Conn); m.c.hungUp { // the client has seen the end of the stream
+		m.c.closed = true
+		m.c = t.p.conn(r.Conn)
+	}
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
-	m.reply.Status = NoReply
+	m.nth = m.c.up.number(string(r.Attempt), r.Phase)
+	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's last use may reach the digest
 	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Args: r.Args, answer: m.answered}
 	m.send()
 }

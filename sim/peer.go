@@ -10,6 +10,7 @@ type letter struct {
 	link     *link
 	life     uint64 // of the receiver when it was sent
 	phase    string
+	nth      uint64
 	body     any
 }
 
@@ -17,12 +18,13 @@ type letter struct {
 func (p *Process) Send(to ProcessID, phase string, body any) {
 	peer := p.w.process(to)
 	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, phase: phase, body: body}
+	m.nth = m.link.number("", phase)
 	m.link.carry(m)
 }
 
 func (m *letter) depart(extra Time) {
 	l := m.link
-	l.lastLetter = max(l.lastLetter, m.w.now+l.draw("", m.phase)+extra)
+	l.lastLetter = max(l.lastLetter, m.w.now+l.draw("", m.phase, m.nth)+extra)
 	m.w.schedule(l.lastLetter, m, 0)
 }
 
@@ -41,6 +43,7 @@ func (m *letter) act(uint64) {
 type push struct {
 	w    *World
 	c    *conn
+	nth  uint64
 	data []byte
 }
 
@@ -52,13 +55,13 @@ func (p *Process) Push(connID uint64, b []byte) {
 	}
 	c := p.w.net.connSlab.all[connID-1]
 	if c.life == p.life && c.server == p {
-		c.down.carry(&push{w: p.w, c: c, data: append([]byte(nil), b...)})
+		c.down.carry(&push{w: p.w, c: c, nth: c.down.number("", "push"), data: append([]byte(nil), b...)})
 	}
 }
 
 func (m *push) depart(extra Time) {
 	c := m.c
-	c.lastDown = max(c.lastDown, m.w.now+c.down.draw("", "push")+extra)
+	c.lastDown = max(c.lastDown, m.w.now+c.down.draw("", "push", m.nth)+extra)
 	m.w.schedule(c.lastDown, m, 0)
 }
 
@@ -87,7 +90,7 @@ func (m *hangUp) act(uint64) {
 }
 
 func (m *hangUp) depart(extra Time) {
-	m.c.lastDown = max(m.c.lastDown, m.w.now+m.c.down.draw("", "close")+extra)
+	m.c.lastDown = max(m.c.lastDown, m.w.now+m.c.down.draw("", "close", m.c.id)+extra)
 	m.w.schedule(m.c.lastDown, m, 0)
 }
 

@@ -108,7 +108,7 @@ func (p *Process) WakeAtWall(at int64, tag uint64) {
 
 // WakeAfter sets a timer on the monotonic clock.
 func (p *Process) WakeAfter(d time.Duration, tag uint64) {
-	p.setTimer(Monotonic, p.clock.monotonic(p.w.now)+int64(d), tag)
+	p.setTimer(Monotonic, p.clock.monotonic(p.w.now)+min(int64(d), farthest), tag)
 }
 
 func (p *Process) setTimer(kind ClockKind, mono int64, tag uint64) {

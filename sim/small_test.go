@@ -134,7 +134,7 @@ func TestTailTakesItsShareOfMessages(t *testing.T) {
 	l := link{delay: Delay{ms, 2 * ms}, tail: Tail{PPM: 10_000, Delay: Delay{50 * ms, 60 * ms}}}
 	slow := 0
 	for i := range 100_000 {
-		switch d := l.draw(strconv.Itoa(i), "set").Duration(); {
+		switch d := l.draw(strconv.Itoa(i), "set", 0).Duration(); {
 		case d >= 50*ms && d <= 60*ms:
 			slow++
 		case d < ms || d > 2*ms:

@@ -102,9 +102,10 @@ func (t *task) sleepFor(d time.Duration) {
 		t.woken = false
 		return
 	}
-	t.dueMono = t.p.clock.monotonic(t.p.w.now) + int64(d)
+	wait := min(int64(d), farthest)
+	t.dueMono = t.p.clock.monotonic(t.p.w.now) + wait
 	t.timed, t.woken = true, false
-	t.p.w.schedule(t.p.w.now+t.p.clock.until(int64(d)), t, t.wait)
+	t.p.w.schedule(t.p.w.now+t.p.clock.until(wait), t, t.wait)
 }
 
 // rearm moves the end of a timed wait after the clock's rate has changed.

@@ -35,11 +35,15 @@ type LinkDelay struct {
 	Delay    Delay
 }
 
-// eventLimit ends a run that makes no progress in time; honest runs have some thousands of events.
-const eventLimit = 20_000_000
+// eventLimit ends a run that makes too little progress in time; honest runs have some thousands of events.
+// instantLimit ends one that makes none; honest instants have some dozens.
+const (
+	eventLimit   = 20_000_000
+	instantLimit = 200_000
+)
 
-// ErrEndless reports a run with more events than any honest one.
-var ErrEndless = errors.New("sim: the run has more than 20,000,000 events; does some client loop without sleeping?")
+// ErrEndless reports a run with more events than any honest one, in all or at one instant.
+var ErrEndless = errors.New("sim: the run has more than 20,000,000 events, or 200,000 at one instant; does some client loop without sleeping?")
 
 // World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
 // concurrent use.
@@ -49,6 +53,7 @@ type World struct {
 	now      Time
 	seq      uint64
 	events   int
+	before   int // events before this instant
 	queue    queue
 	procs    []*Process
 	procSlab slab[Process]
@@ -79,7 +84,7 @@ func New(seed uint64, opts Options) *World {
 func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
-	w.now, w.seq, w.events, w.err = 0, 0, 0, nil
+	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
 	clear(w.queue)
 	w.queue = w.queue[:0]
 	w.procs = w.procs[:0]
@@ -171,9 +176,12 @@ func (w *World) Next() (at Time, ok bool) {
 // Step lets the next event happen.
 func (w *World) Step() {
 	e := w.queue.pop()
+	if e.at > w.now {
+		w.before = w.events
+	}
 	w.now = e.at
 	w.events++
-	if w.events > eventLimit {
+	if w.events > eventLimit || w.events-w.before > instantLimit {
 		w.fail(ErrEndless)
 		return
 	}

@@ -226,7 +226,7 @@ func TestClosingTheConnectionDropsHeldBytesButNotThoseInFlight(t *testing.T) {
 
 func TestDelayedBytesHoldBackThoseBehindThemOnOneConnection(t *testing.T) {
 	l := newLab(t)
-	l.DelayNext("c", "s-1", 10*ms)
+	l.DelayNext("c", "s-1", 10*ms, func() {})
 	l.client("c", func(env Env) {
 		env.Call(0, nil, to("s-1", "slow"), to("s-1", "behind"), Request{Conn: Conn{"s-1", 1}, Args: []string{"beside"}})
 	})
@@ -251,16 +251,19 @@ func TestBreakExecutesTheRequestAndLosesTheReply(t *testing.T) {
 
 func TestRequestsToAServerThatIsDown(t *testing.T) {
 	for _, c := range []struct {
-		how  Stop
-		want Status
-	}{{ShutDown, Refused}, {PowerLoss, NoReply}, {LoseAllState, NoReply}} {
+		how         Stop
+		down, again Status // of a request while the server is down, and after its restart on the same connection
+	}{
+		{ShutDown, Refused, Answered}, // the server has closed the connection, so that the client opened another
+		{PowerLoss, NoReply, Reset}, {LoseAllState, NoReply, Reset},
+	} {
 		l := newLab(t)
 		l.client("c", func(env Env) {
 			env.Call(50*ms, nil, to("s-1", "A"))
 			l.Stop("s-1", c.how)
-			l.say("%v", env.Call(50*ms, nil, to("s-1", "B"))[0].Status == c.want)
+			l.say("%v", env.Call(50*ms, nil, to("s-1", "B"))[0].Status == c.down)
 			l.Restart("s-1")
-			l.say("%v", env.Call(50*ms, nil, to("s-1", "C"))[0].Status == Reset)
+			l.say("%v", env.Call(50*ms, nil, to("s-1", "C"))[0].Status == c.again)
 			env.Close(Conn{Server: "s-1"})
 			l.say("%v", env.Call(50*ms, nil, to("s-1", "D"))[0].Status == Answered)
 		})

@@ -32,6 +32,9 @@ func (l *single) try(env sim.Env) *Hold {
 	}
 	env.Point(sim.QuorumReached)
 	l.granted(env, h, asked)
+	if l.config.CountsFromRequest && h.Remaining(env) <= 0 {
+		return nil // the answer came too late: the key may have expired by now, and another may have it
+	}
 	env.Point(sim.ValidityChecked)
 	return h
 }
@@ -116,6 +119,9 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	}
 	if n, _ := l.ask(env, h, "extend", args...).Int(); n != 1 {
 		return ErrLost
+	}
+	if env.Monotonic() >= asked+l.config.TTL {
+		return ErrLost // the answer came too late to build on
 	}
 	g.Granted = env.Mark()
 	g.Until = sim.Deadline{Clock: sim.Monotonic, At: asked + l.config.TTL}
