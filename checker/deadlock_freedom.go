@@ -10,8 +10,9 @@ import (
 //
 // A waiter is an acquire that has been called and has not returned. It is stuck while nobody acquires its lock and no
 // holder of it gets on: holders have crashed, or wait, stuck themselves, for another lock (a cycle counts), or there is
-// none; an uncapped hold stops counting as progress once it has lasted the longest declared hold. The law is violated
-// when a waiter was stuck, after the last fault had ended, for longer than the longest TTL + declared hold + slack.
+// none; an uncapped hold stops counting as progress once it has lasted the longest declared hold. A holder that leaves
+// alive has got on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is violated when
+// a waiter was stuck, after the last fault had ended, for longer than the longest TTL + declared hold + slack.
 //
 // It holds only if after the last fault every lock was acquired and nobody is left waiting; a run that ends sooner, or
 // while a fault goes on, is undecided. It needs the header's TTL, hold and slack.
@@ -173,11 +174,25 @@ func (t *trace) crashedOwner(lock int32, at int) (set, crash int) {
 	}
 	set, crash = -1, -1
 	for p, i := range there { // the lowest position is the same in any order
+		if t.isDown(p.server, at) {
+			continue // it cannot be what blocks: nobody can even be refused there
+		}
 		if c, dead := died[t.processOf(p.of)]; dead && c > i && (set < 0 || i < set) {
 			set, crash = i, c
 		}
 	}
 	return set, crash
+}
+
+// isDown reports whether a server had crashed or been shut down before position at and not come back by then.
+func (t *trace) isDown(server history.Process, at int) bool {
+	for i := range t.faults {
+		f := &t.faults[i]
+		if (f.kind == crashFault || f.kind == shutDownFault) && f.strikes(server) && f.from < at && (f.to == open || f.to >= at) {
+			return true
+		}
+	}
+	return false
 }
 
 // crashedHolder finds the last grant of the lock before position at, if its holder crashed inside.

@@ -21,12 +21,14 @@ const rounding = history.Time(2e6)
 // record is what one server (or replicated shard) tells about a clash: the key that was set first there is the
 // victim, and how it went before the other was granted is the record.
 type record struct {
-	set       [2]int // positions of the key-sets of the clash's first and then; -1 if there is none
-	gone      [2]int // latest key-gone of each after its key-set
-	overwrote [2]int // first key-set of another attempt on the same server while the key was there
-	due       [2]history.Time
-	victim    int // 0 or 1
-	at        int // position of the record; -1 if this server shows none
+	set       [2]int       // positions of the key-sets that the clash's first and then rest on; -1 if there is none
+	victim    int          // 0 or 1
+	gone      int          // how the victim's key went; -1 if it did not
+	due       history.Time // when it was due to expire, as of gone
+	undone    int          // the loss that brought it back with an earlier deadline, -1 if none did
+	promised  history.Time // when it had been due before that
+	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
+	at        int          // position of the record; -1 if this server shows none
 	cause     Cause
 }
 
@@ -51,8 +53,7 @@ func (t *trace) decide(c *clash) (Cause, []record) {
 	}
 	var told []record
 	for _, u := range units {
-		r := t.recordOf(c, u)
-		if t.judge(c, &r); r.at >= 0 {
+		if r := t.recordOf(c, u); r.at >= 0 {
 			told = append(told, r)
 		}
 	}
@@ -73,54 +74,85 @@ func (t *trace) unit(p history.Process) history.Process {
 	return p
 }
 
-// recordOf gathers what unit u wrote down about the two keys until the later of the two grants.
+// recordOf gathers what unit u wrote down about the two keys until the later of the two grants. A grant rests on the
+// key that its attempt set last before it: an extension may have set it anew.
 func (t *trace) recordOf(c *clash, u history.Process) record {
-	r := record{set: [2]int{-1, -1}, gone: [2]int{-1, -1}, overwrote: [2]int{-1, -1}, at: -1}
-	attempts := [2]history.Attempt{t.grants[c.first.grant].attempt, t.grants[c.then.grant].attempt}
-	for i := range t.h.Events[:max(c.first.at, c.then.at)] {
-		e := &t.h.Events[i]
-		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone ||
-			e.Lock != t.locks[c.lock].name || t.unit(e.Process) != u {
-			continue
-		}
-		for k, owner := range attempts {
-			switch {
-			case e.Of == owner && e.F == history.KeyGone:
-				if r.set[k] >= 0 {
-					r.gone[k] = i
-				}
-			case e.Of == owner:
-				r.due[k] = e.Until
-				if e.F == history.KeySet && r.set[k] < 0 {
-					r.set[k] = i
-				} else if e.F == history.KeySet && r.set[1-k] < 0 {
-					r.gone[k], r.overwrote[k] = -1, -1 // it came back, as after a replay
-				}
-			case e.F == history.KeySet && r.set[k] >= 0 && r.overwrote[k] < 0 && e.Process == t.h.Events[r.set[k]].Process:
-				r.overwrote[k] = i
+	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
+	for k, s := range [2]*span{&c.first, &c.then} {
+		owner := t.grants[s.grant].attempt
+		for i := range t.h.Events[:s.at] {
+			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) {
+				r.set[k] = i
 			}
 		}
 	}
-	return r
-}
-
-// judge names the victim and the cause that the record shows, if it shows any.
-func (t *trace) judge(c *clash, r *record) {
 	if r.set[0] < 0 || r.set[1] < 0 {
-		return
+		return r
 	}
 	if r.set[1] < r.set[0] {
 		r.victim = 1
 	}
-	v := r.victim
+	t.follow(c, u, &r)
+	t.judge(c, &r)
+	return r
+}
+
+func (t *trace) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
+	return e.Lock == t.locks[lock].name && t.unit(e.Process) == u
+}
+
+// follow goes along the fate of the victim's key: to its last end before the other key was set, else, as in a queue, to
+// its last end before the later grant.
+func (t *trace) follow(c *clash, u history.Process, r *record) {
+	from, other := r.set[r.victim], r.set[1-r.victim]
+	owner := t.grants[r.victimSpan(c).grant].attempt
+	due, lost := t.h.Events[from].Until, -1
+	for i := from + 1; i < max(c.first.at, c.then.at) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
+		e := &t.h.Events[i]
+		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) {
+			continue
+		}
+		switch {
+		case e.Of == owner && e.F == history.KeyGone:
+			if i < other || r.gone < 0 || r.gone > other {
+				r.gone, r.due = i, due
+			}
+			if lost = -1; isLoss(e.Why) {
+				lost = i
+			}
+		case e.Of == owner && e.F == history.KeySet:
+			if i < other {
+				r.gone, r.overwrote = -1, -1 // it came back, as after a replay
+			}
+			if r.undone = -1; lost >= 0 && e.Until < due {
+				r.undone, r.promised = lost, due
+			}
+			due = e.Until
+		case e.Of == owner:
+			if due = e.Until; due >= r.promised {
+				r.undone = -1
+			}
+		case e.F == history.KeySet && r.overwrote < 0 && e.Process == t.h.Events[from].Process:
+			r.overwrote = i
+		}
+	}
+}
+
+// isLoss reports whether a server lost a key that it had acknowledged.
+func isLoss(w history.Why) bool {
+	return w == history.LostUnsynced || w == history.LostUnpersisted || w == history.LostInFailover
+}
+
+// judge names the cause that the record shows, if it shows any.
+func (t *trace) judge(c *clash, r *record) {
 	apart := t.h.Events[r.set[0]].Process != t.h.Events[r.set[1]].Process
 	switch {
-	case apart && (r.gone[v] < 0 || t.deposed(r.set[0]) || t.deposed(r.set[1])):
+	case apart && (r.gone < 0 || t.deposed(r.set[0]) || t.deposed(r.set[1])):
 		r.at, r.cause = max(r.set[0], r.set[1]), Cause{Kind: DeposedMaster}
-	case r.gone[v] >= 0:
-		r.at, r.cause = r.gone[v], t.causeOfLoss(c, r)
-	case r.overwrote[v] >= 0:
-		r.at, r.cause = r.overwrote[v], Cause{Kind: RemovedByNonOwner}
+	case r.gone >= 0:
+		r.at, r.cause = t.causeOfLoss(c, r)
+	case r.overwrote >= 0:
+		r.at, r.cause = r.overwrote, Cause{Kind: RemovedByNonOwner}
 	}
 }
 
@@ -131,26 +163,35 @@ func (t *trace) deposed(i int) bool {
 	return f != nil && f.on[0] == p // senders first: the one that was master
 }
 
-// causeOfLoss tells from the victim's key-gone why it went.
-func (t *trace) causeOfLoss(c *clash, r *record) Cause {
-	gone := &t.h.Events[r.gone[r.victim]]
+// causeOfLoss tells why the victim's key went, and by which record: its key-gone, or the loss that undid its
+// prolongation, so that it expired on time and yet before the time that had been acknowledged.
+func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
+	gone := &t.h.Events[r.gone]
 	switch gone.Why {
 	case history.Expired:
 		lease := t.h.Events[r.victimSpan(c).at].Grant
-		switch due := r.due[r.victim]; {
+		switch {
 		case lease.Until <= lease.Granted:
-			return Cause{Kind: LeaseNotRechecked}
-		case gone.Time < due-rounding:
-			return Cause{ExpiredEarly, ServerClock}
+			return r.gone, Cause{Kind: LeaseNotRechecked}
+		case gone.Time < r.due-rounding:
+			return r.gone, Cause{ExpiredEarly, ServerClock}
+		case r.undone >= 0:
+			return r.undone, lossCause(t.h.Events[r.undone].Why)
 		}
-		return Cause{Kind: ValidityMiscounted}
+		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
 		if gone.By == gone.Of {
-			return Cause{Kind: RemovedByOwner}
+			return r.gone, Cause{Kind: RemovedByOwner}
 		}
-		return Cause{Kind: RemovedByNonOwner}
+		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:
-		return Cause{RemovedByNonOwner, ByFlush}
+		return r.gone, Cause{RemovedByNonOwner, ByFlush}
+	}
+	return r.gone, lossCause(gone.Why)
+}
+
+func lossCause(w history.Why) Cause {
+	switch w {
 	case history.LostUnsynced:
 		return Cause{LostInCrash, Unsynced}
 	case history.LostUnpersisted:
@@ -168,22 +209,24 @@ func (r *record) victimSpan(c *clash) *span {
 	return &c.first
 }
 
-// overstayed tells why a holder was still inside after its lease, and by which fault if by one.
-func (t *trace) overstayed(n int32, until int) (detail string, by *fault) {
+// overstayed tells why a holder was still inside at position until although its lease had ended at time end, and by which
+// fault if by one: one that went on beyond that end, or without whose length the holder would have left before it. A
+// single late message or lost reply has no length, and counts.
+func (t *trace) overstayed(n int32, end history.Time, until int) (detail string, by *fault) {
 	g := &t.grants[n]
 	granted := t.time(g.ok)
 	if g.lease != nil {
 		granted = g.lease.Granted
 	}
-	touches := func(link bool) func(*fault) bool {
-		return func(f *fault) bool {
-			return (f.kind == pauseFault && !link || f.isLink() && link) && f.strikes(g.process) && t.overlaps(f, granted, until)
-		}
+	explains := func(f *fault) bool {
+		over := t.time(f.over())
+		return f.strikes(g.process) && t.overlaps(f, granted, until) &&
+			(over >= end || t.time(until)-(over-t.time(f.from)) <= end || f.isLink() && over == t.time(f.from))
 	}
-	if f := t.lastFault(until, touches(false)); f != nil {
+	if f := t.lastFault(until, func(f *fault) bool { return f.kind == pauseFault && explains(f) }); f != nil {
 		return ByPause, f
 	}
-	if f := t.lastFault(until, touches(true)); f != nil {
+	if f := t.lastFault(until, func(f *fault) bool { return f.isLink() && explains(f) }); f != nil {
 		return ByLatePacket, f
 	}
 	return BySlowWork, nil

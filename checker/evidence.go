@@ -21,8 +21,8 @@ func Evidence(h *history.History) []LockEvidence {
 	t.read(h)
 	t.sections()
 	t.scan.reset(len(t.locks))
-	for _, at := range t.applies {
-		if e := &h.Events[at]; e.Type == history.OK {
+	for _, at := range t.data {
+		if e := &h.Events[at]; e.F == history.Apply && e.Type == history.OK {
 			if lock, known := t.lockNumber[e.Lock]; known {
 				t.scan.effect(int(at), lock, e)
 			}

@@ -95,6 +95,8 @@ func (t *trace) overstayStory(n int32, end int64, by *fault) string {
 	switch {
 	case by == nil:
 		return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
+	case by.kind == pauseFault && t.time(by.over()) < history.Time(end):
+		return s + sentence(" But %s had been paused %s, and its work came to last longer than the lease (%s).", g.process, t.spell(by), by.line)
 	case by.kind == pauseFault:
 		return s + sentence(" But %s was paused %s and could not notice it (%s).", g.process, t.spell(by), by.line)
 	}

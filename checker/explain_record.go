@@ -20,7 +20,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 	case RemovedByOwner:
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the lock", key, e.Time)
 	case ExpiredEarly:
-		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due[r.victim]-e.Time, r.due[r.victim], t.clockStory(r))
+		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due, t.clockStory(r))
 	case ValidityMiscounted:
 		return sentence("%s expired at %v as it should, but %s counted its lease until %v", key, e.Time, g.process,
 			t.h.Events[span.at].Grant.Until)
@@ -29,10 +29,10 @@ func (t *trace) recordStory(c *clash, r *record) string {
 		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again",
 			key, e.Time, g.process, lease.Granted, lease.Until)
 	case LostInCrash:
-		return t.crashStory(key, r, e)
+		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
-		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", key, e.Time,
-			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) })))
+		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", t.lostPart(key, r), e.Time,
+			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) }))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
 }
@@ -59,10 +59,25 @@ func (t *trace) crashStory(key string, r *record, e *history.Event) string {
 		why = "it was on no disk"
 	}
 	server := e.Process
-	return sentence("%s was lost when that server crashed and came back without it at %v, for %s%s", key, e.Time, why,
+	return sentence("%s was lost when that server crashed and came back without it at %v, for %s%s", t.lostPart(key, r), e.Time, why,
 		t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
 			return (f.kind == crashFault || f.kind == shutDownFault) && f.strikes(server)
 		})))
+}
+
+// lostPart is what a loss took: the key, or only the time by which it had been prolonged.
+func (t *trace) lostPart(key string, r *record) string {
+	if r.at == r.undone {
+		return "the prolongation of " + key
+	}
+	return key
+}
+
+func (t *trace) undoneStory(r *record) string {
+	if r.at != r.undone {
+		return ""
+	}
+	return sentence("; so it expired at %v, not at %v", t.h.Events[r.gone].Time, r.promised)
 }
 
 // clockStory names the fault that set a server's clock wrong while it held the key.

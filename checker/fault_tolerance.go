@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -14,7 +16,8 @@ import (
 //   - from one TTL before its call nobody else asked for or held the lock. The client's own holds count too, unless its
 //     releases returned ok and no fault was on since: they leave nothing behind.
 //
-// A release is judged if its acquire was, all this held from the acquire's call on, and the lease had the bound left.
+// A release is judged if its acquire was, all this held from the acquire's call on, and the lease was still valid at its
+// return, or when the bound ended.
 // Replicated shards count as one server each, up while all their members are and reach each other. If there are fewer
 // shards than the quorum they are one service, and its members count. Faults of clocks are no excuse.
 //
@@ -69,7 +72,10 @@ func (t *trace) judgeRelease(f *Finding, n int32) (judged, violated bool) {
 	if end < 0 || g.done == open && t.goneBy(g, end) || !t.undisturbed(n, t.time(end)) || !t.quorumReachable(a.process, a.call, end) {
 		return false, false
 	}
-	if w := t.lastWindow(g.lock, a.grant); w == nil || int64(t.h.Events[w.at].Grant.Until) < int64(t.time(g.release)+t.h.Header.Bound) {
+	if !t.countedReachable(g) {
+		return false, false
+	}
+	if answered := t.time(g.release) + t.h.Header.Bound; t.leasedUntil(a.grant) < min(answered, t.time(g.done)) {
 		return false, false
 	}
 	outcome := history.Type(0)
@@ -81,6 +87,32 @@ func (t *trace) judgeRelease(f *Finding, n int32) (judged, violated bool) {
 	}
 	t.slowStory(f, history.Release, a, g.release, g.done, outcome)
 	return true, true
+}
+
+// leasedUntil is the latest end of validity that a grant's acquire and extensions state, whenever it was released.
+func (t *trace) leasedUntil(n int32) history.Time {
+	until := -history.Never
+	for _, w := range t.locks[t.grants[n].lock].windows {
+		if w.grant == n {
+			until = max(until, t.h.Events[w.at].Grant.Until)
+		}
+	}
+	return until
+}
+
+// countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach: only
+// they can confirm its release.
+func (t *trace) countedReachable(g *grant) bool {
+	if g.lease == nil || len(g.lease.Counted) == 0 || len(t.h.Header.Shards) > 0 {
+		return true
+	}
+	left := 0
+	for _, s := range g.lease.Counted {
+		if !slices.Contains(t.away, s) {
+			left++
+		}
+	}
+	return left >= t.h.Header.Quorum
 }
 
 // goneBy reports whether the process of g crashed before position end: its release never returns.
@@ -128,11 +160,13 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		}
 	}
 	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and reachable all along and nobody else held "+
-		"or tried the lock; %v would be sound.", op, quoted(t.locks[a.lock].name), a.process, t.time(call), how, t.h.Header.Quorum,
+		"or tried the lock; it should succeed within %v.", op, quoted(t.locks[a.lock].name), a.process, t.time(call), how, t.h.Header.Quorum,
 		len(t.h.Header.Servers), t.h.Header.Bound)
 	w := []int{call, ret}
 	for i := range t.faults {
-		if x := &t.faults[i]; t.overlaps(x, t.time(call), min(ret, len(t.h.Events))) && (x.to == open || x.to >= call) {
+		x := &t.faults[i]
+		concerns := x.strikes(a.process) || slices.ContainsFunc(x.on, t.isServer)
+		if concerns && x.from < ret && x.mended() >= call {
 			story += sentence(" Meanwhile: %s.", x.line)
 			w = append(w, x.from)
 		}

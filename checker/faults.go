@@ -38,6 +38,9 @@ func (k faultKind) lasts() bool {
 	return false
 }
 
+// restarts stands in the line of a crash or shutdown that ends with a restart.
+const restarts = ", restart after "
+
 // fault is one fault as it struck and ended.
 type fault struct {
 	kind faultKind
@@ -80,10 +83,19 @@ func kindOf(line string, f history.F) faultKind {
 
 // over is the position at which f is over: its end, or its beginning if it does not last.
 func (f *fault) over() int {
-	if f.to == open && !f.kind.lasts() {
+	if f.to == open && !f.kind.lasts() && !strings.Contains(f.line, restarts) {
 		return f.from
 	}
 	return f.to
+}
+
+// mended is the position at which what f took away is back: of a crash the restart, open if there is none; of others
+// their end.
+func (f *fault) mended() int {
+	if f.kind == crashFault || f.kind == shutDownFault {
+		return f.to
+	}
+	return f.over()
 }
 
 func (f *fault) strikes(p history.Process) bool { return slices.Contains(f.on, p) }

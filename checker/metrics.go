@@ -57,8 +57,12 @@ func Measure(h *history.History) Metrics {
 			m.held = append(m.held, seconds(t.time(g.end)-t.time(g.ok)))
 		}
 	}
-	for _, at := range t.applies {
-		if m.applied++; h.Events[at].Type == history.Fail && h.Events[at].Why == history.StaleToken {
+	for _, at := range t.data {
+		e := &h.Events[at]
+		if e.F != history.Apply {
+			continue
+		}
+		if m.applied++; e.Type == history.Fail && e.Why == history.StaleToken {
 			m.stale++
 		}
 	}

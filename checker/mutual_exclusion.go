@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"math"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
@@ -90,8 +93,7 @@ func (t *trace) appendMutexOps(ops []linear.MutexOp, l *lockTrace) []linear.Mute
 // holder was still inside after its own.
 func (t *trace) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
-	first, then := t.lastWindow(c.lock, c.first.grant), t.lastWindow(c.lock, c.then.grant)
-	if first == nil || then == nil {
+	if t.lastWindow(c.lock, c.first.grant) == nil || t.lastWindow(c.lock, c.then.grant) == nil {
 		f.violated(t, Cause{Kind: Untold}, story, w)
 		return
 	}
@@ -100,15 +102,32 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...))
 		return
 	}
-	holder, end := c.first, first.to
-	if then.to < first.to {
-		holder, end = c.then, then.to
-	}
-	detail, by := t.overstayed(holder.grant, int(holder.to))
+	holder, end := t.outlived(c)
+	detail, by := t.overstayed(holder.grant, history.Time(end), int(holder.to))
 	if by != nil {
 		w = append(w, by.from, by.over())
 	}
 	f.violated(t, Cause{HolderOutlivedLease, detail}, story+" "+t.overstayStory(holder.grant, end, by), append(w, int(holder.to)))
+}
+
+// outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside, or
+// if that one still ran, the lease of the one that came in.
+func (t *trace) outlived(c *clash) (holder span, end int64) {
+	met := int64(t.time(c.then.at))
+	for _, holder := range []span{c.first, c.then} {
+		covered := false
+		last := int64(math.MinInt64)
+		for _, w := range t.locks[c.lock].windows {
+			if w.grant == holder.grant && w.from <= met {
+				covered = covered || met < w.to
+				last = max(last, w.to)
+			}
+		}
+		if !covered && last > math.MinInt64 {
+			return holder, last
+		}
+	}
+	return c.first, met // a lease that ended at the very moment
 }
 
 // lastWindow is the window of a grant that ends last.

@@ -13,11 +13,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 	t.away = t.away[:0]
 	for i := range t.faults {
 		f := &t.faults[i]
-		until := f.over()
-		if f.kind == crashFault || f.kind == shutDownFault {
-			until = f.to // down until it restarts
-		}
-		if f.from > end || until < call || f.isClock() {
+		if f.from > end || f.mended() < call || f.isClock() {
 			continue
 		}
 		if !f.isLink() && f.kind != slowFault && f.strikes(client) {
@@ -74,7 +70,8 @@ func (t *trace) separates(f *fault, client, s history.Process) bool {
 	if slices.Contains(right, string(client)) {
 		return slices.Contains(left, name)
 	}
-	if !slices.ContainsFunc(left, t.isServer) || !slices.ContainsFunc(right, t.isServer) {
+	named := func(name string) bool { return t.isServer(history.Process(name)) }
+	if !slices.ContainsFunc(left, named) || !slices.ContainsFunc(right, named) {
 		return false // a link of other clients
 	}
 	if len(left) > len(right) {
@@ -83,8 +80,8 @@ func (t *trace) separates(f *fault, client, s history.Process) bool {
 	return slices.Contains(left, name)
 }
 
-func (t *trace) isServer(name string) bool {
-	h, p := &t.h.Header, history.Process(name)
+func (t *trace) isServer(p history.Process) bool {
+	h := &t.h.Header
 	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Shards, func(shard []history.Process) bool { return slices.Contains(shard, p) })
 }
 

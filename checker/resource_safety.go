@@ -9,10 +9,11 @@ import (
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
-// The data of a lock is one register. It starts as "", or as what the first accepted read returned. A grant that wrote
-// knows the value it wrote, so that its next write builds on that. A write without any read builds on nothing: (b)
-// does not apply. An effect whose attempt was never granted has no place in the order of grants: it changes the value,
-// (b) applies, (a) does not.
+// The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read returned
+// is what its client was told before it called the write; where the history does not tell of clients' reads and writes, it
+// is the read that the resource accepted last. A grant that wrote knows the value it wrote, so that its next write builds
+// on that. A write without any read builds on nothing: (b) does not apply. An effect whose attempt was never granted has
+// no place in the order of grants: it changes the value, (b) applies, (a) does not.
 //
 // It needs accepted writes. Porcupine judges the clients' read-modify-writes beside it: what it refutes must break (a)
 // or (b) too.
@@ -20,10 +21,13 @@ func (t *trace) resourceSafety(f *Finding) {
 	s := &t.scan
 	s.reset(len(t.locks))
 	writes := 0
-	for _, at := range t.applies {
+	for _, at := range t.data {
 		e := &t.h.Events[at]
 		lock, known := t.lockNumber[e.Lock]
-		if !known || e.Type != history.OK {
+		if e.F != history.Apply && known && e.Attempt != "" {
+			s.bases.client(int(at), lock, e)
+		}
+		if e.F != history.Apply || !known || e.Type != history.OK {
 			continue
 		}
 		if e.Op == history.Write {
@@ -32,8 +36,8 @@ func (t *trace) resourceSafety(f *Finding) {
 				t.staleStory(f, int(at), newer)
 				return
 			}
-			if basis := s.basis[e.Of]; basis.known && basis.value != s.data[lock].value {
-				t.lostStory(f, int(at), lock)
+			if own := s.bases.under(lock, e); own.known && own.value != s.data[lock].value {
+				t.lostStory(f, int(at), lock, own)
 				return
 			}
 		}
@@ -52,13 +56,6 @@ func (t *trace) resourceSafety(f *Finding) {
 	f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
 }
 
-// basis is the value that an attempt's next write builds on.
-type basis struct {
-	known bool
-	value string
-	at    int // the accepted read or write it comes from
-}
-
 // datum is the resource behind one lock.
 type datum struct {
 	value   string
@@ -66,10 +63,10 @@ type datum struct {
 	at      int // the write it comes from, -1 if none
 	started bool
 	effects []effect // the first accepted effect of each grant
-	// highest is the highest token of a grant that took effect; latest and untoken the latest request of any such
-	// grant, and of one without token. They show quickly that no grant was superseded.
-	highest         history.Token
-	latest, untoken history.Time
+	// highest is the highest token of a grant that took effect, latest the latest request of one. They show quickly that
+	// no grant was superseded.
+	highest history.Token
+	latest  history.Time
 }
 
 type effect struct {
@@ -80,19 +77,16 @@ type effect struct {
 // scan is the state of the resource while its records are read.
 type scan struct {
 	data  []datum // by lock
-	basis map[history.Attempt]basis
+	bases bases
 }
 
 func (s *scan) reset(locks int) {
-	if s.basis == nil {
-		s.basis = make(map[history.Attempt]basis)
-	}
-	clear(s.basis)
+	s.bases.reset()
 	for len(s.data) < locks {
 		s.data = append(s.data, datum{})
 	}
 	for i := range s.data {
-		s.data[i] = datum{at: -1, effects: s.data[i].effects[:0], latest: -history.Never, untoken: -history.Never}
+		s.data[i] = datum{at: -1, effects: s.data[i].effects[:0], latest: -history.Never}
 	}
 }
 
@@ -104,10 +98,7 @@ func (s *scan) effect(at int, lock int32, e *history.Event) {
 		d.value, d.initial = e.Value, e.Value
 	}
 	d.started = true
-	if b, has := s.basis[e.Of]; has || e.Op == history.Read {
-		b.known, b.value, b.at = true, e.Value, at
-		s.basis[e.Of] = b
-	}
+	s.bases.accept(at, lock, e)
 }
 
 // rank enters a grant that took effect for the first time.
@@ -127,9 +118,6 @@ func (t *trace) rank(at int, lock int32, of history.Attempt) {
 	d.highest = max(d.highest, g.token)
 	if g.lease != nil {
 		d.latest = max(d.latest, g.lease.Since)
-		if g.token == 0 {
-			d.untoken = max(d.untoken, g.lease.Since)
-		}
 	}
 }
 
@@ -182,15 +170,19 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 		t.who(a, b), e.Time, effect.Op, t.who(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.ok, b.ok, by.at, at}
 	if a.lease != nil {
-		if detail, fault := t.overstayed(n, at); fault != nil {
+		end := a.lease.Granted
+		if last := t.lastWindow(lock, n); last != nil {
+			end = history.Time(last.to)
+		}
+		if detail, fault := t.overstayed(n, end, at); fault != nil {
 			w = append(w, fault.from, fault.over())
 			story += map[string]string{
 				ByPause:      sentence(" In between %s was paused %s (%s).", a.process, t.spell(fault), fault.line),
 				ByLatePacket: sentence(" Messages of %s were held up or lost %s (%s).", a.process, t.spell(fault), fault.line),
 			}[detail]
 		}
-		if end := t.lastWindow(lock, n); end != nil && history.Time(end.to) <= e.Time {
-			story += sentence(" Its lease had ended at %v.", history.Time(end.to))
+		if end <= e.Time {
+			story += sentence(" Its lease had ended at %v.", end)
 		}
 	}
 	story += " The resource did not know that the writer was no longer the holder."
@@ -204,15 +196,19 @@ func (t *trace) orderText(a, b *grant) string {
 	return sentence("it was asked for at %v, the other granted at %v", b.lease.Since, a.lease.Granted)
 }
 
-func (t *trace) lostStory(f *Finding, at int, lock int32) {
+func (t *trace) lostStory(f *Finding, at int, lock int32, own basis) {
 	e, d := &t.h.Events[at], &t.scan.data[lock]
-	own := t.scan.basis[e.Of]
-	now := "was not"
+	now := "was not the resource's"
 	if d.at >= 0 {
 		other := &t.h.Events[d.at]
 		now = sentence("had been overwritten by %q of %s at %v", d.value, t.name(other.Of), other.Time)
 	}
-	story := sentence("The resource accepted the write %q of %s at %v, which builds on the value %q that it knew from its own %s at %v; but that value %s: that update is lost.",
-		e.Value, t.name(e.Of), e.Time, own.value, t.h.Events[own.at].Op, t.h.Events[own.at].Time, now)
+	known := &t.h.Events[own.at]
+	did := known.F
+	if did == history.Apply {
+		did = known.Op
+	}
+	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
+		e.Value, t.name(e.Of), e.Time, own.value, did, known.Time, now)
 	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.at, d.at, at})
 }

@@ -81,7 +81,7 @@ type trace struct {
 	processes  []processTrace
 	number     map[history.Process]int32
 	faults     []fault
-	applies    []int32 // positions of records on the resource
+	data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	keyChanges []int32 // positions of key-prolonged and of key-gone by deletion
 	interval   interval
 	mutexOps   []linear.MutexOp
@@ -110,8 +110,8 @@ func (t *trace) read(h *history.History) {
 			if e.F == history.KeyProlonged || e.Why == history.Deleted {
 				t.keyChanges = append(t.keyChanges, int32(i))
 			}
-		case history.Apply:
-			t.applies = append(t.applies, int32(i))
+		case history.Apply, history.Read, history.Write:
+			t.data = append(t.data, int32(i))
 		case history.Acquire:
 			t.acquire(i, e)
 		case history.Extend:
@@ -142,7 +142,7 @@ func (t *trace) reset(h *history.History) {
 	clear(t.number)
 	t.locks, t.processes = t.locks[:0], t.processes[:0]
 	t.asks, t.grants, t.extensions = t.asks[:0], t.grants[:0], t.extensions[:0]
-	t.faults, t.applies, t.keyChanges = t.faults[:0], t.applies[:0], t.keyChanges[:0]
+	t.faults, t.data, t.keyChanges = t.faults[:0], t.data[:0], t.keyChanges[:0]
 }
 
 // lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked

@@ -24,24 +24,46 @@ type standstill struct {
 	t       *trace
 	holders [][]int32      // by lock: open sections
 	waiting []int32        // open asks
-	moved   []history.Time // by lock: when it was last acquired or given up
-	since   []history.Time // by lock: when it began to stand still; never if somebody gets on with it
+	since   []history.Time // by lock: when it began, or will begin, to stand still; never if somebody gets on with it
+	before  []history.Time // since, as it was before the turns under way
 }
 
-// firstStuck finds the first waiter, by the event at which it shows, that was stuck for longer than limit after the
-// last fault.
+// firstStuck finds the first waiter that was stuck for longer than limit after the last fault.
 func (t *trace) firstStuck(calm int, limit history.Time) (stuck, bool) {
-	s := standstill{t: t, holders: make([][]int32, len(t.locks)), moved: make([]history.Time, len(t.locks)), since: make([]history.Time, len(t.locks))}
-	turns := t.turns()
-	for _, turn := range turns {
-		if turn.at > calm {
-			if found, ok := s.overdue(turn.at, calm, limit); ok {
+	s := standstill{t: t, holders: make([][]int32, len(t.locks)), since: make([]history.Time, len(t.locks)), before: make([]history.Time, len(t.locks))}
+	for turns := t.turns(); len(turns) > 0; {
+		at := turns[0].at
+		if at > calm {
+			if found, ok := s.overdue(at, calm, limit); ok {
 				return found, true
 			}
 		}
-		s.apply(turn)
+		n := 1
+		for n < len(turns) && turns[n].at == at { // a crash ends several holds and waits at once
+			n++
+		}
+		s.pass(t.time(at), turns[:n])
+		turns = turns[n:]
 	}
 	return s.overdue(open, calm, limit)
+}
+
+// pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
+// unless it was acquired, or a holder left it alive and so got on: for those who wait a crash changes nothing.
+func (s *standstill) pass(now history.Time, turns []turn) {
+	copy(s.before, s.since)
+	for _, u := range turns {
+		if u.sort == getHold || u.sort == endHold && s.t.grants[u.n].ending != crashed {
+			s.before[s.t.grants[u.n].lock] = never
+		}
+		s.apply(u)
+	}
+	s.settle(now)
+	for l := range s.since {
+		if s.before[l] <= now && s.since[l] <= now {
+			s.since[l] = s.before[l]
+		}
+	}
 }
 
 // turn is one change of who waits or holds.
@@ -85,34 +107,37 @@ func (s *standstill) apply(u turn) {
 	case getHold:
 		l := s.t.grants[u.n].lock
 		s.holders[l] = append(s.holders[l], u.n)
-		s.moved[l] = s.t.time(u.at)
 	case endHold:
 		l := s.t.grants[u.n].lock
 		s.holders[l] = drop(s.holders[l])
-		s.moved[l] = s.t.time(u.at)
 	}
 }
 
-// overdue looks at the moment before position at for a waiter that has been stuck for longer than limit.
+// overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit.
 func (s *standstill) overdue(at, calm int, limit history.Time) (stuck, bool) {
-	s.settle()
 	now := s.t.time(at)
+	longest, since := int32(-1), now-limit
 	for _, n := range s.waiting {
 		a := &s.t.asks[n]
-		since := max(s.t.time(a.call), s.since[a.lock], s.t.calmTime(calm))
-		if since < now && now-since > limit {
-			cycle, root := s.follow(n)
-			return stuck{ask: n, at: at, since: since, until: now, cycle: cycle, root: root,
-				holders: slices.Clone(s.holders[s.t.asks[root].lock])}, true
+		if from := max(s.t.time(a.call), s.since[a.lock], s.t.calmTime(calm)); from < since {
+			longest, since = n, from
 		}
 	}
-	return stuck{}, false
+	if longest < 0 {
+		return stuck{}, false
+	}
+	cycle, root := s.follow(longest)
+	return stuck{ask: longest, at: at, since: since, until: now, cycle: cycle, root: root,
+		holders: slices.Clone(s.holders[s.t.asks[root].lock])}, true
 }
 
-// settle computes since: the greatest set of locks that stand still, with the moment at which each began to. It starts
-// from the belief that all do, and corrects upwards until nothing changes, so that a circle of waiters stays in.
-func (s *standstill) settle() {
-	copy(s.since, s.moved)
+// settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
+// happens. It starts from the belief that all do, and corrects upwards until nothing changes, so that a circle of waiters
+// stays in.
+func (s *standstill) settle(now history.Time) {
+	for l := range s.since {
+		s.since[l] = now
+	}
 	for changed := true; changed; {
 		changed = false
 		for l := range s.since {

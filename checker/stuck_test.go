@@ -62,7 +62,7 @@ func stuckByTheTick(t *trace, limit history.Time) bool {
 		moved := make([]bool, len(t.locks))
 		for range t.locks { // each round may take back one more
 			for _, g := range t.grants {
-				moved[g.lock] = moved[g.lock] || t.time(g.ok) == now || g.end != open && t.time(g.end) == now
+				moved[g.lock] = moved[g.lock] || t.time(g.ok) == now || g.end != open && g.ending != crashed && t.time(g.end) == now
 				if !isOpen(g.ok, g.end, now) {
 					continue
 				}

@@ -25,8 +25,8 @@ type pairing struct {
 func (t *trace) updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.locks))
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for _, at := range t.data {
+		i, e := int(at), &t.h.Events[at]
 		switch {
 		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
 			if p := u.of[e.Of]; p != nil && p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {

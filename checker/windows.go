@@ -21,9 +21,10 @@ func (t *trace) windows() {
 	}
 }
 
+// extend adds the piece of an extension, unless it was decided only when release had been called.
 func (t *trace) extend(x extension) {
 	g := &t.grants[x.grant]
-	if g.release != open && (x.at > g.release || t.h.Events[x.at].Grant.Granted >= t.time(g.release)) {
+	if g.release != open && x.at > g.release && t.h.Events[x.at].Grant.Granted >= t.time(g.release) {
 		return
 	}
 	t.addWindow(x.grant, x.at)

@@ -2,6 +2,7 @@ package slow
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -40,25 +41,23 @@ func (r *reading) shard(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent is the first, or the last, place in [from, to) of an event about the key of an attempt on one of the servers.
-func (r *reading) keyEvent(f history.F, w *window, on []history.Process, from, to int, last bool) int {
-	found := -1
-	for i := max(from, 0); i < to; i++ {
+// keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or -1.
+func (r *reading) keyEvent(f history.F, w *window, on []history.Process, from, to int) int {
+	for i := to - 1; i >= from; i-- {
 		e := &r.Events[i]
 		if e.F == f && e.Lock == w.lock && e.Of == w.attempt && slices.Contains(on, e.Process) {
-			if found = i; !last {
-				break
-			}
+			return i
 		}
 	}
-	return found
+	return -1
 }
 
-// record is what the servers of one shard wrote down: the victim is the key set first, the record how it went before the
-// other key was set. In a queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
+// record is what the servers of one shard wrote down. A window rests on the key that its attempt set last before it was
+// stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in a
+// queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, on []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
-	setA, setB := r.keyEvent(history.KeySet, a, on, 0, bound, false), r.keyEvent(history.KeySet, b, on, 0, bound, false)
+	setA, setB := r.keyEvent(history.KeySet, a, on, 0, a.at), r.keyEvent(history.KeySet, b, on, 0, b.at)
 	if setA < 0 || setB < 0 {
 		return -1, ""
 	}
@@ -66,28 +65,30 @@ func (r *reading) record(a, b *window, on []history.Process) (at int, cause stri
 	if setB < setA {
 		victim, first, then = b, setB, setA
 	}
-	gone := r.keyEvent(history.KeyGone, victim, on, first, then, true)
+	again := r.keyEvent(history.KeySet, victim, on, first, then) // set anew, perhaps by a replay
+	gone := r.keyEvent(history.KeyGone, victim, on, again, then)
 	if gone < 0 {
-		gone = r.keyEvent(history.KeyGone, victim, on, then, bound, true)
+		gone = r.keyEvent(history.KeyGone, victim, on, then, bound)
 	}
 	apart := r.Events[first].Process != r.Events[then].Process
 	switch {
 	case apart && (gone < 0 || r.deposed(first) || r.deposed(then)):
 		return then, "granted by a deposed master"
 	case gone >= 0:
-		return gone, r.loss(victim, on, first, gone)
+		return r.loss(victim, on, first, gone)
 	case !apart:
-		if over := r.overwritten(victim, first, bound); over >= 0 {
+		if over := r.overwritten(victim, r.Events[first].Process, again, bound); over >= 0 {
 			return over, "removed by non-owner"
 		}
 	}
 	return -1, ""
 }
 
-func (r *reading) overwritten(victim *window, first, bound int) int {
-	for i := first + 1; i < bound; i++ {
+// overwritten is where, after place set, another attempt first set the key on that server.
+func (r *reading) overwritten(victim *window, on history.Process, set, bound int) int {
+	for i := set + 1; i < bound; i++ {
 		e := &r.Events[i]
-		if e.F == history.KeySet && e.Lock == victim.lock && e.Of != victim.attempt && e.Process == r.Events[first].Process {
+		if e.F == history.KeySet && e.Lock == victim.lock && e.Of != victim.attempt && e.Process == on {
 			return i
 		}
 	}
@@ -105,30 +106,36 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// loss tells from the key-gone at place gone why the victim's key went.
-func (r *reading) loss(victim *window, on []history.Process, set, gone int) string {
+// loss tells from the key-gone at place gone why the victim's key went, and which record says so.
+func (r *reading) loss(victim *window, on []history.Process, set, gone int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
 	case e.Why == history.Expired && lease.Until <= lease.Granted:
-		return "lease not rechecked"
+		return gone, "lease not rechecked"
 	case e.Why == history.Expired:
 		return r.expiry(victim, on, set, gone)
 	case e.Why == history.Deleted && e.By == e.Of:
-		return "removed by its own holder"
+		return gone, "removed by its own holder"
 	case e.Why == history.Deleted:
-		return "removed by non-owner"
+		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:
-		return "removed by non-owner (flushed)"
+		return gone, "removed by non-owner (flushed)"
 	}
-	return string(e.Why) // lost in crash (…), lost in failover
+	return gone, string(e.Why) // lost in crash (…), lost in failover
 }
 
-// expiry holds the key's end against the deadline that its last set or prolongation gave it. Redis counts whole
-// milliseconds, twice.
-func (r *reading) expiry(victim *window, on []history.Process, set, gone int) string {
-	due := r.Events[max(r.keyEvent(history.KeySet, victim, on, set, gone, true), r.keyEvent(history.KeyProlonged, victim, on, set, gone, true))].Until
-	if r.Events[gone].Time < due-2_000_000 {
-		return "expired early (server clock)"
+// expiry holds the key's end against the deadline that its last set or prolongation gave it (Redis counts whole
+// milliseconds, twice), and against the one that a loss, the last one, took back.
+func (r *reading) expiry(victim *window, on []history.Process, set, gone int) (int, string) {
+	due := func(at int) history.Time {
+		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at), r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
 	}
-	return "validity miscounted"
+	if r.Events[gone].Time < due(gone)-2_000_000 {
+		return gone, "expired early (server clock)"
+	}
+	lost := r.keyEvent(history.KeyGone, victim, on, set, r.keyEvent(history.KeySet, victim, on, set, gone))
+	if lost >= 0 && strings.HasPrefix(string(r.Events[lost].Why), "lost in ") && due(gone) < due(lost) {
+		return lost, string(r.Events[lost].Why)
+	}
+	return gone, "validity miscounted"
 }

@@ -18,7 +18,7 @@ func (r *reading) resourceSafety() Finding {
 		if j := r.supersededBefore(i); j >= 0 {
 			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect"}
 		}
-		if j := r.basis(i); j >= 0 && r.Events[j].Value != r.valueBefore(i) {
+		if j, value := r.basis(i); j >= 0 && value != r.valueBefore(i) {
 			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "update lost"}
 		}
 	}
@@ -69,10 +69,17 @@ func earlier(a, b *section) bool {
 	return a.lease != nil && b.lease != nil && a.lease.Granted < b.lease.Since
 }
 
-// basis is what the write at place i builds on: the accepted read of its attempt that is the last before it, or what the
-// attempt itself wrote since; -1 if it read nothing.
-func (r *reading) basis(i int) int {
-	e, own, read := &r.Events[i], -1, false
+// basis is what the accepted write at place i builds on, and where its client learned it; -1 if it read nothing. That is
+// what the client knew when it called the write, or if the history does not tell, the last read accepted of its attempt, or
+// what the attempt wrote since.
+func (r *reading) basis(i int) (at int, value string) {
+	e := &r.Events[i]
+	for j := i - 1; j >= 0; j-- {
+		if o := &r.Events[j]; e.Of != "" && o.F == history.Write && o.Type == history.Invoke && o.Attempt == e.Of && o.Lock == e.Lock && o.Value == e.Value {
+			return r.known(e.Of, j)
+		}
+	}
+	own, read := -1, false
 	for j := range i {
 		if o := &r.Events[j]; r.accepted(j) && o.Of == e.Of && e.Of != "" && o.Lock == e.Lock {
 			read = read || o.Op == history.Read
@@ -80,9 +87,32 @@ func (r *reading) basis(i int) int {
 		}
 	}
 	if !read {
-		return -1
+		return -1, ""
 	}
-	return own
+	return own, r.Events[own].Value
+}
+
+// known is the value that a client knew of its data when it called the write at place i: that of its last read, or of the
+// write confirmed since; none while the outcome of a write is unknown.
+func (r *reading) known(of history.Attempt, i int) (at int, value string) {
+	at, writing := -1, ""
+	for j := range i {
+		o := &r.Events[j]
+		if o.Attempt != of || o.Lock != r.Events[i].Lock {
+			continue
+		}
+		switch {
+		case o.F == history.Read && o.Type == history.OK:
+			at, value = j, o.Value
+		case o.F == history.Write && o.Type == history.Invoke:
+			writing = o.Value
+		case o.F == history.Write && o.Type == history.OK && at >= 0:
+			at, value = j, writing
+		case o.F == history.Write && o.Type == history.Info:
+			at = -1
+		}
+	}
+	return at, value
 }
 
 // valueBefore is the value of the data just before place i: that of the last accepted write, else of the first read.

@@ -45,22 +45,33 @@ func (r *reading) stuckTooLong(calm int, limit history.Time) *ask {
 		slices.Sort(cuts)
 		for n := range cuts[1:] {
 			still := r.standingStill(i, cuts[n])
+			var first *ask
 			for _, a := range r.asks {
-				acquired := n == 0 && i >= 0 && r.Events[i].F == history.Acquire && r.Events[i].Type == history.OK && r.Events[i].Lock == a.lock
-				if start, was := since[a]; !is(a.call, i, a.ret) || !still[a.lock] {
+				if !is(a.call, i, a.ret) || !still[a.lock] {
 					delete(since, a)
-				} else if !was || acquired {
+				} else if _, was := since[a]; !was || n == 0 && r.moves(i, a.lock) {
 					since[a] = cuts[n]
-				} else if cuts[n+1]-start > limit {
-					return a
 				}
-				if start, now := since[a]; now && cuts[n+1]-start > limit {
-					return a
+				if start, waits := since[a]; waits && cuts[n+1]-start > limit && (first == nil || start < since[first]) {
+					first = a
 				}
+			}
+			if first != nil {
+				return first
 			}
 		}
 	}
 	return nil
+}
+
+// moves reports whether by the event at place i the lock is acquired, or left by a holder alive: it has got on.
+func (r *reading) moves(i int, lock history.Lock) bool {
+	for _, s := range r.sections {
+		if s.lock == lock && (s.ok == i || s.end == i && i >= 0 && r.Events[i].F != history.Crashed) {
+			return true
+		}
+	}
+	return false
 }
 
 // is reports whether what began at place from and ends at place to is going on just after place i.

@@ -34,22 +34,38 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome}
 }
 
-// releaseJudged: the section ended by this release, all went well from the acquire on, and the lease had the bound left.
+// releaseJudged: the section ended by this release, all went well from the acquire on, and the lease was valid until the
+// return, or the bound.
 func (r *reading) releaseJudged(s *section) bool {
 	if s.end != s.release || s.release == r.none {
 		return false
 	}
 	end, done := r.judgedUntil(s.release, s.done)
 	crash := r.after(s.release, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
-	if !done || s.done == r.none && crash < end || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, false) {
+	if !done || s.done == r.none && crash < end || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, false) || !r.grantersReachable(s, end) {
 		return false
 	}
-	for _, w := range slices.Backward(r.windows()) {
-		if w.section == s && r.Events[w.at].Grant.Until >= r.time(s.release)+r.Header.Bound {
+	for _, w := range r.windows() {
+		if w.section == s && r.Events[w.at].Grant.Until >= min(r.time(s.release)+r.Header.Bound, r.time(s.done)) {
 			return true
 		}
 	}
 	return false
+}
+
+// grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else can
+// confirm the release.
+func (r *reading) grantersReachable(s *section, end int) bool {
+	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Shards) > 0 {
+		return true
+	}
+	left := 0
+	for _, p := range s.lease.Counted {
+		if r.reachable(s.ask, end, p) {
+			left++
+		}
+	}
+	return left >= r.Header.Quorum
 }
 
 // judgedUntil is the place up to which the conditions must hold: the return, or the first event after the bound.

@@ -22,6 +22,7 @@ var arrows = map[string][]string{
 	"checker/history": {},
 	"checker/linear":  {"checker/history"},
 	"checker":         {"checker/history", "checker/linear"},
+	"checker/slow":    {"checker/history"},
 	"sim":             {"checker/history"},
 	"sim/redis":       {"checker/history", "sim"},
 	"nemesis":         {"checker/history", "sim"},
@@ -32,7 +33,7 @@ var arrows = map[string][]string{
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear"}
+var simulated = []string{"sim", "sim/redis", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/format.go"

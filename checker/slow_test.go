@@ -1,0 +1,330 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/slow"
+)
+
+// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories in which almost
+// everything happens that a history can tell, sense or nonsense: the two must agree on every law.
+func TestTheLawsAreReadAsWritten(t *testing.T) {
+	rounds := 60_000
+	if testing.Short() {
+		rounds = 6_000
+	}
+	seen := compareReadings(t, rounds, func(g *gossip, round int) { g.anything(12 + round%30) })
+	for _, law := range Laws {
+		for _, o := range []Outcome{Unchecked, Holds, Violated} {
+			if n := seen[string(law)+" "+o.String()]; n < rounds/500 {
+				t.Errorf("%s: %v in %d of %d rounds only", law, o, n, rounds)
+			}
+		}
+	}
+}
+
+// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of things said about their
+// keys.
+func TestCausesAreReadAsWritten(t *testing.T) {
+	rounds := 60_000
+	if testing.Short() {
+		rounds = 6_000
+	}
+	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
+	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner,
+		RemovedByOwner, LostInCrash, LostInFailover, Untold} {
+		if n := sumOf(seen, string(kind)); n < rounds/1000 {
+			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
+		}
+	}
+}
+
+// compareReadings judges histories twice and counts the outcomes and causes.
+func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) map[string]int {
+	t.Helper()
+	var c Checker
+	seen := map[string]int{}
+	for round := range rounds {
+		g := gossip{r: rand.New(rand.NewPCG(uint64(round), 9)), h: &history.History{}}
+		fill(&g, round)
+		v := c.Check(g.h)
+		for _, want := range slow.Check(g.h) {
+			got := v.Of(Law(want.Law))
+			seen[want.Law+" "+want.Outcome]++
+			seen[want.Cause]++
+			consistent(t, "gossip", got)
+			if difference := differs(got, want); difference != "" {
+				t.Fatalf("round %d, %s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s", round, want.Law,
+					difference, got.Outcome, got.Cause, got.Witness, got.Explanation, want, encoded(t, g.h))
+			}
+		}
+	}
+	return seen
+}
+
+func sumOf(seen map[string]int, prefix string) (n int) {
+	for what, some := range seen {
+		if strings.HasPrefix(what, prefix) {
+			n += some
+		}
+	}
+	return n
+}
+
+// differs says in what the two judges differ, "" if in nothing.
+func differs(got Finding, want slow.Finding) string {
+	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
+		return "" // records and clients contradict each other, as nonsense may
+	}
+	if got.Outcome.String() != want.Outcome {
+		return "outcome"
+	}
+	for _, i := range want.Events {
+		if !slices.Contains(got.Witness, i) {
+			return "witness"
+		}
+	}
+	if !strings.HasPrefix(got.Cause.String(), want.Cause) {
+		return "cause"
+	}
+	return ""
+}
+
+func encoded(t *testing.T, h *history.History) string {
+	var b strings.Builder
+	if err := history.Encode(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// gossip makes a history: three clients, each doing one thing after the other; two servers and a resource, whose records
+// follow no logic; and faults.
+type gossip struct {
+	r       *rand.Rand
+	h       *history.History
+	now     history.Time
+	clients [3]talker
+	faults  []history.Event // that go on
+}
+
+type talker struct {
+	asking, releasing bool
+	lock              history.Lock
+	attempt           history.Attempt
+	called            history.Time
+	shared            bool
+	asked             int
+	holds             []history.Event // its acquires ok
+}
+
+var (
+	gossipServers = []history.Process{"redis-1", "redis-2"}
+	gossipFaults  = []string{"pause client-1 for 3s at 1s", "pause redis-1 for 3s at 1s", "cut client-1 | redis-1 at 1s for 2s",
+		"cut redis-1 -> redis-2 at 1s for 2s", "crash redis-1 losing everything at 1s, restart after 2s", "crash redis-2 losing unsynced writes at 1s",
+		"jump redis-1 clock by +3s at 1s", "delay client-2 -> redis-1 by 1s at 1s for 5s", "fail over redis-1 to redis-2 at 1s",
+		"slow fsync of redis-1 by 1s at 1s for 2s", "break client-1 | redis-2 before reply 1", "shut down redis-2 at 1s, restart after 1s",
+		"expire session of client-3 at 2s", "drift client-2 clock by +1000ppm at 1s"}
+	gossipWhys = []history.Why{history.Expired, history.Expired, history.Deleted, history.Flushed, history.LostUnsynced, history.LostUnpersisted,
+		history.LostInFailover}
+)
+
+// anything fills in n events.
+func (g *gossip) anything(n int) {
+	r := g.r
+	h := &g.h.Header
+	*h = history.Header{Servers: gossipServers, Quorum: 1 + r.IntN(2), TTL: history.Time(r.IntN(8)) * 1e6, Hold: history.Time(r.IntN(2)) * 1e6,
+		Slack: history.Time(r.IntN(3)) * 1e6, Bound: history.Time(1+r.IntN(4)) * 1e6, Uncapped: r.IntN(2) == 0, Locks: []history.Lock{"a"}}
+	if r.IntN(3) == 0 {
+		h.Shards = [][]history.Process{gossipServers}
+	}
+	quiet := r.IntN(2) == 0 // without faults
+	for len(g.h.Events) < n {
+		switch k := r.IntN(12); {
+		case k < 7:
+			g.talk(r.IntN(3))
+		case k < 9:
+			g.serve()
+		case k < 11:
+			g.apply()
+		case !quiet:
+			g.strike()
+		}
+	}
+	h.End = g.now + history.Time(r.IntN(6))*1e6
+}
+
+// twoGrants fills in two grants, with what the servers say about their keys before and after each.
+func (g *gossip) twoGrants() {
+	r := g.r
+	h := &g.h.Header
+	*h = history.Header{Servers: gossipServers, Quorum: 1, TTL: 9e6}
+	if r.IntN(3) == 0 {
+		h.Shards = [][]history.Process{gossipServers}
+	}
+	for i := range 2 {
+		p := history.Process(fmt.Sprintf("client-%d", i+1))
+		g.add(history.Event{Process: p, Type: history.Invoke, F: history.Acquire, Lock: "a"})
+		g.clients[i].asked = 1
+	}
+	for _, i := range r.Perm(2) {
+		for range 1 + r.IntN(7) {
+			if g.serve(); r.IntN(12) == 0 {
+				g.strike()
+			}
+		}
+		p := history.Process(fmt.Sprintf("client-%d", i+1))
+		e := history.Event{Process: p, F: history.Acquire, Lock: "a", Attempt: history.Attempt(p + "/1"), Grant: g.grant(0)}
+		if e.Grant.Until = e.Grant.Granted + history.Time(r.IntN(30))*1e6; r.IntN(6) == 0 {
+			e.Grant.Until = e.Grant.Granted - 1e6
+		}
+		if g.add(e); r.IntN(4) == 0 {
+			g.serve()
+			e.F, e.Grant = history.Extend, g.grant(g.now)
+			g.add(e)
+		}
+	}
+	h.End = g.now
+}
+
+func (g *gossip) add(e history.Event) {
+	g.now += history.Time(g.r.IntN(3)) * 1e6
+	e.Index, e.Time = 2*len(g.h.Events), g.now
+	if e.Type == 0 {
+		e.Type = history.OK
+	}
+	g.h.Events = append(g.h.Events, e)
+}
+
+func (g *gossip) talk(i int) {
+	c, r := &g.clients[i], g.r
+	p := history.Process(fmt.Sprintf("client-%d", i+1))
+	outcome := []history.Type{history.OK, history.OK, history.OK, history.Fail, history.Info}[r.IntN(5)]
+	switch k := r.IntN(16); {
+	case k == 0:
+		g.add(history.Event{Process: p, Type: history.Info, F: history.Crashed})
+		*c = talker{asked: c.asked}
+	case c.asking:
+		c.asking = false
+		e := history.Event{Process: p, Type: outcome, F: history.Acquire, Lock: c.lock}
+		if outcome == history.OK {
+			e.Attempt, e.Token, e.Grant, e.Shared = c.attempt, history.Token(r.IntN(6)), g.grant(c.called), c.shared
+			c.holds = append(c.holds, e)
+		}
+		g.add(e)
+	case c.releasing:
+		c.releasing = false
+		g.add(history.Event{Process: p, Type: outcome, F: history.Release, Lock: c.lock, Attempt: c.attempt})
+	case len(c.holds) == 0 || len(c.holds) == 1 && k < 4:
+		c.asked++
+		c.asking, c.lock, c.attempt, c.shared = true, history.Lock("aab"[r.IntN(3):][:1]), history.Attempt(fmt.Sprintf("%s/%d", p, c.asked)), r.IntN(6) == 0
+		g.add(history.Event{Process: p, Type: history.Invoke, F: history.Acquire, Lock: c.lock, Shared: c.shared})
+		c.called = g.now
+	case k < 8:
+		held := c.holds[r.IntN(len(c.holds))]
+		g.add(history.Event{Process: p, F: history.Extend, Lock: held.Lock, Attempt: held.Attempt, Grant: g.grant(held.Time)})
+	case k < 9:
+		held := c.holds[0]
+		g.add(history.Event{Process: p, Type: history.Info, F: history.Lost, Lock: held.Lock, Attempt: held.Attempt})
+	default:
+		held := c.holds[0]
+		c.holds, c.releasing, c.lock, c.attempt = c.holds[1:], true, held.Lock, held.Attempt
+		g.add(history.Event{Process: p, Type: history.Invoke, F: history.Release, Lock: c.lock, Attempt: c.attempt})
+	}
+}
+
+// grant is asked for after from, decided by now, and valid for a while, or not at all.
+func (g *gossip) grant(from history.Time) *history.Grant {
+	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
+	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6
+	return &history.Grant{Since: since, Granted: granted, Until: granted + history.Time(g.r.IntN(9)-1)*1e6,
+		Counted: [][]history.Process{gossipServers, gossipServers, gossipServers[:1], gossipServers[1:], nil}[g.r.IntN(5)]}
+}
+
+func (g *gossip) someAttempt() history.Attempt {
+	i := g.r.IntN(3)
+	return history.Attempt(fmt.Sprintf("client-%d/%d", i+1, max(1, g.clients[i].asked-g.r.IntN(2))))
+}
+
+// serve records something about a key of a late attempt.
+func (g *gossip) serve() {
+	r := g.r
+	servers := gossipServers[r.IntN(2):][:1]
+	if r.IntN(2) == 0 {
+		servers = gossipServers
+	}
+	e := history.Event{F: history.KeySet, Lock: "a", Of: g.someAttempt()}
+	e.By = e.Of
+	if r.IntN(8) == 0 {
+		e.By = g.someAttempt()
+	}
+	switch r.IntN(5) {
+	case 0, 1:
+		e.F, e.Why = history.KeyGone, gossipWhys[r.IntN(len(gossipWhys))]
+	case 2:
+		e.F = history.KeyProlonged
+	}
+	if e.F != history.KeyGone {
+		e.Until = g.now + history.Time(r.IntN(12))*1e6
+	}
+	for _, e.Process = range servers {
+		g.add(e)
+	}
+}
+
+func (g *gossip) apply() {
+	r := g.r
+	e := history.Event{Process: history.Resource, F: history.Apply, Op: history.Read, Lock: history.Lock("aab"[r.IntN(3):][:1]), Of: g.someAttempt(),
+		Value: "0"}
+	for _, o := range slices.Backward(g.h.Events) {
+		if o.F == history.Apply && o.Type == history.OK && o.Lock == e.Lock {
+			e.Value = o.Value
+			break
+		}
+	}
+	if r.IntN(2) == 0 {
+		e.Op, e.Value = history.Write, fmt.Sprint(r.IntN(3))
+	}
+	if r.IntN(4) == 0 {
+		e.Type, e.Why = history.Fail, history.StaleToken
+	}
+	if r.IntN(8) == 0 {
+		e.Of = ""
+	}
+	if r.IntN(3) == 0 { // as its client tells of it
+		p, _, _ := strings.Cut(string(e.Of), "/")
+		e.Process, e.F, e.Attempt = history.Process(p), e.Op, e.Of
+		e.Op, e.Of, e.Type = "", "", history.Type(1+r.IntN(4))
+	}
+	g.add(e)
+}
+
+// strike begins a fault or ends one.
+func (g *gossip) strike() {
+	if len(g.faults) > 0 && g.r.IntN(3) > 0 {
+		e := g.faults[0]
+		e.Type, g.faults = history.OK, g.faults[1:]
+		g.add(e)
+		return
+	}
+	e := history.Event{Process: history.Nemesis, Type: history.Invoke, Value: gossipFaults[g.r.IntN(len(gossipFaults))]}
+	for _, k := range faultKinds {
+		if strings.HasPrefix(e.Value, string(k)) {
+			e.F = history.F(k)
+		}
+	}
+	for _, w := range strings.Fields(e.Value) {
+		if strings.HasPrefix(w, "redis-") || strings.HasPrefix(w, "client-") {
+			e.On = append(e.On, history.Process(w))
+		}
+	}
+	g.add(e)
+	if faultKind(e.F).lasts() || strings.Contains(e.Value, restarts) {
+		g.faults = append(g.faults, e)
+	}
+}
