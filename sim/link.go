@@ -5,7 +5,7 @@ type link struct {
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
 	tail   Tail
-	sent   int          // messages handed to the link so far
+	sent   int          // messages numbered so far
 	cuts   int          // cuts in force
 	held   []heldParcel // what waits for the cut to heal, in order
 	extra  Time         // delay faults in force, summed
@@ -118,10 +118,16 @@ type heldParcel struct {
 	extra Time
 }
 
-// carry takes a parcel, which leaves at once or when the cut heals.
-func (l *link) carry(p parcel) {
+// next numbers a message, from 1.
+func (l *link) next() int {
 	l.sent++
-	extra := l.faultDelay(l.sent)
+	return l.sent
+}
+
+// carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link; what
+// is none of them (a push, the end of a connection) has 0.
+func (l *link) carry(p parcel, n int) {
+	extra := l.faultDelay(n)
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, extra})
 		return

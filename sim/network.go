@@ -133,11 +133,12 @@ func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 // send puts the message on its link.
 func (m *message) send() {
 	l := m.link()
-	if m.state == toClient && l.breaksAt(l.sent+1) {
+	n := l.next()
+	if m.state == toClient && l.breaksAt(n) {
 		m.reply.Status = Reset
 		m.c.life = broken
 	}
-	l.carry(m)
+	l.carry(m, n)
 }
 
 // broken is the life of no server: a connection with it answers nothing any more.
@@ -155,6 +156,10 @@ func (m *message) depart(extra Time) {
 	c, last := m.c, &m.c.lastUp
 	if m.state == toClient {
 		last = &c.lastDown
+	}
+	if c.fresh && m.state == toServer && c.down.cuts > 0 {
+		c.down.held = append(c.down.held, heldParcel{m, extra}) // the handshake needs both directions
+		return
 	}
 	attempt := string(m.in.Attempt)
 	at := m.w.now + m.link().draw(attempt, m.phase, m.nth) + extra
@@ -223,6 +228,10 @@ func (m *message) bounce(s Status) {
 
 // answer is Incoming.Reply.
 func (m *message) answer(b []byte) {
+	if m.c.closed { // nobody is left to read it: it neither travels nor counts as a reply
+		m.release()
+		return
+	}
 	m.reply.Status = Answered
 	m.reply.raw = append(m.reply.raw[:0], b...)
 	m.state = toClient

@@ -19,7 +19,7 @@ func (p *Process) Send(to ProcessID, phase string, body any) {
 	peer := p.w.process(to)
 	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, phase: phase, body: body}
 	m.nth = m.link.number("", phase)
-	m.link.carry(m)
+	m.link.carry(m, m.link.next())
 }
 
 func (m *letter) depart(extra Time) {
@@ -55,7 +55,7 @@ func (p *Process) Push(connID uint64, b []byte) {
 	}
 	c := p.w.net.connSlab.all[connID-1]
 	if c.life == p.life && c.server == p {
-		c.down.carry(&push{w: p.w, c: c, nth: c.down.number("", "push"), data: append([]byte(nil), b...)})
+		c.down.carry(&push{w: p.w, c: c, nth: c.down.number("", "push"), data: append([]byte(nil), b...)}, 0)
 	}
 }
 
@@ -98,7 +98,7 @@ func (m *hangUp) depart(extra Time) {
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.connSlab.all[:p.w.net.connSlab.used] {
 		if c.server == p && c.life == p.life && !c.closed {
-			c.down.carry(&hangUp{push{w: p.w, c: c}})
+			c.down.carry(&hangUp{push{w: p.w, c: c}}, 0)
 		}
 	}
 }

@@ -366,3 +366,18 @@ func TestPausedServerRestartsWhenItGoesOn(t *testing.T) {
 	l.run()
 	l.want(l.servers[0].got, "0s start", "0s stop 2", "5ms start")
 }
+
+func TestAConnectionOpensOnlyIfBothDirectionsAreUp(t *testing.T) {
+	l := newLab(t)
+	l.Cut("s-1", "c")
+	l.At(Time(100*ms), func() { l.Heal("s-1", "c") })
+	l.client("c", func(env Env) {
+		env.Call(10*ms, nil, to("s-1", "on the old connection"))
+		env.Close(Conn{Server: "s-1"})
+		env.Call(time.Second, nil, to("s-1", "on a new one"))
+		l.say("answered")
+	})
+	l.run()
+	l.want(l.servers[0].got, "0s start", "1ms on the old connection", "103ms on a new one")
+	l.want(l.log, "104ms answered")
+}
