@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,15 +11,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is one client of a lock: it acquires, works on the protected resource, releases, as often as its Work says,
-// and records each step as an outside observer would.
+// client is one client of one or more locks: it acquires, works on the protected resource, releases, as often as its Work
+// says, and records each step as an outside observer would.
 type client struct {
 	work     Work
-	lock     locks.Lock
-	name     history.Lock
-	config   *locks.Config
+	locks    []*clientLock // in the order in which it takes them
 	resource ResourceConfig
 	writes   int // numbers the values written
+}
+
+// clientLock is a lock under the name it has on the servers.
+type clientLock struct {
+	locks.Lock
+	name   history.Lock
+	config *locks.Config
+}
+
+func newClient(c *Client, resource ResourceConfig) *client {
+	k := &client{work: c.Work, resource: resource}
+	names := c.Work.Locks
+	if len(names) == 0 {
+		names = []history.Lock{c.Lock.Key}
+	}
+	attempts := &locks.Attempts{}
+	for _, name := range names {
+		config := c.Lock
+		config.Key = name
+		k.locks = append(k.locks, &clientLock{locks.New(&config, attempts), name, &config})
+	}
+	return k
 }
 
 func (c *client) main(env sim.Env) {
@@ -42,35 +63,74 @@ func between(env sim.Env, d sim.Delay) time.Duration {
 type section struct {
 	*client
 	env  sim.Env
-	hold *locks.Hold
+	held []*held     // in the order in which they were acquired
 	job  string      // what the work is, the same for all clients that do it
 	lost *sim.Signal // raised when an extension failed
-	over *sim.Signal // raised when the work is done, to end the keepalive
+	over *sim.Signal // raised when the work is done, to end the keepalives
 }
 
+// held is one of the locks that a section holds.
+type held struct {
+	*clientLock
+	hold *locks.Hold
+}
+
+// cycle takes the locks, works and gives them back. A client of several locks that does not get one of them gives back
+// what it has, waits a while and begins anew.
 func (c *client) cycle(env sim.Env, i int) {
-	env.Record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: c.name})
-	hold, err := c.lock.Acquire(env)
-	if err != nil {
-		env.Record(history.Event{Type: history.Fail, F: history.Acquire, Lock: c.name, Why: history.AcquireTimeout})
-		return
-	}
-	s := &section{client: c, env: env, hold: hold, job: strconv.Itoa(i), lost: &sim.Signal{}, over: &sim.Signal{}}
-	env.RecordGrant(s.event(history.OK, history.Acquire), hold.Grant)
-	env.Point(sim.Acquired)
-	if x := c.config.Extension; x != nil && x.Background {
-		env.Go("keepalive", s.keepalive)
+	s := &section{client: c, env: env, job: strconv.Itoa(i), lost: &sim.Signal{}, over: &sim.Signal{}}
+	for !s.acquire() {
+		s.release()
+		if len(c.locks) == 1 {
+			return
+		}
+		env.Sleep(between(env, c.locks[0].config.Retry))
 	}
 	if !s.run() {
-		env.Record(s.event(history.Info, history.Lost))
+		for _, h := range s.held {
+			env.Record(h.event(history.Info, history.Lost))
+		}
 	}
-	s.over.Raise()
 	s.release()
 }
 
-func (s *section) event(t history.Type, f history.F) history.Event {
-	return history.Event{Type: t, F: f, Lock: s.name, Attempt: s.hold.Attempt, Token: s.hold.Token}
+// choice are the locks that the next section takes.
+func (c *client) choice(env sim.Env) []*clientLock {
+	if c.work.Take == TakeOne && len(c.locks) > 1 {
+		i := env.Rand() % uint64(len(c.locks))
+		return c.locks[i : i+1]
+	}
+	return c.locks
 }
+
+// acquire takes one lock after the other. It reports false if the client's patience ended before it had all.
+func (s *section) acquire() bool {
+	for _, l := range s.choice(s.env) {
+		e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared}
+		s.env.Record(e)
+		hold, err := l.Acquire(s.env)
+		if err != nil {
+			e.Type, e.Why = history.Fail, history.AcquireTimeout
+			s.env.Record(e)
+			return false
+		}
+		h := &held{l, hold}
+		s.held = append(s.held, h)
+		s.env.RecordGrant(h.event(history.OK, history.Acquire), hold.Grant)
+		s.env.Point(sim.Acquired)
+		if x := l.config.Extension; x != nil && x.Background {
+			s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h) })
+		}
+	}
+	return true
+}
+
+func (h *held) event(t history.Type, f history.F) history.Event {
+	return history.Event{Type: t, F: f, Lock: h.name, Shared: h.config.Shared && f == history.Acquire, Attempt: h.hold.Attempt, Token: h.hold.Token}
+}
+
+// guard is the lock that guards the resource: the first.
+func (s *section) guard() *held { return s.held[0] }
 
 // run does the work. It reports false if the client stopped because it learned that its lock is gone.
 func (s *section) run() bool {
@@ -84,7 +144,16 @@ func (s *section) run() bool {
 
 // valid says whether the client, if it cares, still believes in its lock.
 func (s *section) valid() bool {
-	return !(s.work.StopWhenLost && s.lost.Raised()) && !(s.work.CheckValidity && s.hold.Remaining(s.env) <= 0)
+	return !(s.work.StopWhenLost && s.lost.Raised()) && !(s.work.CheckValidity && s.remaining() <= 0)
+}
+
+// remaining is the shortest validity left.
+func (s *section) remaining() time.Duration {
+	least := sim.Forever
+	for _, h := range s.held {
+		least = min(least, h.hold.Remaining(s.env))
+	}
+	return least
 }
 
 // update reads the resource, computes, and writes.
@@ -117,10 +186,10 @@ func (s *section) pass(d time.Duration) (lost bool) {
 }
 
 func (s *section) read() (value string, ok bool) {
-	s.env.Record(s.event(history.Invoke, history.Read))
-	r := s.ask("read", "READ", string(s.name), s.token())
+	s.env.Record(s.guard().event(history.Invoke, history.Read))
+	r := s.ask("read", "READ", string(s.guard().name), s.token())
 	value, ok = r.Bulk()
-	e := s.event(history.OK, history.Read)
+	e := s.guard().event(history.OK, history.Read)
 	e.Value = value
 	switch {
 	case ok:
@@ -135,10 +204,10 @@ func (s *section) read() (value string, ok bool) {
 
 func (s *section) write(seen string) {
 	s.writes++
-	e := s.event(history.Invoke, history.Write)
-	e.Value = string(s.hold.Attempt) + "." + strconv.Itoa(s.writes)
+	e := s.guard().event(history.Invoke, history.Write)
+	e.Value = string(s.guard().hold.Attempt) + "." + strconv.Itoa(s.writes)
 	s.env.Record(e)
-	r := s.ask("write", "WRITE", string(s.name), s.token(), e.Value, seen, s.job)
+	r := s.ask("write", "WRITE", string(s.guard().name), s.token(), e.Value, seen, s.job)
 	n, answered := r.Int()
 	switch {
 	case answered && n == 1:
@@ -160,11 +229,11 @@ func (s *section) refusal() history.Why {
 	return history.StaleToken
 }
 
-func (s *section) token() string { return strconv.FormatInt(int64(s.hold.Token), 10) }
+func (s *section) token() string { return strconv.FormatInt(int64(s.guard().hold.Token), 10) }
 
 func (s *section) ask(phase string, args ...string) *sim.Reply {
 	conn := sim.Conn{Server: history.Resource}
-	r := &s.env.Call(s.resource.Timeout, nil, sim.Request{Conn: conn, Args: args, Attempt: s.hold.Attempt, Phase: phase})[0]
+	r := &s.env.Call(s.resource.Timeout, nil, sim.Request{Conn: conn, Args: args, Attempt: s.guard().hold.Attempt, Phase: phase})[0]
 	if r.Status != sim.Answered {
 		s.env.Close(conn)
 	}
@@ -176,18 +245,23 @@ func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
 	case HoldValidity:
-		left = max(0, s.hold.Remaining(s.env))
+		left = max(0, s.remaining())
 	case HoldForever:
 		left = 1000 * time.Hour
 	}
-	x := s.config.Extension
+	x := s.guard().config.Extension
 	if x == nil || x.Background {
 		return !s.pass(left)
 	}
 	for left > x.Every {
 		s.env.Sleep(x.Every)
 		left -= x.Every
-		if err := s.extend(s.env); err != nil && !errors.Is(err, locks.ErrLimit) && s.work.StopWhenLost || !s.valid() {
+		for _, h := range s.held {
+			if err := s.extend(s.env, h); err != nil && !errors.Is(err, locks.ErrLimit) && s.work.StopWhenLost {
+				return false
+			}
+		}
+		if !s.valid() {
 			return false
 		}
 	}
@@ -195,15 +269,15 @@ func (s *section) stay() bool {
 	return true
 }
 
-// extend prolongs the lock once.
-func (s *section) extend(env sim.Env) error {
+// extend prolongs a lock once.
+func (s *section) extend(env sim.Env, h *held) error {
 	env.Point(sim.BeforeExtend)
-	env.Record(s.event(history.Invoke, history.Extend))
-	err := s.lock.Extend(env, s.hold)
-	e := s.event(history.OK, history.Extend)
+	env.Record(h.event(history.Invoke, history.Extend))
+	err := h.Extend(env, h.hold)
+	e := h.event(history.OK, history.Extend)
 	switch {
 	case err == nil:
-		env.RecordGrant(e, s.hold.Grant)
+		env.RecordGrant(e, h.hold.Grant)
 		return nil
 	case errors.Is(err, locks.ErrLimit):
 		e.Type, e.Why = history.Fail, history.ExtendLimit
@@ -214,10 +288,10 @@ func (s *section) extend(env sim.Env) error {
 	return err
 }
 
-// keepalive extends the lock beside the work until the work is over, the lock is lost or the limit is reached.
-func (s *section) keepalive(env sim.Env) {
-	for !env.Sleep(s.config.Extension.Every, s.over) {
-		switch err := s.extend(env); {
+// keepalive extends a lock beside the work until the work is over, the lock is lost or the limit is reached.
+func (s *section) keepalive(env sim.Env, h *held) {
+	for !env.Sleep(h.config.Extension.Every, s.over) {
+		switch err := s.extend(env, h); {
 		case errors.Is(err, locks.ErrLimit):
 			return
 		case err != nil:
@@ -227,15 +301,20 @@ func (s *section) keepalive(env sim.Env) {
 	}
 }
 
+// release gives back what the section holds, the latest first.
 func (s *section) release() {
-	s.env.Point(sim.BeforeRelease)
-	e := s.event(history.Invoke, history.Release)
-	s.env.Record(e)
-	if s.lock.Release(s.env, s.hold) {
-		e.Type = history.OK
-	} else {
-		e.Type, e.Why = history.Fail, history.NotOwner
+	s.over.Raise()
+	for _, h := range slices.Backward(s.held) {
+		s.env.Point(sim.BeforeRelease)
+		e := h.event(history.Invoke, history.Release)
+		s.env.Record(e)
+		if h.Release(s.env, h.hold) {
+			e.Type = history.OK
+		} else {
+			e.Type, e.Why = history.Fail, history.NotOwner
+		}
+		s.env.Record(e)
+		s.env.Point(sim.Released)
 	}
-	s.env.Record(e)
-	s.env.Point(sim.Released)
+	s.held, s.over = nil, &sim.Signal{}
 }

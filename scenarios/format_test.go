@@ -190,7 +190,7 @@ overrides:
 	}
 	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, Every: 2 * time.Second, Limit: 7}) ||
 		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || third.Lock.Quorum != 2 || third.Lock.First != 2 ||
-		third.Work != (Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
+		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
 	}
 	if first.Lock.Extension.Limit != 3 || second.Lock.Extension != nil || second.Lock.CountsFromRequest || second.Lock.TTL != 4*time.Second {

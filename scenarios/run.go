@@ -138,14 +138,13 @@ func (r *Runner) addClient(c *Client) {
 	if start.Hi > start.Lo {
 		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
 	}
-	code := client{work: c.Work, lock: locks.New(c.Lock), name: c.Lock.Key, config: &c.Lock, resource: r.scenario.Resource}
-	r.world.AddClient(c.ID, history.Of(at), code.main)
+	r.world.AddClient(c.ID, history.Of(at), newClient(c, r.scenario.Resource).main)
 }
 
 // addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts.
 func (r *Runner) addProbe() {
 	c := r.scenario.Clients[0]
-	c.ID, c.Work, c.Lock.Patience = probe, Work{Cycles: 1}, 0 // one that gave up would show nobody stuck
+	c.ID, c.Work, c.Lock.Patience = probe, Work{Cycles: 1, Locks: r.header.Locks}, 0 // one that gave up would show nobody stuck
 	at := r.world.Now().Duration() + r.header.TTL.Duration() + time.Millisecond
 	c.Work.Start = sim.Delay{Lo: at, Hi: at}
 	r.addClient(&c)

@@ -7,6 +7,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -57,16 +58,26 @@ type Client struct {
 
 // Work is what a client does, Cycles times over: acquire; Writes times read, compute, write; hold; release.
 type Work struct {
-	Start         sim.Delay     // when the first cycle begins; default (number of the client - 1) x 10 ms
-	Cycles        int           // default 1
-	Think         sim.Delay     // between cycles; default none
-	Writes        int           // read-modify-writes of the resource in each section; default 0
-	Compute       time.Duration // between a read and its write; default none
-	Hold          time.Duration // in the section, after the writes; default 100 ms
+	Start         sim.Delay      // when the first cycle begins; default (number of the client - 1) x 10 ms
+	Cycles        int            // default 1
+	Locks         []history.Lock // in the order in which the client takes them; empty: the lock's own name
+	Take          Take           // which of the Locks each section takes; default all
+	Think         sim.Delay      // between cycles; default none
+	Writes        int            // read-modify-writes of the resource in each section; default 0
+	Compute       time.Duration  // between a read and its write; default none
+	Hold          time.Duration  // in the section, after the writes; default 100 ms
 	HoldKind      HoldKind
 	CheckValidity bool // before each write and step; default off: the careless client
 	StopWhenLost  bool // told that an extension failed, the client stops; default on
 }
+
+// Take says which of its locks a client's section takes.
+type Take uint8
+
+const (
+	TakeAll Take = iota
+	TakeOne      // one of them at random
+)
 
 // HoldKind says how long a client stays in its section.
 type HoldKind uint8
@@ -121,5 +132,19 @@ type MetricBound struct {
 	Text     string  // as written
 }
 
-// Locks are the names of the locks in use. They are the keys on the servers.
-func (s *Scenario) Locks() []history.Lock { return []history.Lock{s.Clients[0].Lock.Key} }
+// Locks are the names of the locks in use, each once. They are the keys on the servers.
+func (s *Scenario) Locks() []history.Lock {
+	var names []history.Lock
+	for i := range s.Clients {
+		of := s.Clients[i].Work.Locks
+		if len(of) == 0 {
+			of = []history.Lock{s.Clients[i].Lock.Key}
+		}
+		for _, name := range of {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

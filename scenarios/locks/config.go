@@ -104,6 +104,9 @@ type Config struct {
 
 	Extension *Extension // nil: none
 
+	// Shared asks for a read lock, which others that are shared may hold as well. ZooKeeper only.
+	Shared bool
+
 	// Replicated Redis only.
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it
 	Wait     *Wait         // nil: do not wait for replicas

@@ -51,30 +51,32 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	return env.Monotonic()
 }
 
-// New returns the lock that c describes, for one client.
-func New(c Config) Lock {
+// New returns the lock that c describes, for one client. The locks of one client share its attempts.
+func New(c *Config, attempts *Attempts) Lock {
+	r := requester{config: c, attempts: attempts}
 	if c.Protocol == Redlock {
-		return &redlock{config: c, requester: newRequester(c), millis: millis(c.TTL)}
+		return &redlock{requester: r, millis: millis(c.TTL)}
 	}
-	return &single{config: c, requester: newRequester(c), millis: millis(c.TTL)}
+	return &single{requester: r, millis: millis(c.TTL)}
 }
 
 // millis is d in whole milliseconds, as PX takes it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// requester numbers a client's attempts and makes their owner values.
+// Attempts numbers the attempts of one client, whatever locks they are for. The zero Attempts is ready.
+type Attempts struct{ n int }
+
+// requester makes a client's attempts and their owner values.
 type requester struct {
 	config   *Config
-	attempts int
+	attempts *Attempts
 	value    string // of the client, if one serves all attempts
 }
 
-func newRequester(c Config) requester { return requester{config: &c} }
-
 // next begins an attempt.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
-	r.attempts++
-	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.attempts))
+	r.attempts.n++
+	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.attempts.n))
 	if r.config.TokenScope == PerClient && r.value != "" {
 		return a, r.value
 	}

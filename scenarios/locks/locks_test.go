@@ -95,6 +95,9 @@ func config(change func(*Config)) Config {
 	return c
 }
 
+// newLock is a lock of a client that has no other.
+func newLock(c Config) Lock { return New(&c, &Attempts{}) }
+
 // yes lets every server grant everything.
 func yes(_, _ int, args []string) string {
 	if args[0] == "SET" {
@@ -106,7 +109,7 @@ func yes(_, _ int, args []string) string {
 func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 	b := newBench(t, yes)
 	b.run(func(env sim.Env) {
-		h, err := New(config(nil)).Acquire(env)
+		h, err := newLock(config(nil)).Acquire(env)
 		if err != nil {
 			t.Error(err)
 			return
@@ -140,7 +143,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 	})
 	var values []string
 	b.run(func(env sim.Env) {
-		h, err := New(config(func(c *Config) { c.Contact = Parallel })).Acquire(env)
+		h, err := newLock(config(func(c *Config) { c.Contact = Parallel })).Acquire(env)
 		if err != nil || h.Attempt != "client-1/2" {
 			t.Errorf("attempt %s, %v", h.Attempt, err)
 		}
@@ -167,7 +170,7 @@ func TestRedlockRefusesAValidityThatIsOver(t *testing.T) {
 	for _, check := range []bool{true, false} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			h, err := New(config(func(c *Config) {
+			h, err := newLock(config(func(c *Config) {
 				c.TTL, c.ElapsedCheck, c.Patience = 10*time.Millisecond, check, time.Second // five round trips take as long
 			})).Acquire(env)
 			if check != (err != nil) || check && !errors.Is(err, ErrPatience) {
@@ -189,7 +192,7 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 			return yes(server, n, args)
 		})
 		b.run(func(env sim.Env) {
-			_, err := New(config(func(c *Config) { c.Patience = time.Millisecond })).Acquire(env)
+			_, err := newLock(config(func(c *Config) { c.Patience = time.Millisecond })).Acquire(env)
 			if (err == nil) != (granted >= 3) {
 				t.Errorf("granted by %d of 5: %v", granted, err)
 			}
@@ -199,7 +202,7 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 
 func TestRotatedClientsBeginElsewhere(t *testing.T) {
 	b := newBench(t, yes)
-	b.run(func(env sim.Env) { New(config(func(c *Config) { c.First = 3 })).Acquire(env) })
+	b.run(func(env sim.Env) { newLock(config(func(c *Config) { c.First = 3 })).Acquire(env) })
 	var order []string
 	for _, s := range b.heard {
 		order = append(order, strings.Fields(s)[1])
@@ -222,7 +225,7 @@ func TestOwnerValuesAreFreshForEveryAttemptUnlessPerClient(t *testing.T) {
 			return ":0"
 		})
 		b.run(func(env sim.Env) {
-			New(config(func(c *Config) { c.TokenScope, c.Patience = scope, time.Second })).Acquire(env)
+			newLock(config(func(c *Config) { c.TokenScope, c.Patience = scope, time.Second })).Acquire(env)
 		})
 		slices.Sort(values)
 		if different := len(slices.Compact(slices.Clone(values))); len(values) < 3 ||
@@ -257,7 +260,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 			return yes(server, n, args)
 		})
 		b.run(func(env sim.Env) {
-			l := New(config(func(f *Config) {
+			l := newLock(config(func(f *Config) {
 				f.Timeout = time.Minute
 				f.Extension = &Extension{Mode: c.mode, Limit: 1}
 			}))
@@ -301,7 +304,7 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 	} {
 		b := newBench(t, ok)
 		b.run(func(env sim.Env) {
-			l := New(config(func(f *Config) { f.Protocol, f.Release = c.protocol, c.release }))
+			l := newLock(config(func(f *Config) { f.Protocol, f.Release = c.protocol, c.release }))
 			h, err := l.Acquire(env)
 			if err != nil {
 				t.Error(err)
@@ -329,7 +332,7 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond, false: 10 * time.Second} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			h, err := New(config(func(c *Config) { c.Protocol, c.CountsFromRequest = SetNXPX, careful })).Acquire(env)
+			h, err := newLock(config(func(c *Config) { c.Protocol, c.CountsFromRequest = SetNXPX, careful })).Acquire(env)
 			if err != nil || h.Remaining(env) != want {
 				t.Errorf("careful %v: %v left, %v", careful, h.Remaining(env), err)
 			}
@@ -340,7 +343,7 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 func TestPatienceEnds(t *testing.T) {
 	b := newBench(t, func(int, int, []string) string { return "$-1" })
 	b.run(func(env sim.Env) {
-		_, err := New(config(func(c *Config) { c.Protocol, c.Patience = SetNXPX, time.Second })).Acquire(env)
+		_, err := newLock(config(func(c *Config) { c.Protocol, c.Patience = SetNXPX, time.Second })).Acquire(env)
 		if !errors.Is(err, ErrPatience) || env.Monotonic() > time.Second {
 			t.Errorf("%v after %v", err, env.Monotonic())
 		}

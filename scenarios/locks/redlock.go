@@ -10,7 +10,6 @@ import (
 // redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
 // libraries are known to have left out.
 type redlock struct {
-	config Config
 	requester
 	millis string
 	idle   *ballot // kept for the next round
@@ -47,7 +46,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold) bool {
 	}
 	r.Counted = slices.Clone(yes)
 	env.Point(sim.QuorumReached)
-	validity := r.decide(env, &l.config)
+	validity := r.decide(env, l.config)
 	if validity <= 0 && l.config.ElapsedCheck {
 		return false
 	}
@@ -99,7 +98,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	}
 	r := l.begin(env)
 	r.Counted = slices.Clone(l.askAll(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis), isOne))
-	validity := r.decide(env, &l.config)
+	validity := r.decide(env, l.config)
 	if x.Mode == ExtendUnchecked {
 		r.Until.At = read(env, l.config.Clock) + l.config.TTL
 	} else if len(r.Counted) < l.config.Quorum || validity <= 0 {

@@ -10,7 +10,6 @@ import (
 
 // single is a lock on one Redis instance. The protocols differ in how the key is set and how it is removed.
 type single struct {
-	config Config
 	requester
 	masters
 	millis string
@@ -26,7 +25,7 @@ func (l *single) try(env sim.Env) *Hold {
 	h.Grant.Since = env.Mark()
 	asked := env.Monotonic()
 	env.Point(sim.ClockRead)
-	l.findMaster(env, &l.config)
+	l.findMaster(env, l.config)
 	if !l.set(env, h) || !l.replicated(env, h) {
 		return nil
 	}
