@@ -9,8 +9,9 @@ import (
 
 // Installed is a plan at work in a world.
 type Installed struct {
-	w       *sim.World
-	pending int // faults whose time or end is still to come
+	w        *sim.World
+	sentinel sim.ProcessID // who carries out a FailOver; empty if there is none
+	pending  int           // faults whose time or end is still to come
 }
 
 // Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
@@ -18,9 +19,9 @@ type Installed struct {
 func (n *Installed) Over() bool { return n.pending == 0 }
 
 // Install arranges for every fault to strike the world, which must know all processes by now. The faults must have been
-// validated against it. Each records when it strikes and, if it does, when it ends.
-func Install(w *sim.World, faults []Fault) *Installed {
-	n := &Installed{w: w}
+// validated against the same names. Each records when it strikes and, if it does, when it ends.
+func Install(w *sim.World, names Names, faults []Fault) *Installed {
+	n := &Installed{w: w, sentinel: names.Sentinel}
 	for i := range faults {
 		s := &striker{Installed: n, Fault: faults[i]}
 		s.arrange()
@@ -144,6 +145,9 @@ func (s *striker) begin() bool {
 		}
 	case SlowFsync:
 		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
+	case FailOver:
+		w.ServerFault(s.sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
+		return false // recorded when the replica has become master
 	}
 	return true
 }

@@ -13,6 +13,7 @@ type Names struct {
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
 	Consensus []sim.ProcessID   // members of an etcd or ZooKeeper cluster: the servers that keep leases or sessions
 	Shards    [][]sim.ProcessID // groups of Redis nodes that replicate, master first; a node in no group stands alone
+	Sentinel  sim.ProcessID     // the observer of the shards; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
 }
 
@@ -24,6 +25,7 @@ const (
 	client
 	redisNode
 	consensusMember
+	observer
 	theResource
 )
 
@@ -35,6 +37,8 @@ func (r role) String() string {
 		return "a Redis node"
 	case consensusMember:
 		return "a member of the cluster"
+	case observer:
+		return "the Sentinel"
 	case theResource:
 		return "the protected resource"
 	}
@@ -53,6 +57,8 @@ func (n *Names) role(p sim.ProcessID) role {
 		return redisNode
 	case slices.Contains(n.Consensus, p):
 		return consensusMember
+	case p == n.Sentinel:
+		return observer
 	case p == n.Resource:
 		return theResource
 	}
@@ -72,6 +78,7 @@ func (n *Names) with(right func(role) bool) []string {
 	add(client, n.Clients...)
 	add(redisNode, n.Redis...)
 	add(consensusMember, n.Consensus...)
+	add(observer, n.Sentinel)
 	add(theResource, n.Resource)
 	return list
 }
@@ -87,7 +94,8 @@ func (n *Names) shard(p sim.ProcessID) []sim.ProcessID {
 }
 
 // linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
-// one shard replicate, members of the cluster agree.
+// one shard replicate, the Sentinel watches them, members of
+// a cluster agree.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
@@ -97,6 +105,8 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 		return ra != rb
 	case ra == redisNode && rb == redisNode:
 		return slices.Contains(n.shard(a), b)
+	case ra == observer || rb == observer:
+		return ra == redisNode || rb == redisNode
 	}
 	return ra == consensusMember && rb == consensusMember
 }

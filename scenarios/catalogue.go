@@ -29,6 +29,14 @@ var Sections = []Section{
 		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
 		"split-vote-fixed-delay", "split-vote-random-delay", "no-release-on-failure", "extension",
 		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
+	{"Replication", []string{
+		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
+		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl", "failover-loses-release",
+		"semi-sync", "semi-sync-degraded", "tair-cad-release", "tair-cas-renewal", "delex-release",
+		"split-brain-old-master", "min-replicas-window"}},
+	{"Several locks", []string{
+		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
+		"lock-granularity"}},
 }
 
 // Names lists all scenarios of the catalogue.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -131,8 +130,9 @@ func (f *file) names() *nemesis.Names {
 	if f.clients == 0 || f.scenario.Servers.Redis == 0 {
 		return nil
 	}
-	return &nemesis.Names{Clients: clientNames(f.clients), Redis: serverNames(f.scenario.Servers.Redis),
-		Resource: history.Resource}
+	names := f.scenario.Servers.targets()
+	names.Clients = clientNames(f.clients)
+	return &names
 }
 
 func clientNames(n int) []sim.ProcessID {

@@ -16,7 +16,9 @@ func newFile(r *reader) *file {
 	return &file{
 		reader: r,
 		scenario: &Scenario{
-			Servers:  Servers{Persistence: redis.AppendEverysec, Fsync: time.Millisecond},
+			Servers: Servers{Persistence: redis.AppendEverysec, Fsync: time.Millisecond,
+				MinReplicasMaxLag: redis.DefaultMinReplicasMaxLag, SemiSyncTimeout: redis.DefaultSemiSyncTimeout,
+				DownAfter: redis.DefaultDownAfter, ReconfigureAfter: redis.DefaultReconfigureAfter},
 			Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}},
 			Resource: ResourceConfig{Timeout: time.Second},
 			Limit:    120 * time.Second,
@@ -43,6 +45,10 @@ func newFile(r *reader) *file {
 
 // limitNotGiven stands in Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
+
+func newWait() *locks.Wait {
+	return &locks.Wait{Replicas: 1, Timeout: time.Second, Obey: true}
+}
 
 func newExtension() *locks.Extension {
 	return &locks.Extension{Mode: locks.ExtendChecked, Background: true, Limit: limitNotGiven}

@@ -92,6 +92,12 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		if strings.HasPrefix(row.key, "lock.extension.") {
 			base = withKey(t, base, "lock.extension", "{}")
 		}
+		if strings.HasPrefix(row.key, "lock.wait.") {
+			base = withKey(t, withKey(t, base, "servers.replicas", "1"), "lock.wait", "{}")
+		}
+		if slices.Contains(aboutReplicas, row.key) {
+			base = withKey(t, base, "servers.replicas", "1")
+		}
 		tried++
 		if with := parseText(t, withKey(t, base, row.key, value)); !reflect.DeepEqual(with, parseText(t, base)) {
 			t.Errorf("%s: the default is not %s", row.key, value)
@@ -101,6 +107,10 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		t.Errorf("only %d defaults were compared", tried)
 	}
 }
+
+// aboutReplicas are keys that need replicas.
+var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
+	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
 // Every default that depends on something else, and every required key.
 func TestDefaultsInWords(t *testing.T) {
@@ -118,7 +128,7 @@ func TestDefaultsInWords(t *testing.T) {
 	}
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
-		"expect": "none", "expect.metrics": "none", // empty: see TestExample and TestMinimalFile
+		"expect": "none", "expect.metrics": "none", "work.locks": "none", // empty: see TestExample and TestMinimalFile
 		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
 		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
@@ -177,7 +187,7 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range fields.FindAllSubmatch(text, -1) {
-			if found++; !slices.Contains(append(keys, "lock", "work", "network", "resource", "retry"), string(m[1])) {
+			if found++; !slices.Contains(append(keys, "lock", "work", "network", "resource", "retry", "wait"), string(m[1])) {
 				t.Errorf("FORMAT.md lacks the key %s of %s", m[1], path)
 			}
 		}

@@ -54,9 +54,10 @@ func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 			})
 		}},
 		{name: "release", read: into(&c.Release, choose(f.reader,
-			words(locks.ReleaseScript, locks.ReleaseDel, locks.ReleaseGetThenDel)))},
+			words(locks.ReleaseScript, locks.ReleaseDel, locks.ReleaseGetThenDel, locks.ReleaseCAD, locks.ReleaseDelex)))},
 		{name: "timeout", read: into(&c.Timeout, f.positive)},
 		{name: "extension", read: func(n ast.Node) { f.readExtension(n, name+".extension", l) }},
+		{name: "wait", read: func(n ast.Node) { f.readWait(n, name+".wait", c) }},
 		{name: "contact", read: into(&c.Contact, choose(f.reader, words(locks.Sequential, locks.Parallel)))},
 		{name: "order", read: into(&c.Order, choose(f.reader, words(locks.Listed, locks.Rotated)))},
 		{name: "quorum", read: into(&c.Quorum, f.whole(1, maxServers))},
@@ -100,7 +101,7 @@ func (f *file) readExtension(n ast.Node, name string, l *lockSettings) {
 	x := l.config.Extension
 	keys := f.mapping(n, name, []field{
 		{name: "mode", read: into(&x.Mode, choose(f.reader,
-			words(locks.ExtendChecked, locks.ExtendUnchecked, locks.ExtendReacquire)))},
+			words(locks.ExtendChecked, locks.ExtendUnchecked, locks.ExtendReacquire, locks.ExtendCAS)))},
 		{name: "every", read: into(&x.Every, f.positive)},
 		{name: "limit", read: into(&x.Limit, orNone(f.whole(1, maxCount)))},
 		{name: "in", read: into(&x.Background, choose(f.reader, []choice[bool]{{"background", true}, {"steps", false}}))},
@@ -108,6 +109,25 @@ func (f *file) readExtension(n ast.Node, name string, l *lockSettings) {
 	for key, place := range keys {
 		l.given["extension."+key] = place
 	}
+}
+
+// readWait reads none, or the settings of WAIT over what an override finds in the lock's.
+func (f *file) readWait(n ast.Node, name string, c *locks.Config) {
+	if text, ok := scalarText(n); ok && text == "none" {
+		c.Wait = nil
+		return
+	}
+	w := newWait()
+	if c.Wait != nil {
+		*w = *c.Wait
+	}
+	c.Wait = w
+	f.mapping(n, name, []field{
+		{name: "replicas", read: into(&w.Replicas, f.whole(1, maxReplicas))},
+		{name: "timeout", read: into(&w.Timeout, f.duration)},
+		{name: "obey", read: into(&w.Obey, f.onOff)},
+		{name: "on-release", read: into(&w.Release, f.onOff)},
+	})
 }
 
 // orNone reads the word none as zero, and what else there is with read.
@@ -132,7 +152,11 @@ func (f *file) checkLock(l *lockSettings) {
 			f.problem(place, "", format, args...)
 		}
 	}
+	if x := l.config.Extension; x != nil && x.Mode == locks.ExtendCAS && (p == locks.Redlock || p == locks.SetNX) {
+		refuse("extension.mode", "cas is an extension of one Redis, but the protocol is %s", p)
+	}
 	if p == locks.Redlock {
+		refuse("wait", "wait is a setting of a lock on one Redis, but the protocol is redlock")
 		refuse("release", "redlock always releases by script, on every server: leave release out")
 		if n := f.scenario.Servers.Redis; n > 0 && l.config.Quorum > n {
 			refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
@@ -144,7 +168,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 	if x := l.config.Extension; p == locks.SetNX && x != nil {
 		refuse("extension", "setnx sets no expiry that could be extended")
-	} else if x != nil && x.Mode != locks.ExtendChecked {
+	} else if x != nil && x.Mode != locks.ExtendChecked && x.Mode != locks.ExtendCAS {
 		refuse("extension.mode", "%s is an extension of redlock, but the protocol is %s", x.Mode, p)
 	}
 }

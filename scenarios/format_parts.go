@@ -14,9 +14,10 @@ import (
 
 // Bounds on what is counted. More would take a run beyond any use, and its sums beyond an int64 of nanoseconds.
 const (
-	maxServers = 99
-	maxClients = 99
-	maxCount   = 10_000 // cycles, writes of a section, extensions
+	maxServers  = 99
+	maxReplicas = 9
+	maxClients  = 99
+	maxCount    = 10_000 // cycles, writes of a section, extensions
 )
 
 func (f *file) serverFields() []field {
@@ -25,6 +26,13 @@ func (f *file) serverFields() []field {
 		{name: "redis", required: true, read: into(&s.Redis, f.whole(1, maxServers))},
 		{name: "persistence", read: f.readPersistence},
 		{name: "fsync", read: into(&s.Fsync, f.duration)},
+		{name: "replicas", read: into(&s.Replicas, f.whole(0, maxReplicas))},
+		{name: "min-replicas-to-write", read: into(&s.MinReplicasToWrite, f.whole(0, maxReplicas))},
+		{name: "min-replicas-max-lag", read: into(&s.MinReplicasMaxLag, f.positive)},
+		{name: "semi-sync", read: into(&s.SemiSync, f.onOff)},
+		{name: "semi-sync-timeout", read: into(&s.SemiSyncTimeout, f.positive)},
+		{name: "down-after", read: into(&s.DownAfter, f.positive)},
+		{name: "reconfigure-after", read: into(&s.ReconfigureAfter, f.duration)},
 	}
 }
 
@@ -50,6 +58,18 @@ func (f *file) checkServers() {
 	p, n := f.lock.config.Protocol, f.scenario.Servers.Redis
 	if p != "" && p != locks.Redlock && n > 1 {
 		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", p, n)
+	}
+	s := &f.scenario.Servers
+	for _, key := range []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout", "down-after", "reconfigure-after"} {
+		if place, given := f.inServers[key]; given && s.Replicas == 0 {
+			f.problem(place, "", "%s is about replicas, but there are none", key)
+		}
+	}
+	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
+		f.problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write is %d, but there are only %d replicas", s.MinReplicasToWrite, s.Replicas)
+	}
+	if w := f.lock.config.Wait; w != nil && w.Replicas > s.Replicas {
+		f.problem(f.lock.given["wait"], "", "wait asks for %d replicas, but there are %d", w.Replicas, s.Replicas)
 	}
 }
 

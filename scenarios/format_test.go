@@ -38,7 +38,7 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: serverNames(5), TTL: 10 * time.Second,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).masters(), TTL: 10 * time.Second,
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Release: locks.ReleaseScript, Timeout: 50 * ms,
 		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
@@ -54,10 +54,11 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Scenario{
-		Name:     "kleppmann-gc-pause",
-		Summary:  "A client pauses past its lease and writes after another client has taken over.",
-		Source:   "001_1cace0557de8d57e.txt",
-		Servers:  Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms},
+		Name:    "kleppmann-gc-pause",
+		Summary: "A client pauses past its lease and writes after another client has taken over.",
+		Source:  "001_1cace0557de8d57e.txt",
+		Servers: Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
+			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},

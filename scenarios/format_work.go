@@ -5,7 +5,9 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -19,6 +21,8 @@ func (f *file) workFields(w *Work, s scope) []field {
 	}
 	return []field{
 		{name: "cycles", read: into(&w.Cycles, f.whole(1, maxCount))},
+		{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) }},
+		{name: "take", read: into(&w.Take, choose(f.reader, []choice[Take]{{"all", TakeAll}, {"one", TakeOne}}))},
 		begin, other,
 		{name: "think", read: into(&w.Think, f.delay)},
 		{name: "writes", read: into(&w.Writes, f.whole(0, maxCount))},
@@ -27,6 +31,20 @@ func (f *file) workFields(w *Work, s scope) []field {
 		{name: "check-validity", read: into(&w.CheckValidity, f.onOff)},
 		{name: "stop-when-lost", read: into(&w.StopWhenLost, f.onOff)},
 	}
+}
+
+// readLocks reads the names of several locks, in the order in which they are taken.
+func (f *file) readLocks(n ast.Node, w *Work) {
+	w.Locks = nil
+	f.list(n, "work.locks", func(n ast.Node) {
+		name, ok := f.key(n)
+		switch {
+		case ok && slices.Contains(w.Locks, history.Lock(name)):
+			f.problem(startOf(n), "", "%s is taken twice", found(name))
+		case ok:
+			w.Locks = append(w.Locks, history.Lock(name))
+		}
+	})
 }
 
 func (f *file) readHold(n ast.Node, w *Work) {
@@ -93,10 +111,14 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 
 // client is a client whose settings are complete.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
-	n := f.scenario.Servers.Redis
+	servers := &f.scenario.Servers
+	n := servers.Redis
 	c := withDefaults(lock.config, n)
-	c.Servers = serverNames(n)
+	c.Servers = servers.masters()
 	c.First = i * n / f.clients
+	if servers.Replicas > 0 && c.Protocol != locks.Redlock {
+		c.Sentinel = sentinel
+	}
 	c.CountsFromRequest = work.CheckValidity || c.Extension != nil
 	return Client{ID: id, Lock: c, Work: work}
 }

@@ -49,7 +49,7 @@ func (s *Scenario) Judge(r Result) Judgement {
 
 // Targets are the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
-	names := nemesis.Names{Redis: serverNames(s.Servers.Redis), Resource: "resource"}
+	names := s.Servers.targets()
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)
 	}

@@ -1,14 +1,12 @@
 package scenarios
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Plan is every fault of the run with the given seed, fixed before the run.
@@ -29,7 +27,7 @@ type Result struct {
 type Runner struct {
 	scenario *Scenario
 	world    *sim.World
-	nodes    []*redis.Node
+	cluster  cluster
 	header   history.Header
 	// tap, if set, is put before every lock server; benchmarks listen in on the commands.
 	tap func(sim.ProcessID, sim.Server) sim.Server
@@ -41,19 +39,13 @@ const probe sim.ProcessID = "probe"
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s)}
-	for range s.Servers.Redis {
-		r.nodes = append(r.nodes, redis.New(r.nodeConfig()))
-	}
+	r.cluster = newCluster(&s.Servers)
 	return r
-}
-
-func (r *Runner) nodeConfig() redis.Config {
-	return redis.Config{Persistence: r.scenario.Servers.Persistence, FsyncTime: r.scenario.Servers.Fsync}
 }
 
 // header says what a checker must know about the runs of s.
 func header(s *Scenario) history.Header {
-	h := history.Header{Scenario: s.Name, Servers: serverNames(s.Servers.Redis), Locks: s.Locks(),
+	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Shards: s.Servers.shards(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1}
 	for i := range s.Clients {
 		c := &s.Clients[i]
@@ -90,27 +82,16 @@ func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-func serverNames(n int) []sim.ProcessID {
-	names := make([]sim.ProcessID, n)
-	for i := range names {
-		names[i] = sim.ProcessID(fmt.Sprintf("redis-%d", i+1))
-	}
-	return names
-}
-
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links})
-	for i, id := range r.header.Servers {
-		r.nodes[i].Reset(r.nodeConfig())
-		w.AddServer(id, r.server(i))
-	}
+	r.cluster.add(w, r.wrap)
 	w.AddServer(history.Resource, &resource{config: s.Resource})
 	for i := range s.Clients {
 		r.addClient(&s.Clients[i])
 	}
-	plan := nemesis.Install(w, p.Faults)
+	plan := nemesis.Install(w, s.Targets(), p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := w.Run(history.Of(s.Limit), over)
 	if !limited {
@@ -124,11 +105,11 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
 }
 
-func (r *Runner) server(i int) sim.Server {
+func (r *Runner) wrap(id sim.ProcessID, s sim.Server) sim.Server {
 	if r.tap != nil {
-		return r.tap(r.header.Servers[i], r.nodes[i])
+		return r.tap(id, s)
 	}
-	return r.nodes[i]
+	return s
 }
 
 func (r *Runner) addClient(c *Client) {

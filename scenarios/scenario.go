@@ -37,9 +37,18 @@ type Scenario struct {
 
 // Servers are the lock servers.
 type Servers struct {
-	Redis       int               // redis-1 …; 1 to 99
+	Redis       int               // masters: redis-1 …; 1 to 99
+	Replicas    int               // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence redis.Persistence // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration     // how long one fsync takes; default 1 ms
+
+	// With replicas only.
+	MinReplicasToWrite int           // default 0: none
+	MinReplicasMaxLag  time.Duration // default 10 s
+	SemiSync           bool          // replies wait for one replica; default off
+	SemiSyncTimeout    time.Duration // then falls back to asynchronous; default 1 s
+	DownAfter          time.Duration // of the Sentinel; default 30 s
+	ReconfigureAfter   time.Duration // of a deposed master that is reachable; default 8 s
 }
 
 // Network is the delay of every message.

@@ -9,6 +9,7 @@ type letter struct {
 	from, to *Process
 	link     *link
 	life     uint64 // of the receiver when it was sent
+	sender   uint64 // life of the sender then
 	phase    string
 	nth      uint64
 	body     any
@@ -17,7 +18,7 @@ type letter struct {
 // Send gives body to another server, which gets it in Receive. phase says what it is for; it keys the draw of the delay.
 func (p *Process) Send(to ProcessID, phase string, body any) {
 	peer := p.w.process(to)
-	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, phase: phase, body: body}
+	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
 	m.nth = m.link.number("", phase)
 	m.link.carry(m, m.link.next())
 }
@@ -28,7 +29,10 @@ func (m *letter) depart(extra Time) {
 	m.w.schedule(l.lastLetter, m, 0)
 }
 
-func (m *letter) abandoned() bool { return m.to.life != m.life }
+// abandoned reports that the receiver has died, or the sender with the bytes that it had not sent yet.
+func (m *letter) abandoned() bool {
+	return m.to.life != m.life || m.from.life != m.sender || m.from.down
+}
 
 func (m *letter) act(uint64) {
 	if m.to.down || m.to.life != m.life || m.to.holds(m, 0) {

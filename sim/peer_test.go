@@ -54,6 +54,18 @@ func TestLettersAreLostWithTheirReceiver(t *testing.T) {
 	l.want(s[1].got, "0s start", "500µs stop 2", "500µs start", "3ms s-1 says after")
 }
 
+func TestWhatACutHeldDiesWithItsSender(t *testing.T) {
+	l, s := newGossip(t)
+	l.At(0, func() {
+		s[0].host.Send("s-2", "log", "in flight")
+		l.Cut("s-1", "s-2")
+		s[0].host.Send("s-2", "log", "held")
+	})
+	l.At(Time(ms)/2, func() { l.Stop("s-1", PowerLoss); l.Heal("s-1", "s-2") })
+	l.run()
+	l.want(s[1].got, "0s start", "1ms s-1 says in flight")
+}
+
 func TestLettersToAPausedServerWait(t *testing.T) {
 	l, s := newGossip(t)
 	l.At(0, func() { l.Pause("s-2"); s[0].host.Send("s-2", "log", 1) })

@@ -43,13 +43,18 @@ const (
 
 // ServerFault is a fault carried out by the server program itself.
 type ServerFault struct {
-	Kind  string // SlowFsync
-	By    time.Duration
-	Begin bool // false: it ends
+	Kind  string        // SlowFsync, FailOver
+	By    time.Duration // SlowFsync
+	To    ProcessID     // FailOver: who is to be the master
+	Begin bool          // SlowFsync: false as it ends
 }
 
 // SlowFsync makes every fsync that begins while it is on take By longer.
 const SlowFsync = "slow-fsync"
+
+// FailOver makes To the master of its shard. An observer that can order a failover does so at once; a server promotes
+// itself if it is To, and else follows To.
+const FailOver = "fail-over"
 
 // Host is what a server program sees of its machine.
 type Host interface {

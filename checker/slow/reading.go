@@ -140,7 +140,7 @@ func (r *reading) faultAt(i int) fault {
 
 // over is where the fault is over. A crash without restart is over as it strikes, as are a jump and a lost connection.
 func (r *reading) over(f *fault) int {
-	lasting := slices.Contains([]string{"pause", "drift", "cut", "delay", "slow fsync"}, f.kind)
+	lasting := slices.Contains([]string{"pause", "drift", "cut", "delay", "delay message", "slow fsync"}, f.kind)
 	if f.to == r.none && !lasting && !f.restarts {
 		return f.from
 	}

@@ -25,6 +25,9 @@ var arrows = map[string][]string{
 	"checker/slow":    {"checker/history"},
 	"sim":             {"checker/history"},
 	"sim/redis":       {"checker/history", "sim"},
+	"sim/consensus":   {"checker/history", "sim"},
+	"sim/etcd":        {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":   {"checker/history", "sim", "sim/consensus"},
 	"nemesis":         {"checker/history", "sim"},
 	"scenarios/locks": {"checker/history", "sim"},
 	"scenarios":       {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/redis"},
@@ -33,7 +36,7 @@ var arrows = map[string][]string{
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/format.go"

@@ -37,7 +37,8 @@ func typeOf(n *Node, args []string) {
 	n.replyStatus(n.data.db.Type(args[1]))
 }
 
-func dbsize(n *Node, _ []string) { n.replyInt(int64(len(n.data.keys))) }
+// dbsize counts what a replica hides, as Redis does.
+func dbsize(n *Node, _ []string) { n.replyInt(int64(len(n.data.keys) + len(n.data.hidden))) }
 
 // rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says whose
 // it is.

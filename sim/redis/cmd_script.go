@@ -46,8 +46,8 @@ func (s *scripts) forget() {
 func (s *scripts) load(text string) *scriptText {
 	t := s.byText[text]
 	if t == nil {
-		sum := sha1.Sum([]byte(text))
-		t = &scriptText{sha: hex.EncodeToString(sum[:]), text: text, twin: findTwin(text)}
+		sha := sha1Hex(text)
+		t = &scriptText{sha: sha, text: text, twin: findTwin(text)}
 		if s.byText == nil {
 			s.byText, s.bySHA = map[string]*scriptText{}, map[string]*scriptText{}
 		}
@@ -55,6 +55,11 @@ func (s *scripts) load(text string) *scriptText {
 	}
 	t.life = s.life
 	return t
+}
+
+func sha1Hex(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // known finds a script that this life has loaded.
@@ -138,7 +143,8 @@ func scriptArgs(args []string) (keys, argv []string, trouble string) {
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
 func (n *Node) runScript(t *scriptText, keys, argv []string) {
-	if t.twin != nil && t.twin(n, keys, argv) {
+	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
+	if t.twin != nil && !restricted && t.twin(n, keys, argv) {
 		return
 	}
 	if trouble := n.compile(t); trouble != "" {

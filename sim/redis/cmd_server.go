@@ -37,28 +37,6 @@ func now(n *Node, _ []string) {
 	n.replyBulk(strconv.FormatInt(micros%1_000_000, 10))
 }
 
-// wait answers as a master without replicas does, at once: nobody acknowledged.
-func wait(n *Node, args []string) {
-	_, ok := parseInt(args[1])
-	timeout, ok2 := parseInt(args[2])
-	switch {
-	case !ok:
-		n.replyError(errNotInt)
-	case !ok2:
-		n.replyError("ERR timeout is not an integer or out of range")
-	case timeout < 0:
-		n.replyError("ERR timeout is negative")
-	default:
-		n.replyInt(0)
-	}
-}
-
-func info(n *Node, _ []string) {
-	n.replyBulk("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\n" +
-		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n" +
-		"# Keyspace\r\ndb0:keys=" + strconv.Itoa(len(n.data.keys)) + "\r\n")
-}
-
 // hello speaks RESP2 only; clients that ask for RESP3 fall back.
 func hello(n *Node, args []string) {
 	if len(args) > 1 {
@@ -84,7 +62,11 @@ func hello(n *Node, args []string) {
 	n.replyInt(2)
 	n.replyBulk("id")
 	n.replyInt(int64(n.conn))
-	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
+	role := "master"
+	if n.repl.master != "" {
+		role = "replica"
+	}
+	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", role}} {
 		n.replyBulk(pair[0])
 		n.replyBulk(pair[1])
 	}
@@ -140,7 +122,7 @@ func quit(n *Node, _ []string) { n.replyOK() }
 func reset(n *Node, _ []string) {
 	if c := n.conns[n.conn]; c != nil {
 		n.leave(c)
-		delete(n.conns, n.conn)
+		*c = connection{woff: c.woff}
 	}
 	n.replyStatus("RESET")
 }

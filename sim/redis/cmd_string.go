@@ -11,6 +11,7 @@ type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
 	unit                          string // the expiry option in upper case: EX, PX, EXAT, PXAT; empty without
 	amount                        string // its argument
+	only                          condition
 }
 
 // upper gives a known option in upper case, without allocating for the usual spellings.
@@ -42,6 +43,12 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 			o.keepTTL = true
 		case "PERSIST":
 			o.persist = true
+		case "IFEQ", "IFNE":
+			if o.compares() || i+1 == len(args) {
+				return o, false
+			}
+			i++
+			o.only = condition{name, args[i]}
 		case "EX", "PX", "EXAT", "PXAT":
 			if o.unit != "" || i+1 == len(args) {
 				return o, false
@@ -60,9 +67,9 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 	}
 	foreign := o.persist
 	if getex {
-		foreign = o.nx || o.xx || o.get || o.keepTTL
+		foreign = o.nx || o.xx || o.get || o.keepTTL || o.compares()
 	}
-	return o, timed <= 1 && !(o.nx && o.xx) && !foreign
+	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
 
 // deadlineOf turns an expiry option into a deadline in ms; trouble is the error if it is none.
@@ -105,12 +112,20 @@ func set(n *Node, args []string) {
 		}
 	}
 	k := n.data.keys[name]
+	refused := o.nx && k != nil || o.xx && k == nil
+	if o.compares() {
+		met, answered := n.met(o.only, name, k)
+		if answered {
+			return
+		}
+		refused = !met
+	}
 	if o.get {
 		if !n.replyText(name, k) {
 			return
 		}
 	}
-	if o.nx && k != nil || o.xx && k == nil {
+	if refused {
 		if !o.get {
 			n.replyNull()
 		}

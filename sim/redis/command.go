@@ -59,7 +59,11 @@ func (n *Node) dispatch(args []string) {
 		return
 	}
 	c := findCommand(args[0])
-	if trouble := refusal(c, args); trouble != "" {
+	trouble := refusal(c, args)
+	if trouble == "" && n.repl.restricted && c.flags&write != 0 {
+		trouble = n.refusesWrites()
+	}
+	if trouble != "" {
 		if t := n.transaction(); t != nil {
 			t.refused = true
 		}
@@ -73,6 +77,9 @@ func (n *Node) dispatch(args []string) {
 	}
 	if !n.loading {
 		n.expireDue()
+	}
+	if n.repl.master != "" && !n.repl.applying {
+		n.veil()
 	}
 	if c.run != nil {
 		c.run(n, args)

@@ -1,6 +1,10 @@
 package redis
 
-import "time"
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
 // Persistence says what of the data is on disk, and when.
 type Persistence uint8
@@ -31,9 +35,44 @@ func (p Persistence) String() string {
 // DefaultFsyncTime is what an fsync takes on a disk that is well.
 const DefaultFsyncTime = time.Millisecond
 
+// Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
+const (
+	DefaultMinReplicasMaxLag = 10 * time.Second
+	DefaultSemiSyncTimeout   = time.Second
+)
+
 // Config is what a run may choose about a node.
 type Config struct {
 	Persistence Persistence
 	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
 	FsyncTime time.Duration
+
+	// Replicates names the master of a replica; empty for a master. It must be a process of the run.
+	Replicates sim.ProcessID
+	// Replicas are a master's own. They are in sync from the start of the run; others may join with REPLICAOF.
+	Replicas []sim.ProcessID
+	// MinReplicasToWrite refuses writes with -NOREPLICAS unless so many replicas have acknowledged anything within
+	// MinReplicasMaxLag. Zero asks for none.
+	MinReplicasToWrite int
+	// MinReplicasMaxLag is compared with whole seconds of the node's wall clock. Zero is DefaultMinReplicasMaxLag.
+	MinReplicasMaxLag time.Duration
+	// SemiSync holds the reply to a write back until one replica has acknowledged it.
+	SemiSync bool
+	// SemiSyncTimeout is how long a reply is held back before the node falls back to asynchronous replication, until a
+	// replica has caught up. Zero is DefaultSemiSyncTimeout.
+	SemiSyncTimeout time.Duration
+	// Group keeps the records of a shard's failovers; nil leaves what a failover loses unrecorded. It changes nothing
+	// that a node does.
+	Group *Group
+}
+
+// withDefaults fills in what was left out.
+func (c Config) withDefaults() Config {
+	if c.MinReplicasMaxLag == 0 {
+		c.MinReplicasMaxLag = DefaultMinReplicasMaxLag
+	}
+	if c.SemiSyncTimeout == 0 {
+		c.SemiSyncTimeout = DefaultSemiSyncTimeout
+	}
+	return c
 }

@@ -34,6 +34,8 @@ type dataset struct {
 	deadlines deadlines
 	seq       uint64
 	made      int // keys made since mini is new
+
+	hidden []hiddenKey // of a replica: see veil
 }
 
 // maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
@@ -78,6 +80,7 @@ func (d *dataset) pass(args []string) {
 // clear removes all keys.
 func (d *dataset) clear() {
 	d.deadlines = d.deadlines[:0]
+	d.forgetHidden()
 	if d.made > maxMade {
 		clear(d.keys)
 		d.renew()

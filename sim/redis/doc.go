@@ -1,10 +1,10 @@
-// Package redis is a simulated Redis master: the program of a server process of the simulator.
+// Package redis is a simulated Redis, master or replica, and its Sentinel: programs of server processes of the simulator.
 //
 // miniredis holds the data and carries out the commands that are only about data. What decides whether a lock holds
 // is the node's own: deadlines on the wall clock, the append-only file and when it is fsynced, restarts, transactions,
 // scripts, and the records of what became of every key.
 //
-// Goals: a client cannot tell the node from Redis 7.0 by its replies; a key dies at exactly the instant at which Redis
+// Goals: a client cannot tell the node from Redis 7.0 by its replies (later commands that compare before they act are there too); a key dies at exactly the instant at which Redis
 // stops serving it; a crash takes exactly what Redis would lose; the same calls give the same bytes, records and log.
 //
 // Non-goals: commands whose reply is random or comes unasked (SPOP, publish/subscribe, blocking pops), streams, several
@@ -23,8 +23,23 @@
 // writes they made, an expired key is a deletion. See [Persistence] for what a power loss leaves of it. A background
 // fsync goes on while the process is paused, as the kernel's work does. Rewriting the file is not modelled.
 //
+// # Replication
+//
+// After each turn of its event loop a master sends what the turn changed to its replicas, without waiting for them, after
+// the fsync if there is one. Offsets count effects where Redis counts bytes. Replicas acknowledge once a second and when a
+// WAIT asks; they refuse writes, and hide expired keys until their master deletes them. Semi-synchronous replication, as
+// Tair has it, holds the reply to a write back until one replica has it, and gives that up when it takes too long.
+//
+// A node that is promoted, by a [Sentinel], by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes on
+// serving whom it reaches until it is told to follow, and then takes all data anew: every change of master is a full
+// resync, sent in one letter; a partial one would leave the same data. Who follows whom outlives a process, as Redis
+// writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the second's
+// acknowledgement, not after repl-timeout. A master that becomes a replica answers those who wait for replicas with
+// -UNBLOCKED, as Redis does, but cannot close their connections.
+//
 // # Records
 //
+// Only masters record, so that the nodes of a shard tell one story between them; [Group] says what a failover adds to it.
 // key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY hand
 // the owner on with the value. A record's Until is the first instant at which the key is no longer served. After a
 // restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline has a

@@ -78,21 +78,31 @@ func (n *Node) apply(e *effect) {
 	}
 }
 
-// log appends an effect of the current turn.
+// log notes an effect of the current turn, for the file and for the replicas.
 func (n *Node) log(e effect) {
-	if n.cfg.Persistence == None || n.loading {
+	if n.loading || n.cfg.Persistence == None && !n.repl.involved {
 		return
 	}
 	e.attempt, e.at = n.attempt, n.mono
-	n.aof.effects = append(n.aof.effects, e)
+	if n.cfg.Persistence != None {
+		n.aof.effects = append(n.aof.effects, e)
+	}
+	if n.repl.involved && n.repl.master == "" {
+		n.repl.pending = append(n.repl.pending, e)
+	}
 }
 
-// logCommand appends a command as it was executed.
+// logCommand notes a command as it was executed.
 func (n *Node) logCommand(args []string) {
-	if n.cfg.Persistence == None || n.loading {
+	if n.loading || n.cfg.Persistence == None && !n.repl.involved {
+		return
+	}
+	name := findCommand(args[0]).name // in one spelling
+	if n.repl.involved {
+		n.log(effect{op: opCommand, args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return
 	}
 	from := len(n.aof.words)
-	n.aof.words = append(append(n.aof.words, findCommand(args[0]).name), args[1:]...) // in one spelling
+	n.aof.words = append(append(n.aof.words, name), args[1:]...)
 	n.log(effect{op: opCommand, args: n.aof.words[from:len(n.aof.words):len(n.aof.words)]})
 }

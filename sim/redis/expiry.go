@@ -96,8 +96,12 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// expireDue removes every key whose deadline has passed on the clock of this turn, the earliest deadline first.
+// expireDue removes every key whose deadline has passed on the clock of this turn, the earliest deadline first. A replica
+// removes none: it waits for its master to say so.
 func (n *Node) expireDue() {
+	if n.repl.master != "" {
+		return
+	}
 	for len(n.data.deadlines) > 0 {
 		top := n.data.deadlines[0]
 		if !n.data.stands(top) {
@@ -118,6 +122,9 @@ func (n *Node) expireDue() {
 // armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
 // nothing due and arms the next.
 func (n *Node) armTimer() {
+	if n.repl.master != "" {
+		return
+	}
 	for len(n.data.deadlines) > 0 && !n.data.stands(n.data.deadlines[0]) {
 		n.data.deadlines.pop()
 	}

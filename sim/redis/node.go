@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Node is one Redis master. It implements [sim.Server] and is used by one goroutine at a time.
+// Node is one Redis, a master or a replica. It implements [sim.Peer] and is used by one goroutine at a time.
 type Node struct {
 	cfg  Config
 	host sim.Host // nil between lives
@@ -28,6 +28,7 @@ type Node struct {
 	attempt  history.Attempt
 	conn     uint64
 	inScript bool
+	inExec   bool
 	out      []byte // the reply
 
 	conns    map[uint64]*connection // those with a state: a transaction, watched keys, a name
@@ -39,9 +40,18 @@ type Node struct {
 	slow time.Duration // added to each fsync by a fault
 
 	// With AppendAlways the node stands still during an fsync.
-	queue, batch []*sim.Incoming // requests that arrived meanwhile
-	held         []heldReply     // replies that go out after it
+	queue, batch []arrival   // what arrived meanwhile
+	held         []heldReply // replies that go out after it
 	heldBytes    []byte
+
+	repl replication
+}
+
+// arrival is a request, or a letter of another server.
+type arrival struct {
+	request *sim.Incoming
+	from    sim.ProcessID
+	letter  any
 }
 
 // heldReply is a reply that waits for an fsync: the bytes [from,to) of heldBytes.
@@ -54,9 +64,12 @@ var _ sim.Server = (*Node)(nil)
 
 // Tags of timers: the sort in the top byte, the timer's number below.
 const (
-	wakeExpiry uint64 = 1 << 56
-	wakeFsync  uint64 = 2 << 56
-	wakeNumber uint64 = 1<<56 - 1
+	wakeExpiry  uint64 = 1 << 56
+	wakeFsync   uint64 = 2 << 56
+	wakeTick    uint64 = 3 << 56 // of a replica
+	wakeBlocked uint64 = 4 << 56 // a request has waited for replicas too long
+	wakeOrder   uint64 = 5 << 56 // a failover was ordered
+	wakeNumber  uint64 = 1<<56 - 1
 )
 
 // New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
@@ -69,13 +82,14 @@ func New(cfg Config) *Node {
 
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
-	n.cfg, n.host = cfg, nil
+	n.cfg, n.host = cfg.withDefaults(), nil
 	n.data.clear()
 	n.data.seq = 0
 	n.aof.forget()
 	n.before = nil
 	n.timer, n.slow = 0, 0
 	n.endLife()
+	n.resetReplication()
 }
 
 // endLife drops what a process has in memory besides the data.
@@ -90,6 +104,7 @@ func (n *Node) endLife() {
 	clear(n.held)
 	n.queue, n.batch, n.held, n.heldBytes = n.queue[:0], n.batch[:0], n.held[:0], n.heldBytes[:0]
 	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.endReplication()
 }
 
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
@@ -98,9 +113,9 @@ func (n *Node) Start(h sim.Host) {
 	n.beginTurn()
 	n.load()
 	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
+	n.joinReplication()
 	n.compare()
-	n.endTurn()
-	n.fsyncAlways()
+	n.finishTurn()
 }
 
 // Stop ends the life. What the next one finds depends on how and on the persistence.
@@ -117,22 +132,35 @@ func (n *Node) Stop(how sim.Stop) {
 	case sim.PowerLoss:
 		n.aof.crash(n.mono)
 	}
+	if how == sim.ShutDown && n.repl.master != "" {
+		n.host.Send(n.repl.master, phaseLeave, leave{}) // the connection is closed
+	}
 	n.data.clear()
 	n.endLife()
 	n.host = nil
 }
 
-// Serve executes a request. Its reply goes out at once, or after the fsync with AppendAlways.
+// Serve executes a request. Its reply goes out at once, after the fsync with AppendAlways, or once replicas have said so.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.standsStill() {
-		n.queue = append(n.queue, r)
+		n.queue = append(n.queue, arrival{request: r})
 		return
 	}
 	n.beginTurn()
+	if n.repl.involved {
+		n.admit(r)
+		n.finishTurn()
+		return
+	}
 	n.execute(r)
+	if n.repl.involved { // by this request
+		n.conclude(r, n.state(), n.repl.end())
+		n.finishTurn()
+		return
+	}
 	n.endTurn()
 	if n.fsyncAlways() {
-		n.hold(r)
+		n.hold(r, n.out)
 		return
 	}
 	r.Reply(n.out)
@@ -153,30 +181,49 @@ func (n *Node) beginTurn() {
 }
 
 func (n *Node) endTurn() {
+	if n.repl.involved {
+		n.endReplicationTurn()
+	}
 	if len(n.aof.effects) > n.aof.appended {
 		n.aof.commit(n.mono)
 	}
 	n.armTimer()
 }
 
-// Wake expires keys, or ends an fsync.
-func (n *Node) Wake(tag uint64) {
-	if tag&wakeNumber != n.timer && tag&wakeExpiry != 0 {
-		return // a later timer has taken its place
+// finishTurn ends a turn whose replies are held. They and the letters go out at once, or after the fsync.
+func (n *Node) finishTurn() {
+	n.endTurn()
+	if !n.fsyncAlways() {
+		n.sendHeld()
 	}
-	n.beginTurn()
-	if tag&wakeFsync != 0 {
+}
+
+// Wake expires keys, ends an fsync, or does one of the things that replication does by time.
+func (n *Node) Wake(tag uint64) {
+	number := tag & wakeNumber
+	switch sort := tag &^ wakeNumber; {
+	case sort == wakeExpiry && number != n.timer, sort == wakeTick && number != n.repl.tick:
+		return // a later timer has taken its place
+	case sort == wakeFsync:
+		n.beginTurn()
 		n.fsyncDone()
 		return
 	}
-	n.armed = never
-	n.attempt = ""
-	n.expireDue()
-	n.endTurn()
-	n.fsyncAlways()
+	n.beginTurn()
+	n.attempt, n.conn = "", 0
+	switch tag &^ wakeNumber {
+	case wakeExpiry:
+		n.armed = never
+		n.expireDue()
+	case wakeTick:
+		n.ticked()
+	case wakeBlocked:
+		n.timedOut(number)
+	}
+	n.finishTurn()
 }
 
-// ClockChanged expires what the new time ends and sets the timer anew.
+// ClockChanged expires what the new time ends and sets the timers anew.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != None {
@@ -185,12 +232,17 @@ func (n *Node) ClockChanged() {
 	n.armed = never
 	n.attempt = ""
 	n.expireDue()
-	n.endTurn()
-	n.fsyncAlways()
+	n.limitAgain()
+	n.finishTurn()
 }
 
-// Fault carries out sim.SlowFsync, also between lives. Other kinds are not a node's.
+// Fault carries out sim.SlowFsync, also between lives, and sim.FailOver once the process runs; a process that is down
+// takes no notice of that.
 func (n *Node) Fault(f sim.ServerFault) {
+	if f.Kind == sim.FailOver && n.host != nil {
+		n.repl.ordered = f.To
+		n.host.WakeAfter(0, wakeOrder)
+	}
 	if f.Kind != sim.SlowFsync {
 		return
 	}
@@ -224,33 +276,52 @@ func (n *Node) fsyncAlways() bool {
 	return true
 }
 
-func (n *Node) hold(r *sim.Incoming) {
+func (n *Node) hold(r *sim.Incoming, reply []byte) {
 	from := len(n.heldBytes)
-	n.heldBytes = append(n.heldBytes, n.out...)
+	n.heldBytes = append(n.heldBytes, reply...)
 	n.held = append(n.held, heldReply{to: r, from: from, end: len(n.heldBytes)})
 }
 
-func (n *Node) answerHeld() {
+// sendHeld sends the replies and letters that were held.
+func (n *Node) sendHeld() {
 	for _, h := range n.held {
 		h.to.Reply(n.heldBytes[h.from:h.end])
 	}
 	clear(n.held)
 	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
+	for _, m := range n.repl.outbox {
+		n.host.Send(m.to, m.phase, m.body)
+	}
+	clear(n.repl.outbox)
+	n.repl.outbox = n.repl.outbox[:0]
 }
 
 // fsyncDone answers those who waited, and executes in one turn all that has arrived meanwhile.
 func (n *Node) fsyncDone() {
 	n.aof.finish()
-	n.answerHeld()
+	n.sendHeld()
 	n.batch, n.queue = n.queue, n.batch[:0]
-	for _, r := range n.batch {
-		n.execute(r)
-		n.hold(r)
+	for _, a := range n.batch {
+		n.take(a)
 	}
 	clear(n.batch)
-	n.endTurn()
-	if !n.fsyncAlways() {
-		n.answerHeld()
+	n.finishTurn()
+}
+
+// take acts on what arrived during an fsync.
+func (n *Node) take(a arrival) {
+	switch {
+	case a.request == nil:
+		n.read(a.from, a.letter)
+	case n.repl.involved:
+		n.admit(a.request)
+	default:
+		n.execute(a.request)
+		if n.repl.involved { // by this request
+			n.conclude(a.request, n.state(), n.repl.end())
+		} else {
+			n.hold(a.request, n.out)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ var wholeOf = map[string][]string{
 }
 
 func (n *Node) snapshot() *snapshot {
+	n.data.unveil()
 	s := &snapshot{keys: make([]Key, 0, len(n.data.keys))}
 	for name := range n.data.keys {
 		s.keys = append(s.keys, n.look(name))
@@ -59,14 +60,23 @@ func (n *Node) load() {
 }
 
 // compare expires what the wall clock has ended while the node was down, and records how the data differs from what it
-// was at the stop. A key that the stop took and that would have expired meanwhile has expired. A key that is there in
-// an earlier state (other value, owner or deadline) is lost and set.
+// was at the stop. A replica does neither: it takes all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
-	if was == nil {
-		return
+	switch {
+	case was == nil:
+	case n.repl.master == "":
+		was.keys = slices.DeleteFunc(was.keys, n.lostBefore)
+		n.compareWith(was)
+	case n.repl.told != nil && n.repl.had == nil:
+		n.repl.had = was
 	}
+}
+
+// compareWith records how the data differs from what it was. A key that is gone and that would have expired meanwhile has
+// expired. A key that is there in another state (other value, owner or deadline) is lost and set.
+func (n *Node) compareWith(was *snapshot) {
 	is := n.snapshot()
 	i, j := 0, 0
 	for i < len(was.keys) || j < len(is.keys) {
@@ -99,6 +109,9 @@ func (n *Node) compareKey(before, after *Key, lost history.Why) {
 		n.remove(after.Name, history.Expired, "")
 		n.loading = false
 		n.log(effect{op: opDel, key: after.Name})
+		if before == nil && n.divergent(after) {
+			before = after // set while the node was deposed
+		}
 		after = nil
 	}
 	if before != nil && after != nil && *before == *after {
@@ -109,6 +122,7 @@ func (n *Node) compareKey(before, after *Key, lost history.Why) {
 		if n.ms > before.Deadline {
 			why = history.Expired
 		}
+		n.cfg.Group.note(before, why)
 		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.Name), Of: before.Owner, Why: why})
 	}
 	if after != nil {

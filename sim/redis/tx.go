@@ -1,8 +1,12 @@
 package redis
 
-import "slices"
+import (
+	"slices"
 
-// connection is the state of a connection that has one.
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// connection is the state of a connection that has one. On a node with replication every connection has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -10,6 +14,10 @@ type connection struct {
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string
 	watched []string
+
+	woff    int64           // replication offset after its last write
+	blocked bool            // its last request waits for replicas
+	behind  []*sim.Incoming // requests that wait for that
 }
 
 // state gives the connection of the current request a state if it has none.
@@ -92,13 +100,20 @@ func execQueue(n *Node, _ []string) {
 		n.replyError("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
 		n.out = append(n.out, "*-1\r\n"...)
+	case n.repl.restricted && slices.ContainsFunc(queue, isWrite) && n.refusesWrites() != "":
+		n.replyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
 	default:
 		n.replyLen(len(queue))
+		n.inExec = true
 		for _, args := range queue {
 			n.dispatch(args)
 		}
+		n.inExec = false
 	}
 }
+
+// isWrite reports whether a queued command may change data.
+func isWrite(args []string) bool { return findCommand(args[0]).flags&write != 0 }
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {

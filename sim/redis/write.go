@@ -63,7 +63,7 @@ func (n *Node) moveDeadline(name string, k *key, when int64) {
 		return // a record says that a deadline moved
 	}
 	n.data.expireAt(name, k, when)
-	if n.loading {
+	if n.silent() {
 		return
 	}
 	n.record(history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: n.attempt, Until: n.until(when)})
@@ -71,14 +71,18 @@ func (n *Node) moveDeadline(name string, k *key, when int64) {
 
 // recordSet records that k came to be or was overwritten.
 func (n *Node) recordSet(name, value string, k *key) {
-	if n.loading {
+	if n.silent() {
 		return
 	}
 	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: n.attempt, Value: value, Until: n.until(k.when)})
 }
 
+// silent reports whether nothing is recorded: what a file is replayed for has been recorded before, and what a replica
+// does its master has recorded.
+func (n *Node) silent() bool { return n.loading || n.repl.master != "" }
+
 func (n *Node) record(e history.Event) {
-	if n.loading {
+	if n.silent() {
 		return
 	}
 	e.Type = history.OK

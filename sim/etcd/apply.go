@@ -1,0 +1,164 @@
+package etcd
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// write is a change under way: what one entry of the log does to the keys, all at one revision.
+type write struct {
+	entry    *consensus.Entry // nil for reads
+	revision int64            // that its changes get
+	changed  bool
+	by       history.Attempt
+	why      history.Why // how keys go
+	lease    *lease      // whose end it is, if it is one
+}
+
+// Apply carries out a command of the log.
+func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
+	switch e.Args[0] {
+	case logGrant:
+		return s.applyGrant(m, e)
+	case logRevoke, logExpire:
+		return s.applyRevoke(m, e)
+	}
+	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
+	if e.Args[0] == "TXN" {
+		t, err := readTxn(e.Args)
+		if err != nil {
+			return appendError(s.out, err.Error())
+		}
+		return s.carryOut(m, &t, &w)
+	}
+	o, err := readOp(e.Args)
+	if err != nil {
+		return appendError(s.out, err.Error())
+	}
+	if !s.possible(&o) {
+		return appendError(s.out, errLeaseNotFound)
+	}
+	reply := s.operate(m, &o, &w, s.out)
+	s.commit(m, &w)
+	return reply
+}
+
+// possible reports whether an operation finds the lease it names.
+func (s *server) possible(o *op) bool {
+	return o.kind != opPut || o.lease == 0 || s.lessor.find(o.lease) != nil
+}
+
+// carryOut does what a txn says: all of one branch, or nothing.
+func (s *server) carryOut(m *consensus.Member, t *txn, w *write) []byte {
+	ops, held := t.then, int64(1)
+	for i := range t.conditions {
+		if !s.store.holds(&t.conditions[i]) {
+			ops, held = t.els, 0
+			break
+		}
+	}
+	revision := s.store.revision
+	for i := range ops {
+		if !s.possible(&ops[i]) {
+			return appendError(s.out, errLeaseNotFound)
+		}
+		if s.changes(&ops[i]) {
+			revision = w.revision
+		}
+	}
+	b := appendArray(s.out, 3)
+	b = appendInt(appendInt(b, revision), held)
+	b = appendArray(b, len(ops))
+	for i := range ops {
+		b = s.operate(m, &ops[i], w, b)
+	}
+	s.commit(m, w)
+	return b
+}
+
+// changes reports whether an operation makes a new revision: a put always, a deletion if there is something to delete.
+func (s *server) changes(o *op) bool {
+	if o.kind == opDelete {
+		from, to := s.store.span(o.key, o.prefix)
+		return from < to
+	}
+	return o.kind == opPut
+}
+
+// operate carries out one operation and appends its answer.
+func (s *server) operate(m *consensus.Member, o *op, w *write, b []byte) []byte {
+	switch o.kind {
+	case opPut:
+		s.put(m, o, w)
+		return appendInt(appendArray(b, 1), w.revision)
+	case opDelete:
+		n := s.remove(m, w, o.key, o.prefix)
+		return appendInt(appendInt(appendArray(b, 2), s.at(w)), int64(n))
+	}
+	return s.appendRangeAt(b, o, s.at(w))
+}
+
+// at is the revision that a write has reached.
+func (s *server) at(w *write) int64 {
+	if w.changed {
+		return w.revision
+	}
+	return s.store.revision
+}
+
+func (s *server) appendRange(b []byte, o *op) []byte { return s.appendRangeAt(b, o, s.store.revision) }
+
+func (s *server) appendRangeAt(b []byte, o *op, revision int64) []byte {
+	count, found := s.store.query(o)
+	b = appendInt(appendInt(appendArray(b, 3), revision), int64(count))
+	b = appendArray(b, len(found))
+	for _, k := range found {
+		b = appendKey(b, k)
+	}
+	return b
+}
+
+func (s *server) put(m *consensus.Member, o *op, w *write) {
+	if old := s.store.get(o.key); old != nil && old.lease != 0 && old.lease != o.lease {
+		if x := s.lessor.find(old.lease); x != nil {
+			x.detach(o.key)
+		}
+	}
+	k := s.store.put(w.revision, o, w.by)
+	w.changed = true
+	var x *lease
+	if o.lease != 0 {
+		x = s.lessor.find(o.lease)
+		x.attach(k.key)
+	}
+	if w.entry.First {
+		s.recordSet(m, k, x)
+	}
+}
+
+// remove deletes keys and takes them off their leases.
+func (s *server) remove(m *consensus.Member, w *write, key string, prefix bool) (n int) {
+	from, to := s.store.span(key, prefix)
+	for i := from; i < to; i++ {
+		k := &s.store.keys[i]
+		if x := s.lessor.find(k.lease); x != nil {
+			x.detach(k.key)
+		}
+		if w.entry.First {
+			s.recordGone(m, k, w)
+		}
+	}
+	if from < to {
+		s.store.remove(w.revision, from, to)
+		w.changed = true
+	}
+	return to - from
+}
+
+// commit makes the revision that w began the store's, and tells the watchers.
+func (s *server) commit(m *consensus.Member, w *write) {
+	if w.changed {
+		s.store.revision = w.revision
+		s.notify(m)
+	}
+}

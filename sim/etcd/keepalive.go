@@ -1,0 +1,140 @@
+package etcd
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// ask is a question about a lease that only the leader can answer: a keepalive, or the time it has left.
+type ask struct {
+	lease   int64
+	renew   bool
+	attempt history.Attempt
+	from    sim.ProcessID // the member whose client asks
+	number  uint64        // there
+}
+
+// told is the leader's answer.
+type told struct {
+	number uint64
+	left   int64 // s: after a renewal the TTL; 0 or less if there is no such lease
+	ttl    int64 // s
+}
+
+// pendingAsk waits for the leader's answer.
+type pendingAsk struct {
+	ask
+	deadline time.Duration
+	request  *sim.Incoming
+}
+
+// askLeader begins a question of a client of this member.
+func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, renew bool) {
+	s.lastAsk++
+	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk}
+	s.dropLateAsks(m)
+	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, r})
+	s.passOn(m, a)
+}
+
+// dropLateAsks gives up the questions whose time is over. Their clients have given up long before.
+func (s *server) dropLateAsks(m *consensus.Member) {
+	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
+		s.asks[0].request.Reply(appendError(nil, errTimeout))
+		s.asks = append(s.asks[:0], s.asks[1:]...)
+	}
+}
+
+// passOn gives a question to the leader. If none is known, it waits for the next.
+func (s *server) passOn(m *consensus.Member, a ask) {
+	switch leader := m.Leader(); {
+	case leader == m.Name():
+		s.decide(m, a)
+	case leader != "":
+		m.Tell(leader, "lease", a)
+	}
+}
+
+// Told takes a question of another member, or the answer to one of this.
+func (s *server) Told(m *consensus.Member, from sim.ProcessID, body any) {
+	switch b := body.(type) {
+	case ask:
+		if m.Leading() {
+			s.decide(m, b)
+		} // else the member that asks will learn of the new leader and ask there
+	case told:
+		s.tell(b)
+	}
+}
+
+// decide answers as the leader. One that has been stopped makes sure first that it still is.
+func (s *server) decide(m *consensus.Member, a ask) {
+	if m.Active() {
+		s.decideNow(m, a)
+		return
+	}
+	m.ReadIndex(func(err error) {
+		switch {
+		case err == nil && m.Leading():
+			s.decideNow(m, a)
+		case a.from == m.Name():
+			s.passOn(m, a)
+		}
+	})
+}
+
+func (s *server) decideNow(m *consensus.Member, a ask) {
+	x := s.lessor.find(a.lease)
+	now := m.Monotonic()
+	switch {
+	case x == nil && a.renew:
+		s.answer(m, a, 0, 0)
+	case x == nil:
+		s.answer(m, a, -1, 0)
+	case !a.renew:
+		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
+	case x.expiry <= now:
+		x.waiting = append(x.waiting, a) // its end has begun; whether it comes is not for this member to say
+	default:
+		x.refresh(now, 0)
+		s.recordProlonged(m, x, a.attempt)
+		s.answer(m, a, x.ttl, x.ttl)
+	}
+}
+
+func (s *server) answer(m *consensus.Member, a ask, left, ttl int64) {
+	t := told{a.number, left, ttl}
+	if a.from == m.Name() {
+		s.tell(t)
+		return
+	}
+	m.Tell(a.from, "lease", t)
+}
+
+// tell gives the answer to the client, if it still waits.
+func (s *server) tell(t told) {
+	for i := range s.asks {
+		p := s.asks[i]
+		if p.number != t.number {
+			continue
+		}
+		s.asks = append(s.asks[:i], s.asks[i+1:]...)
+		if p.renew {
+			p.request.Reply(appendInt(appendInt(appendArray(s.out, 2), p.lease), t.left))
+		} else {
+			p.request.Reply(appendInt(appendInt(appendInt(appendArray(s.out, 3), p.lease), t.left), t.ttl))
+		}
+		return
+	}
+}
+
+// askAgain puts the questions that are still open to a new leader.
+func (s *server) askAgain(m *consensus.Member) {
+	s.dropLateAsks(m)
+	for _, p := range append([]pendingAsk(nil), s.asks...) {
+		s.passOn(m, p.ask)
+	}
+}

@@ -1,0 +1,160 @@
+package etcd
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// lease is a promise to keep keys for ttl seconds after the latest keepalive.
+type lease struct {
+	id    int64
+	ttl   int64 // s
+	grant history.Attempt
+	keys  []string // attached, by name
+	// expiry is when it ends, on the leader's monotonic clock; forever on other members.
+	expiry  time.Duration
+	ending  bool  // the leader has proposed its end
+	waiting []ask // keepalives that came after it, until its fate is sealed
+}
+
+const forever = time.Duration(math.MaxInt64)
+
+// lessor keeps the leases. Which there are is replicated; when they end is known to the leader alone.
+type lessor struct {
+	leases  []*lease // in the order of their grants
+	free    []*lease // of earlier runs
+	primary bool
+	reign   uint64 // counts the times that this member became primary in this life; timers of an earlier one are void
+}
+
+// Figures of etcd's lessor.
+const (
+	lessorInterval = 500 * time.Millisecond // between two looks for leases that have ended
+	maxTTL         = 9_000_000_000          // s
+)
+
+func (l *lessor) reset() {
+	l.free = append(l.free, l.leases...)
+	clear(l.leases)
+	l.leases = l.leases[:0]
+	l.primary, l.reign = false, 0
+}
+
+func (l *lessor) find(id int64) *lease {
+	for _, x := range l.leases {
+		if x.id == id {
+			return x
+		}
+	}
+	return nil
+}
+
+func (l *lessor) add(id, ttl int64, grant history.Attempt) *lease {
+	x := &lease{}
+	if n := len(l.free); n > 0 {
+		x, l.free = l.free[n-1], l.free[:n-1]
+	}
+	*x = lease{id: id, ttl: ttl, grant: grant, keys: x.keys[:0], expiry: forever, waiting: x.waiting[:0]}
+	l.leases = append(l.leases, x)
+	return x
+}
+
+func (l *lessor) remove(x *lease) {
+	l.leases = slices.DeleteFunc(l.leases, func(y *lease) bool { return x == y })
+	l.free = append(l.free, x)
+}
+
+func (x *lease) attach(key string) {
+	if i, found := slices.BinarySearch(x.keys, key); !found {
+		x.keys = slices.Insert(x.keys, i, key)
+	}
+}
+
+func (x *lease) detach(key string) {
+	if i, found := slices.BinarySearch(x.keys, key); found {
+		x.keys = slices.Delete(x.keys, i, i+1)
+	}
+}
+
+// refresh starts the lease anew, with something on top.
+func (x *lease) refresh(now, extend time.Duration) {
+	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
+	x.ending = false
+}
+
+// promote makes this member the one that ends leases. It cannot know what its predecessor has promised: every lease
+// starts anew, and an election time-out longer, for as long may both have ruled.
+func (s *server) promote(m *consensus.Member) {
+	s.lessor.primary = true
+	s.lessor.reign++
+	extend := m.Config().ElectionTimeout()
+	for _, x := range s.lessor.leases {
+		x.refresh(m.Monotonic(), extend)
+		s.recordProlonged(m, x, "")
+	}
+	m.After(lessorInterval, s.lessor.reign)
+}
+
+// demote leaves the leases to another member. Whoever waits for an answer will ask that one.
+func (s *server) demote() {
+	s.lessor.primary = false
+	for _, x := range s.lessor.leases {
+		x.expiry, x.ending, x.waiting = forever, false, x.waiting[:0]
+	}
+}
+
+// Wake looks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing it
+// proposes in vain.
+func (s *server) Wake(m *consensus.Member, reign uint64) {
+	if !s.lessor.primary || reign != s.lessor.reign {
+		return
+	}
+	m.After(lessorInterval, reign)
+	for _, x := range s.lessor.leases {
+		if x.expiry <= m.Monotonic() && !x.ending {
+			x.ending = true
+			m.Propose(consensus.Command{Args: []string{logExpire, format(x.id)}}, nil)
+		}
+	}
+}
+
+// applyGrant grants a lease, unless it exists.
+func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
+	id, ttl := parse(e.Args[1]), parse(e.Args[2])
+	if s.lessor.find(id) != nil {
+		return appendError(s.out, errLeaseExists)
+	}
+	election := m.Config().ElectionTimeout()
+	shortest := (3*election/2 + time.Second - 1) / time.Second
+	x := s.lessor.add(id, max(ttl, int64(shortest)), e.Attempt)
+	if s.lessor.primary {
+		x.refresh(m.Monotonic(), 0)
+	}
+	return appendInt(appendInt(appendArray(s.out, 2), x.id), x.ttl)
+}
+
+// applyRevoke ends a lease and deletes its keys, in one revision.
+func (s *server) applyRevoke(m *consensus.Member, e *consensus.Entry) []byte {
+	x := s.lessor.find(parse(e.Args[1]))
+	if x == nil {
+		return appendError(s.out, errLeaseNotFound)
+	}
+	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
+	if e.Args[0] == logExpire {
+		w.why = history.Expired
+	}
+	for len(x.keys) > 0 {
+		s.remove(m, &w, x.keys[0], false)
+	}
+	s.commit(m, &w)
+	s.lessor.remove(x)
+	for _, a := range x.waiting {
+		s.answer(m, a, 0, x.ttl)
+	}
+	x.waiting = x.waiting[:0]
+	return appendInt(appendArray(s.out, 1), s.store.revision)
+}

@@ -1,0 +1,134 @@
+package etcd
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+const ms = time.Millisecond
+
+// lab is a world with a cluster and clients that work under one lock.
+type lab struct {
+	*sim.World
+	*consensus.Cluster
+	t     testing.TB
+	names []sim.ProcessID
+	work  worker
+	done  int
+	later []func() // what waits for the clients to be there
+}
+
+var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}}
+
+func newLab(t testing.TB, members int) *lab {
+	l := &lab{World: sim.New(0, network), t: t}
+	for i := range members {
+		l.names = append(l.names, sim.ProcessID(fmt.Sprintf("etcd-%d", i+1)))
+	}
+	l.Cluster = New(consensus.Config{}, l.names)
+	l.work = worker{servers: l.names, ttl: 5, cycles: 2, hold: 100 * ms, think: 20 * ms, done: &l.done}
+	l.begin(1)
+	return l
+}
+
+// begin makes everything ready for a run.
+func (l *lab) begin(seed uint64) {
+	l.World.Reset(seed, network)
+	l.Cluster.Reset(consensus.Config{})
+	l.AddTo(l.World)
+	l.done, l.later = 0, nil
+}
+
+// clients adds clients, each at a server of its own to begin with; the first comes so early that it acquires first.
+func (l *lab) clients(n int) {
+	for i := range n {
+		w := l.work
+		w.at = i % len(l.names)
+		l.AddClient(sim.ProcessID(fmt.Sprintf("client-%d", i+1)), sim.Time(time.Duration(i)*30*ms), w.main)
+	}
+	for _, f := range l.later {
+		f()
+	}
+}
+
+// whenAcquired calls f when client-1 acquires for the first time.
+func (l *lab) whenAcquired(f func()) {
+	l.later = append(l.later, func() { l.AtPoint("client-1", sim.Acquired, 1, f) })
+}
+
+func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
+
+// fault records that one struck or ended, as a nemesis does.
+func (l *lab) fault(t history.Type, line string, on ...history.Process) {
+	f, _, _ := cut(line)
+	l.Record(history.Nemesis, history.Event{Type: t, F: history.F(f), Value: line, On: on})
+}
+
+func cut(line string) (first, rest string, ok bool) {
+	for i := range line {
+		if line[i] == ' ' {
+			return line[:i], line[i+1:], true
+		}
+	}
+	return line, "", false
+}
+
+// pauseHolder stops client-1 when it has acquired.
+func (l *lab) pauseHolder(d time.Duration) {
+	const id = "client-1"
+	l.whenAcquired(func() {
+		line := fmt.Sprintf("pause %s for %v after acquired", id, d)
+		l.fault(history.Invoke, line, id)
+		l.Pause(id)
+		l.at(l.Now().Duration()+d, func() { l.fault(history.OK, line, id); l.Resume(id) })
+	})
+}
+
+// isolate cuts a server from the others, or everybody from everybody in two camps.
+func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
+	each := func(f func(from, to sim.ProcessID)) {
+		for _, x := range a {
+			for _, y := range b {
+				f(x, y)
+				f(y, x)
+			}
+		}
+	}
+	l.at(from, func() { each(l.Cut) })
+	l.at(until, func() { each(l.Heal) })
+}
+
+// judge runs until the clients are done and judges the history.
+func (l *lab) judge(clients int) checker.Verdict {
+	l.t.Helper()
+	l.clients(clients)
+	if l.Run(sim.Time(5*time.Minute), func() bool { return !l.Busy() }) {
+		l.t.Errorf("seed %d: the clients are not done after five minutes", l.Seed())
+	}
+	h := l.Finish()
+	if l.Err() != nil {
+		l.t.Fatal(l.Err())
+	}
+	h.Header.Servers, h.Header.Shards, h.Header.Quorum = l.names, [][]history.Process{l.names}, len(l.names)/2+1
+	h.Header.Locks, h.Header.TTL, h.Header.Hold = []history.Lock{"orders"}, history.Of(time.Duration(l.work.ttl)*time.Second), history.Of(l.work.hold)
+	h.Header.Bound, h.Header.Slack = history.Of(15*time.Second), history.Of(10*time.Second)
+	for i := range clients {
+		h.Header.Clients = append(h.Header.Clients, sim.ProcessID(fmt.Sprintf("client-%d", i+1)))
+	}
+	return checker.Check(h)
+}
+
+func (l *lab) holds(v checker.Verdict, laws ...checker.Law) {
+	l.t.Helper()
+	for _, law := range laws {
+		if f := v.Of(law); f.Outcome != checker.Holds {
+			l.t.Errorf("seed %d: %s: %v %v %v", l.Seed(), law, f.Outcome, f.Cause, f)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package etcd
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// session is a lease kept alive by a task of its own, as clientv3/concurrency.Session is.
+type session struct {
+	env     sim.Env
+	servers []sim.ProcessID
+	at      int // the server asked last
+	ttl     int // s
+	lease   string
+	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
+	granted history.Attempt
+	lost    sim.Signal
+	over    sim.Signal
+	hold    *mutex           // what a keepalive prolongs
+	sent    [3]time.Duration // when the latest request of each connection left
+	receipt bool             // counts the lease from the answer, as the shipped client does
+}
+
+// Connections of a client: its requests, its keepalives, its watches.
+const (
+	requestConn = iota
+	keepaliveConn
+	watchConn
+)
+
+// call asks one server after another until one answers without an error.
+func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration, args ...string) ([]sim.Reply, bool) {
+	end := env.Monotonic() + patience
+	for env.Monotonic() < end {
+		c := sim.Conn{Server: s.servers[s.at], N: conn}
+		s.sent[conn] = env.Monotonic()
+		r := env.Call(min(time.Second, end-env.Monotonic()), nil,
+			sim.Request{Conn: c, Args: args, Attempt: attempt, Phase: args[0]})[0]
+		if list := r.Array(); list != nil {
+			return list, true
+		}
+		env.Close(c)
+		s.at = (s.at + 1) % len(s.servers)
+		env.Sleep(10 * time.Millisecond)
+	}
+	return nil, false
+}
+
+func number(r sim.Reply) int64 {
+	n, _ := r.Int()
+	return n
+}
+
+func text(r sim.Reply) string {
+	t, _ := r.Bulk()
+	return t
+}
+
+func newSession(env sim.Env, servers []sim.ProcessID, at, ttl int, attempt history.Attempt) *session {
+	s := &session{env: env, servers: servers, at: at, ttl: ttl, granted: attempt}
+	r, ok := s.call(env, requestConn, attempt, time.Minute, "LEASE", "GRANT", strconv.Itoa(ttl))
+	if !ok {
+		return nil
+	}
+	s.lease, s.until = strconv.FormatInt(number(r[0]), 10), s.sent[requestConn]+time.Duration(number(r[1]))*time.Second
+	env.Go("keepalive", s.keepalive)
+	return s
+}
+
+func (s *session) keepalive(env sim.Env) {
+	for !env.Sleep(time.Duration(s.ttl)*time.Second/3, &s.over, &s.lost) {
+		r, ok := s.call(env, keepaliveConn, s.granted, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
+		if s.over.Raised() {
+			return
+		}
+		if !ok || number(r[1]) == 0 {
+			s.lost.Raise()
+			return
+		}
+		sent := s.sent[keepaliveConn]
+		if s.receipt {
+			sent = env.Monotonic()
+		}
+		s.until = sent + time.Duration(number(r[1]))*time.Second
+		if s.hold != nil {
+			env.RecordGrant(history.Event{Type: history.OK, F: history.Extend, Lock: s.hold.name, Attempt: s.hold.attempt}, s.hold.grant(env))
+		}
+	}
+}
+
+func (s *session) close() {
+	s.over.Raise()
+	s.call(s.env, requestConn, s.granted, 2*time.Second, "LEASE", "REVOKE", s.lease)
+}
+
+// mutex is clientv3/concurrency.Mutex.
+type mutex struct {
+	*session
+	name     history.Lock
+	attempt  history.Attempt
+	since    sim.Mark
+	revision int64
+	careless bool // does not look, after waiting, whether its own key still stands (before etcd 3.4.4)
+}
+
+func (l *mutex) key() string { return string(l.name) + "/" + l.lease }
+
+func (l *mutex) grant(env sim.Env) sim.Grant {
+	return sim.Grant{Since: l.since, Granted: env.Mark(), Until: sim.Deadline{Clock: sim.Monotonic, At: l.until}, Counted: l.servers}
+}
+
+// lock waits until no key is older than its own. It reports false if the session ended meanwhile.
+func (l *mutex) lock(patience time.Duration) bool {
+	env := l.env
+	l.since = env.Mark()
+	end := env.Monotonic() + patience
+	own := []string{"RANGE", string(l.name) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
+	args := append([]string{"TXN", "IF", "CREATE", l.key(), "=", "0", "THEN", "5", "PUT", l.key(), "", "LEASE", l.lease, "THEN", "8"}, own...)
+	args = append(append(args, "ELSE", "2", "RANGE", l.key(), "ELSE", "8"), own...)
+	r, ok := l.call(env, requestConn, l.attempt, patience, args...)
+	if !ok {
+		return false
+	}
+	l.revision = number(r[0])
+	answers := r[2].Array()
+	if number(r[1]) == 0 {
+		l.revision = number(answers[0].Array()[2].Array()[0].Array()[2])
+	}
+	if owner := answers[1].Array()[2].Array()[0].Array(); number(owner[2]) == l.revision {
+		return true
+	}
+	for env.Monotonic() < end {
+		r, ok := l.call(env, requestConn, l.attempt, end-env.Monotonic(), "RANGE", string(l.name)+"/", "PREFIX",
+			"SORT", "CREATE", "DESC", "LIMIT", "1", "MAXCREATE", strconv.FormatInt(l.revision-1, 10))
+		if !ok {
+			return false
+		}
+		if keys := r[2].Array(); len(keys) > 0 {
+			l.waitDelete(text(keys[0].Array()[0]), number(r[0]), end)
+			continue
+		}
+		return l.careless || l.stands()
+	}
+	return false
+}
+
+// stands reports whether its own key is still there.
+func (l *mutex) stands() bool {
+	r, ok := l.call(l.env, requestConn, l.attempt, time.Minute, "RANGE", l.key())
+	return ok && len(r[2].Array()) == 1
+}
+
+// waitDelete watches a key from a revision on until it is deleted. When the server falls silent it goes on at another.
+func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
+	env := l.env
+	for env.Monotonic() < end {
+		if _, ok := l.call(env, watchConn, l.attempt, end-env.Monotonic(), "WATCH", key, "REV", strconv.FormatInt(revision, 10)); !ok {
+			return
+		}
+		c := sim.Conn{Server: l.servers[l.at], N: watchConn}
+		for {
+			data, status := env.Receive(c, time.Second)
+			if status == sim.Answered {
+				push := sim.NewReply(data)
+				for _, change := range push.Array()[2:] {
+					if text(change.Array()[0]) == "DELETE" {
+						return
+					}
+				}
+				continue
+			}
+			if r := env.Call(time.Second, nil, sim.Request{Conn: c, Args: []string{"STATUS"}, Phase: "status"}); status == sim.Reset || r[0].Status != sim.Answered || text(r[0].Array()[1]) == "" {
+				break
+			}
+		}
+		env.Close(c)
+		l.at = (l.at + 1) % len(l.servers)
+	}
+}
+
+func (l *mutex) unlock() bool {
+	_, ok := l.call(l.env, requestConn, l.attempt, 10*time.Second, "DELETE", l.key())
+	return ok
+}
+
+// worker is a client that takes a lock, works and releases, as often as told.
+type worker struct {
+	servers  []sim.ProcessID
+	at       int
+	ttl      int
+	cycles   int
+	hold     time.Duration
+	think    time.Duration
+	careless bool
+	obeys    bool // stops its work when the session is lost
+	receipt  bool
+	done     *int // counts cycles
+}
+
+func (c worker) main(env sim.Env) {
+	var s *session
+	for i := range c.cycles {
+		attempt := history.Attempt(fmt.Sprintf("%s/%d", env.Name(), i+1))
+		if s == nil || s.lost.Raised() {
+			if s = newSession(env, c.servers, c.at, c.ttl, attempt); s == nil {
+				return
+			}
+			s.receipt = c.receipt
+		}
+		c.cycle(env, &mutex{session: s, name: "orders", attempt: attempt, careless: c.careless})
+		env.Sleep(c.think)
+	}
+	if s != nil && !s.lost.Raised() {
+		s.close()
+	}
+}
+
+func (c worker) cycle(env sim.Env, l *mutex) {
+	e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name}
+	env.Record(e)
+	if !l.lock(time.Minute) {
+		e.Type, e.Why = history.Fail, history.AcquireTimeout
+		env.Record(e)
+		l.unlock()
+		return
+	}
+	e = history.Event{Type: history.OK, F: history.Acquire, Lock: l.name, Attempt: l.attempt, Token: history.Token(l.revision)}
+	env.RecordGrant(e, l.grant(env))
+	l.session.hold = l
+	env.Point(sim.Acquired)
+	if c.obeys {
+		if env.Sleep(c.hold, &l.lost) {
+			env.Record(history.Event{Type: history.Info, F: history.Lost, Lock: l.name, Attempt: l.attempt})
+		}
+	} else {
+		env.Sleep(c.hold)
+	}
+	l.session.hold = nil
+	e = history.Event{Type: history.Invoke, F: history.Release, Lock: l.name, Attempt: l.attempt}
+	env.Record(e)
+	if e.Type = history.Info; l.unlock() {
+		e.Type = history.OK
+		*c.done++
+	}
+	env.Record(e)
+}

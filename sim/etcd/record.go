@@ -1,0 +1,57 @@
+package etcd
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// due is the true time at which a lease ends if nothing more is heard. Only the leader knows; any other member that
+// applies first, as after the leader's death, says what the lease has at least.
+func due(m *consensus.Member, x *lease) history.Time {
+	switch {
+	case x == nil:
+		return history.Never
+	case x.expiry == forever:
+		return m.Due(time.Duration(x.ttl) * time.Second)
+	}
+	return m.Due(max(x.expiry-m.Monotonic(), 0))
+}
+
+func (s *server) recordSet(m *consensus.Member, k *keyValue, x *lease) {
+	m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: lockOf(k.key), Value: k.key,
+		Of: k.owner, By: k.owner, Until: due(m, x)})
+}
+
+// recordProlonged records that the keys of a lease live longer, by a keepalive or by a change of leader.
+func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attempt) {
+	for _, key := range x.keys {
+		k := s.store.get(key)
+		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: lockOf(key), Of: k.owner, Until: due(m, x)}
+		if by != "" {
+			e.By = x.agent(by, k.owner)
+		}
+		m.Record(e)
+	}
+}
+
+func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
+	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: lockOf(k.key), Of: k.owner, Why: w.why}
+	switch {
+	case w.why == history.Expired:
+	case w.lease != nil:
+		e.By = w.lease.agent(w.by, k.owner)
+	default:
+		e.By = w.by
+	}
+	m.Record(e)
+}
+
+// agent is the attempt for which a lease's keeper acts on a key: its owner, unless the lease is another's.
+func (x *lease) agent(by, owner history.Attempt) history.Attempt {
+	if by == x.grant {
+		return owner
+	}
+	return by
+}

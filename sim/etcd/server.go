@@ -1,0 +1,193 @@
+package etcd
+
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// New makes a cluster with a member of each name; see [consensus.Cluster] for its use.
+func New(c consensus.Config, names []sim.ProcessID) *consensus.Cluster {
+	return consensus.NewCluster(c, names, func() consensus.Machine { return &server{} })
+}
+
+// server is etcd on one member.
+type server struct {
+	store  store
+	lessor lessor
+
+	// What belongs to this member and life.
+	watchers  []watcher
+	lastWatch int64
+	lastLease int64
+	lastAsk   uint64
+	asks      []pendingAsk // in the order of their deadlines
+	out       []byte       // memory for replies; always empty
+	head      []byte       // memory for pushes: a reply may be under way in out
+	pushed    []byte
+}
+
+// Reset begins a life with empty state.
+func (s *server) Reset(*consensus.Member) {
+	s.store.reset()
+	s.lessor.reset()
+	clear(s.watchers)
+	clear(s.asks)
+	s.watchers, s.asks = s.watchers[:0], s.asks[:0]
+	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, 0
+	if s.out == nil {
+		s.out = make([]byte, 0, 512)
+	}
+}
+
+// Fault has nothing to do: no fault is etcd's own.
+func (s *server) Fault(*consensus.Member, sim.ServerFault) {}
+
+// LeaderChanged hands the leases over, and asks the new leader what the old one has not answered.
+func (s *server) LeaderChanged(m *consensus.Member) {
+	switch leading := m.Leading(); {
+	case leading && !s.lessor.primary:
+		s.promote(m)
+	case !leading && s.lessor.primary:
+		s.demote()
+	}
+	if m.Leader() != "" {
+		s.askAgain(m)
+	}
+}
+
+// Names of commands in the log, where they differ from the request's.
+const (
+	logGrant  = "GRANT"  // id, ttl
+	logRevoke = "REVOKE" // id; a client asked for it
+	logExpire = "EXPIRE" // id; it has ended
+)
+
+// Serve takes a client's request.
+func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
+	if len(r.Args) == 0 {
+		r.Reply(appendError(s.out, "fencepost: empty request"))
+		return
+	}
+	switch r.Args[0] {
+	case "RANGE":
+		s.serveRange(m, r)
+	case "PUT", "DELETE":
+		if _, err := readOp(r.Args); err != nil {
+			s.refuse(r, err)
+			return
+		}
+		s.propose(m, r, r.Args)
+	case "TXN":
+		s.serveTxn(m, r)
+	case "LEASE":
+		s.serveLease(m, r)
+	case "WATCH":
+		s.serveWatch(m, r)
+	case "UNWATCH":
+		s.serveUnwatch(r)
+	case "STATUS":
+		b := appendInt(appendArray(s.out, 3), s.store.revision)
+		r.Reply(appendInt(appendBulk(b, string(m.Leader())), int64(m.Term())))
+	default:
+		r.Reply(appendError(s.out, "fencepost: unknown request"))
+	}
+}
+
+func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(appendError(s.out, err.Error())) }
+
+// propose puts a command into the log and answers once this member has applied it.
+func (s *server) propose(m *consensus.Member, r *sim.Incoming, args []string) {
+	m.Propose(consensus.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
+		if err != nil {
+			reply = appendError(s.out, errTimeout)
+		}
+		r.Reply(reply)
+	})
+}
+
+// read answers once this member has caught up with the cluster.
+func (s *server) read(m *consensus.Member, r *sim.Incoming, answer func() []byte) {
+	m.ReadIndex(func(err error) {
+		if err != nil {
+			r.Reply(appendError(s.out, errTimeout))
+			return
+		}
+		r.Reply(answer())
+	})
+}
+
+func (s *server) serveRange(m *consensus.Member, r *sim.Incoming) {
+	o, err := readOp(r.Args)
+	switch {
+	case err != nil:
+		s.refuse(r, err)
+	case o.serializable:
+		r.Reply(s.appendRange(s.out, &o))
+	default:
+		s.read(m, r, func() []byte { return s.appendRange(s.out, &o) })
+	}
+}
+
+func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
+	t, err := readTxn(r.Args)
+	switch {
+	case err != nil:
+		s.refuse(r, err)
+	case t.readOnly():
+		s.read(m, r, func() []byte { return s.carryOut(m, &t, &write{revision: s.store.revision + 1}) })
+	default:
+		s.propose(m, r, r.Args)
+	}
+}
+
+func (s *server) serveLease(m *consensus.Member, r *sim.Incoming) {
+	w := words(r.Args[1:])
+	command := w.next()
+	n, err := w.number("the operand of LEASE " + command)
+	if err != nil {
+		s.refuse(r, err)
+		return
+	}
+	switch command {
+	case "GRANT":
+		s.serveGrant(m, r, n, &w)
+	case "REVOKE":
+		s.propose(m, r, []string{logRevoke, format(n)})
+	case "KEEPALIVE":
+		s.askLeader(m, r, n, true)
+	case "TIMETOLIVE":
+		s.askLeader(m, r, n, false)
+	default:
+		r.Reply(appendError(s.out, "fencepost: unknown request"))
+	}
+}
+
+func (s *server) serveGrant(m *consensus.Member, r *sim.Incoming, ttl int64, w *words) {
+	var id int64
+	if len(*w) > 0 {
+		var err error
+		if id, err = w.number("the lease"); err != nil {
+			s.refuse(r, err)
+			return
+		}
+	}
+	if ttl > maxTTL {
+		r.Reply(appendError(s.out, errTTLTooLarge))
+		return
+	}
+	if id == 0 { // etcd's are as unique: member, time, count
+		s.lastLease++
+		id = int64(m.Number())<<48 | int64(m.Life())<<32 | s.lastLease
+	}
+	s.propose(m, r, []string{logGrant, format(id), format(ttl)})
+}
+
+func format(n int64) string { return strconv.FormatInt(n, 10) }
+
+// parse reads what format wrote.
+func parse(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}

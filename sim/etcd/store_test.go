@@ -1,0 +1,72 @@
+package etcd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// plainStore is the store as one would write it first: a list of all puts and deletions, read from the beginning.
+type plainStore []change
+
+func (p plainStore) keys() (all []keyValue) {
+	for _, c := range p {
+		i := slices.IndexFunc(all, func(k keyValue) bool { return k.key == c.key })
+		switch {
+		case c.deleted && i >= 0:
+			all = slices.Delete(all, i, i+1)
+		case i >= 0:
+			all[i].value, all[i].mod, all[i].version = c.value, c.mod, all[i].version+1
+		case !c.deleted:
+			k := c.keyValue
+			k.create, k.version = c.mod, 1
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b keyValue) int { return strings.Compare(a.key, b.key) })
+	return all
+}
+
+func (p plainStore) count(key string, prefix bool) (n int) {
+	for _, k := range p.keys() {
+		if k.key == key || prefix && strings.HasPrefix(k.key, key) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "a/", "a/1", "a/2", "ab", "b", "b/1"}
+	for range 200 {
+		var s store
+		var p plainStore
+		s.reset()
+		for revision := int64(2); revision < 30; revision++ {
+			key, prefix := names[random.IntN(len(names))], random.IntN(2) == 0
+			if random.IntN(3) > 0 {
+				value := fmt.Sprint(revision)
+				s.put(revision, &op{key: key, value: value}, "")
+				p = append(p, change{revision, false, keyValue{key: key, value: value, mod: revision}})
+			} else {
+				from, to := s.span(key, prefix)
+				for _, k := range s.keys[from:to] {
+					p = append(p, change{revision, true, keyValue{key: k.key, mod: revision}})
+				}
+				if n := p[:len(p)-(to-from)].count(key, prefix); n != to-from {
+					t.Fatalf("%q prefix %v: %d keys, want %d", key, prefix, to-from, n)
+				}
+				s.remove(revision, from, to)
+			}
+			if !slices.Equal(s.keys, p.keys()) {
+				t.Fatalf("%+v\nwant\n%+v", s.keys, p.keys())
+			}
+		}
+		if len(s.changes) != len(p) {
+			t.Fatalf("%d changes, want %d", len(s.changes), len(p))
+		}
+	}
+}

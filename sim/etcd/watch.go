@@ -1,0 +1,108 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// watcher is a watch of a client of this member.
+type watcher struct {
+	id     int64
+	conn   uint64
+	key    string
+	prefix bool
+	next   int64 // revision from which on it has been told nothing
+}
+
+func (w *watcher) sees(c *change) bool {
+	return c.revision >= w.next && (c.key == w.key || w.prefix && strings.HasPrefix(c.key, w.key))
+}
+
+func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
+	w, err := readWatch(r.Args)
+	if err != nil {
+		s.refuse(r, err)
+		return
+	}
+	s.lastWatch++
+	w.id, w.conn = s.lastWatch, r.ConnID
+	if w.next == 0 {
+		w.next = s.store.revision + 1
+	}
+	r.Reply(appendInt(appendInt(appendArray(s.out, 2), s.store.revision), w.id))
+	s.watchers = append(s.watchers, w)
+	s.push(m, &s.watchers[len(s.watchers)-1])
+}
+
+func readWatch(args []string) (w watcher, err error) {
+	in := words(args[1:])
+	if w.key = in.next(); w.key == "" {
+		return w, errors.New(errEmptyKey)
+	}
+	for len(in) > 0 && err == nil {
+		switch name := in.next(); name {
+		case "PREFIX":
+			w.prefix = true
+		case "REV":
+			w.next, err = in.number(name)
+		default:
+			err = fmt.Errorf("fencepost: unknown option %q", name)
+		}
+	}
+	return w, err
+}
+
+func (s *server) serveUnwatch(r *sim.Incoming) {
+	in := words(r.Args[1:])
+	id, err := in.number("the watch")
+	if err != nil {
+		s.refuse(r, err)
+		return
+	}
+	for i := range s.watchers {
+		if w := &s.watchers[i]; w.id == id && w.conn == r.ConnID {
+			s.watchers = append(s.watchers[:i], s.watchers[i+1:]...)
+			break
+		}
+	}
+	r.Reply(appendInt(appendArray(s.out, 1), s.store.revision))
+}
+
+// notify tells all watchers what they have not been told.
+func (s *server) notify(m *consensus.Member) {
+	for i := range s.watchers {
+		s.push(m, &s.watchers[i])
+	}
+}
+
+// push tells a watcher of the changes since it was last told, a message for each revision.
+func (s *server) push(m *consensus.Member, w *watcher) {
+	all := s.store.changes
+	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
+	for i < len(all) {
+		revision := all[i].revision
+		n, b := 0, s.pushed[:0]
+		for ; i < len(all) && all[i].revision == revision; i++ {
+			if !w.sees(&all[i]) {
+				continue
+			}
+			kind := "PUT"
+			if all[i].deleted {
+				kind = "DELETE"
+			}
+			n++
+			b = appendKey(appendBulk(appendArray(b, 2), kind), &all[i].keyValue)
+		}
+		s.pushed = b
+		if n > 0 {
+			s.head = appendInt(appendInt(appendArray(s.head[:0], 2+n), w.id), revision)
+			m.Push(w.conn, append(s.head, b...))
+		}
+	}
+	w.next = max(w.next, s.store.revision+1)
+}

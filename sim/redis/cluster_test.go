@@ -1,0 +1,154 @@
+package redis_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+const (
+	ms       = time.Millisecond
+	master   = sim.ProcessID("redis-1")
+	replica1 = sim.ProcessID("redis-1-replica-1")
+	replica2 = sim.ProcessID("redis-1-replica-2")
+	sentinel = sim.ProcessID("sentinel")
+)
+
+// cluster is one shard, with a Sentinel if asked for, behind links of a millisecond.
+type cluster struct {
+	*sim.World
+	t     *testing.T
+	names []sim.ProcessID
+	nodes map[sim.ProcessID]*redis.Node
+	group *redis.Group
+	said  []string // by clients, with the true time
+}
+
+// newCluster makes a master and its replicas, all with the properties of cfg.
+func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
+	c := &cluster{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t, names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
+		nodes: map[sim.ProcessID]*redis.Node{}, group: &redis.Group{}}
+	cfg.Group = c.group
+	for i, name := range c.names {
+		own := cfg
+		if i == 0 {
+			own.Replicas = c.names[1:]
+		} else {
+			own.Replicates = master
+		}
+		c.nodes[name] = redis.New(own)
+		c.AddServer(name, c.nodes[name])
+	}
+	return c
+}
+
+// watch adds a Sentinel.
+func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
+	cfg.Shards = [][]sim.ProcessID{c.names}
+	c.AddServer(sentinel, redis.NewSentinel(cfg))
+	return c
+}
+
+// session is what a client has in its hands.
+type session struct {
+	sim.Env
+	c       *cluster
+	attempt history.Attempt
+}
+
+// client adds a client that begins at the given time.
+func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
+	c.AddClient(sim.ProcessID(name), sim.Time(at), func(env sim.Env) {
+		code(&session{env, c, history.Attempt(name + "/1")})
+	})
+}
+
+// ask sends a command on connection n of a server and gives the reply, or why there is none within ten seconds.
+func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
+	r := s.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
+	switch r.Status {
+	case sim.Answered:
+		return strings.ReplaceAll(strings.TrimSuffix(string(r.Raw()), "\r\n"), "\r\n", " ")
+	case sim.NoReply:
+		s.Close(sim.Conn{Server: to, N: n})
+		return "no reply"
+	case sim.Reset:
+		s.Close(sim.Conn{Server: to, N: n})
+		return "reset"
+	}
+	return "refused"
+}
+
+// do sends a command and says what came of it.
+func (s *session) do(to sim.ProcessID, command string) string {
+	reply := s.ask(to, 0, strings.Fields(command)...)
+	s.say("%s: %s", command, reply)
+	return reply
+}
+
+func (s *session) say(format string, args ...any) {
+	s.c.said = append(s.c.said, fmt.Sprintf("%v %s "+format, append([]any{s.c.Now().Duration(), s.Name()}, args...)...))
+}
+
+func (c *cluster) at(t time.Duration, f func()) { c.At(sim.Time(t), f) }
+
+// cut separates one process from others, both ways.
+func (c *cluster) cut(p sim.ProcessID, others ...sim.ProcessID) {
+	for _, o := range others {
+		c.Cut(p, o)
+		c.Cut(o, p)
+	}
+}
+
+func (c *cluster) heal(p sim.ProcessID, others ...sim.ProcessID) {
+	for _, o := range others {
+		c.Heal(p, o)
+		c.Heal(o, p)
+	}
+}
+
+// failOver orders a failover at the Sentinel.
+func (c *cluster) failOver(to sim.ProcessID) {
+	c.ServerFault(sentinel, sim.ServerFault{Kind: sim.FailOver, To: to})
+}
+
+// run lets the given time pass and gives the records of the nodes, one a line.
+func (c *cluster) run(limit time.Duration) (records []string) {
+	c.t.Helper()
+	c.Run(sim.Time(limit), nil)
+	if c.Err() != nil {
+		c.t.Fatal(c.Err())
+	}
+	for _, e := range c.Finish().Events {
+		switch {
+		case !strings.HasPrefix(string(e.F), "key-"):
+		case e.F == history.KeyGone:
+			records = append(records, strings.TrimSpace(fmt.Sprintf("%s: %s gone of %s, %s %s", e.Process, e.Lock, e.Of, e.Why, e.By)))
+		default:
+			records = append(records, strings.TrimSpace(fmt.Sprintf("%s: %s %s of %s by %s", e.Process, e.Lock, strings.TrimPrefix(string(e.F), "key-"), e.Of, e.By)))
+		}
+	}
+	return records
+}
+
+// keys is the data of a node, for onlookers.
+func (c *cluster) keys(name sim.ProcessID) string {
+	var b strings.Builder
+	for _, k := range c.nodes[name].Keys() {
+		fmt.Fprintf(&b, "%s=%s(%s) ", k.Name, k.Value, k.Owner)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func want(t *testing.T, what string, got []string, lines ...string) {
+	t.Helper()
+	if !slices.Equal(got, lines) {
+		t.Errorf("%s: got\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(lines, "\n  "))
+	}
+}

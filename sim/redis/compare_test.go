@@ -1,0 +1,89 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
+	m := newMachine(Config{Persistence: AppendEverysec})
+	for _, line := range strings.Split(strings.TrimSpace(`
+CAD lock a -> -1
+CAS lock a b -> -1
+SET lock a PX 10000 -> OK
+CAD lock b -> 0
+CAS lock b c EX 5 -> 0
+CAS lock a b PX 20000 -> 1
+PTTL lock -> 20000
+CAS lock b c KEEPTTL -> 1
+PTTL lock -> 20000
+CAS lock c d -> 1
+PTTL lock -> -1
+CAS lock d e EX 0 -> -ERR syntax error
+CAS lock d e NX -> -ERR syntax error
+CAS lock d e EX -> -ERR syntax error
+CAS lock d e IFEQ d -> -ERR syntax error
+CAS lock d -> -ERR wrong number of arguments for 'cas' command
+CAD lock d -> 1
+DELEX lock IFEQ a -> 0
+DELIFEQ lock a -> 0
+SET lock a IFEQ a -> null
+SET lock a IFNE b PX 1000 -> OK
+SET lock b IFEQ a PX 30000 -> OK
+PTTL lock -> 30000
+SET lock c IFEQ a -> null
+SET lock c IFEQ a GET -> b
+SET lock c IFNE b -> null
+SET lock c IFEQ b NX -> -ERR syntax error
+SET lock c IFEQ -> -ERR syntax error
+SET lock c IFEQ b KEEPTTL GET -> b
+PTTL lock -> 30000
+DELEX lock IFEQ a -> 0
+DELEX lock IFNE c -> 0
+DELEX lock IFEQ -> -ERR wrong number of arguments for 'delex' command
+DELEX lock FOO c -> -ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE
+DELEX lock IFEQ c -> 1
+SET lock c -> OK
+DELEX lock IFNE a -> 1
+SET lock c -> OK
+DELEX lock -> 1
+SET lock c -> OK
+DELIFEQ lock a -> 0
+DELIFEQ lock c -> 1
+RPUSH list x -> 1
+CAD list x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+CAS list x y -> -WRONGTYPE Operation against a key holding the wrong kind of value
+DELIFEQ list x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+SET list y IFEQ x -> -WRONGTYPE Operation against a key holding the wrong kind of value
+DELEX list IFEQ x -> -ERR Key should be of string type if conditions are specified
+DELEX list -> 1
+`), "\n") {
+		command, reply, _ := strings.Cut(line, " -> ")
+		check(t, command, m.do("client-1/1", command), reply)
+	}
+}
+
+func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
+	for release, told := range map[string]string{
+		"CAD lock a": "key-gone lock of client-1/1 by client-1/1: deleted", "DELEX lock IFEQ a": "key-gone lock of client-1/1 by client-1/1: deleted",
+		"DELIFEQ lock a":               "key-gone lock of client-1/1 by client-1/1: deleted",
+		"CAS lock a a PX 9000":         "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
+		"SET lock a IFEQ a PX 9000":    "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
+		"CAD lock b":                   "",
+		"DELEX lock IFEQ b":            "",
+		"SET lock b IFEQ b PXAT 90000": "",
+	} {
+		m := newMachine(Config{Persistence: AppendEverysec})
+		m.do("client-1/1", "SET lock a NX PX 8000")
+		m.story()
+		m.do("client-1/1", release)
+		_, line, _ := strings.Cut(strings.TrimSuffix(m.story(), "\n"), " s ")
+		check(t, release, line, told)
+	}
+	m := newMachine(Config{Persistence: AppendEverysec})
+	m.do("client-1/1", "SET lock a NX PX 8000")
+	m.do("client-1/1", "CAS lock a b EX 9")
+	m.do("client-1/1", "CAD lock b")
+	check(t, "the log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(8*time.Second)+"; SET lock b PXAT "+at(9*time.Second)+"; DEL lock")
+}

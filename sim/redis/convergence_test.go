@@ -1,0 +1,127 @@
+package redis_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// storm is a shard under random faults and clients who write to all its nodes. All faults end after thirty seconds.
+func storm(t *testing.T, seed uint64) *cluster {
+	r := rand.New(rand.NewPCG(seed, 5))
+	cfg := redis.Config{Persistence: redis.Persistence(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
+	c := newCluster(t, cfg, 2).watch(redis.SentinelConfig{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
+	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
+	all := append([]sim.ProcessID{sentinel}, c.names...)
+	for range 6 {
+		at, end := span(20*time.Second), span(10*time.Second)
+		p, o := c.names[r.IntN(3)], all[r.IntN(4)]
+		switch r.IntN(6) {
+		case 0:
+			c.at(at, func() { c.Cut(p, o) })
+			c.at(at+end, func() { c.Heal(p, o) })
+		case 1:
+			how := []sim.Stop{sim.ShutDown, sim.PowerLoss, sim.LoseAllState}[r.IntN(3)]
+			c.at(at, func() {
+				if c.Stop(p, how) {
+					c.at(at+end, func() { c.Restart(p) })
+				}
+			})
+		case 2:
+			c.at(at, func() { c.failOver(p) })
+		case 3:
+			c.at(at, func() { c.Pause(o) })
+			c.at(at+end, func() { c.Resume(o) })
+		case 4:
+			c.at(at, func() { c.Jump(p, span(4*time.Second)-2*time.Second) })
+		case 5:
+			c.at(at, func() { c.ServerFault(p, sim.ServerFault{Kind: sim.FailOver, To: c.names[r.IntN(3)]}) })
+		}
+	}
+	commands := [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"}, {"RPUSH", "l", "x"}, {"GET", "a"},
+		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"}, {"HSET", "h", "f", "v"}, {"FLUSHALL"},
+		{"MULTI"}, {"EXEC"}}
+	for i := range 3 {
+		draw := rand.New(rand.NewPCG(seed, uint64(i)))
+		c.client("client-"+strconv.Itoa(i+1), 0, func(s *session) {
+			for n := range 150 {
+				s.attempt = history.Attempt(fmt.Sprintf("%s/%d", s.Name(), n))
+				conn := sim.Conn{Server: c.names[draw.IntN(3)]}
+				args := commands[draw.IntN(len(commands))]
+				if s.Call(300*ms, nil, sim.Request{Conn: conn, Args: args, Attempt: s.attempt, Phase: args[0]})[0].Status != sim.Answered {
+					s.Close(conn)
+				}
+				s.Sleep(time.Duration(draw.Int64N(int64(200 * ms))))
+			}
+		})
+	}
+	return c
+}
+
+// TestNodesConverge lets shards weather storms. In the end one is master, all have what it has, and no key has ceased to
+// be without a record.
+func TestNodesConverge(t *testing.T) {
+	for seed := range uint64(100) {
+		c := storm(t, seed)
+		c.run(4 * time.Minute)
+		masters := 0
+		for _, name := range c.names {
+			if got, want := c.keys(name), c.keys(master); got != want {
+				t.Errorf("seed %d: %s has\n%s\nand %s\n%s", seed, name, got, master, want)
+			}
+			if c.nodes[name].Master() == "" {
+				masters++
+			}
+		}
+		if masters != 1 {
+			t.Errorf("seed %d: %d masters", seed, masters)
+		}
+		accounted(t, c, seed)
+		again := storm(t, seed)
+		if again.run(4 * time.Minute); again.Digest() != c.Digest() {
+			t.Errorf("seed %d gave two digests", seed)
+		}
+	}
+}
+
+// accounted checks that each key set is there in the end, or was set over, or has a record of its end.
+func accounted(t *testing.T, c *cluster, seed uint64) {
+	type owned struct {
+		name string
+		of   history.Attempt
+	}
+	there := map[owned]bool{}
+	for _, k := range c.nodes[master].Keys() {
+		there[owned{k.Name, k.Owner}] = true
+	}
+	last, set, ended := map[string]history.Attempt{}, map[owned]bool{}, map[owned]bool{}
+	for _, e := range c.Finish().Events {
+		name := string(e.Lock)
+		switch e.F {
+		case history.KeySet:
+			set[owned{name, e.Of}] = true
+			if old, ok := last[name]; ok && old != e.Of {
+				ended[owned{name, old}] = true // set over
+			}
+			last[name] = e.Of
+		case history.KeyGone:
+			ended[owned{name, e.Of}] = true
+		}
+	}
+	for k := range set {
+		if !there[k] && !ended[k] {
+			t.Errorf("seed %d: nothing tells what became of %v", seed, k)
+		}
+	}
+	for k := range there {
+		if !set[k] {
+			t.Errorf("seed %d: nothing tells how %v came to be", seed, k)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package redis_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// quick is a Sentinel that finds a master down after three seconds.
+var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
+
+func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET old x PX 60000")
+		c.Cut(master, replica1)
+		s.do(master, "SET lock a NX PX 60000")
+		c.Stop(master, sim.LoseAllState)
+	})
+	c.client("client-2", 8*time.Second, func(s *session) {
+		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
+		s.do(replica1, "GET old")
+		s.do(replica1, "SET lock b NX PX 60000")
+	})
+	records := c.run(10 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET old x PX 60000: +OK", "4ms client-1 SET lock a NX PX 60000: +OK",
+		"8.002s client-2 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-1 $4 6379",
+		"8.004s client-2 GET old: $1 x", "8.006s client-2 SET lock b NX PX 60000: +OK")
+	want(t, "records", records, "redis-1: old set of client-1/1 by client-1/1", "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1-replica-1: lock set of client-2/1 by client-2/1")
+}
+
+func TestLockThatAReplicaAcknowledgedOutlivesTheFailover(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.do(master, "WAIT 1 1000")
+		c.Stop(master, sim.LoseAllState)
+	})
+	c.client("client-2", 8*time.Second, func(s *session) { s.do(replica1, "SET lock b NX PX 60000") })
+	records := c.run(10 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK", "6ms client-1 WAIT 1 1000: :1",
+		"8.002s client-2 SET lock b NX PX 60000: $-1")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1")
+}
+
+func TestWaitThatReturnsZeroPromisesNothing(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.Cut(master, replica1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.do(master, "WAIT 1 500")
+		c.failOver(replica1)
+		s.Sleep(10 * ms)
+		s.do(replica1, "SET lock b NX PX 60000")
+	})
+	records := c.run(5 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK", "505ms client-1 WAIT 1 500: :0",
+		"517ms client-1 SET lock b NX PX 60000: +OK")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1-replica-1: lock set of client-1/1 by client-1/1")
+}
+
+func TestFailoverInsideWait(t *testing.T) {
+	t.Run("of a master that dies", func(t *testing.T) {
+		c := newCluster(t, redis.Config{}, 1).watch(quick)
+		c.Cut(master, replica1)
+		c.client("client-1", 0, func(s *session) {
+			s.do(master, "SET lock a NX PX 60000")
+			s.do(master, "WAIT 1 0")
+		})
+		c.at(time.Second, func() { c.Stop(master, sim.PowerLoss); c.failOver(replica1) })
+		c.run(20 * time.Second)
+		want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK", "10.002s client-1 WAIT 1 0: no reply")
+	})
+	t.Run("of one that is made a replica", func(t *testing.T) {
+		c := newCluster(t, redis.Config{}, 1)
+		c.watch(redis.SentinelConfig{ReconfigureAfter: -1})
+		c.Cut(master, replica1)
+		c.client("client-1", 0, func(s *session) {
+			s.do(master, "SET lock a NX PX 60000")
+			s.do(master, "WAIT 1 0")
+			s.do(master, "GET lock")
+		})
+		c.at(500*ms, func() { c.failOver(replica1) })
+		c.at(3*time.Second, func() { c.Heal(master, replica1) })
+		c.run(20 * time.Second)
+		want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK",
+			"1.002s client-1 WAIT 1 0: -UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+			"1.004s client-1 GET lock: $1 a")
+	})
+}
+
+func TestAnotherReplicaThanTheOneThatAcknowledgedIsPromoted(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 2).watch(quick)
+	c.Cut(master, replica2)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.do(master, "WAIT 1 1000")
+		c.failOver(replica2)
+		s.Sleep(100 * ms)
+		s.do(replica2, "SET lock b NX PX 60000")
+		s.do(replica1, "GET lock")
+	})
+	records := c.run(5 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK", "6ms client-1 WAIT 1 1000: :1",
+		"108ms client-1 SET lock b NX PX 60000: +OK", "110ms client-1 GET lock: $1 b")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1-replica-2: lock gone of client-1/1, lost in failover",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // it dropped it for its new master's data
+		"redis-1-replica-2: lock set of client-1/1 by client-1/1")
+}
+
+func TestSentinelPromotesTheReplicaThatHasComeFarthest(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 2).watch(quick)
+	c.Cut(master, replica1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.Sleep(3 * time.Second)
+		c.Stop(master, sim.PowerLoss)
+		s.Sleep(6 * time.Second)
+		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
+		s.do(replica1, "GET lock")
+	})
+	c.run(20 * time.Second)
+	want(t, "said", c.said[1:], "9.004s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-2 $4 6379",
+		"9.006s client-1 GET lock: $1 a")
+}
+
+func TestWaitAsLongAsTheTTLReturnsWhenTheLockIsGone(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1)
+	c.Cut(master, replica1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX EX 5")
+		s.do(master, "WAIT 1 5000")
+		s.do(master, "GET lock")
+	})
+	c.run(20 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET lock a NX EX 5: +OK", "5.005s client-1 WAIT 1 5000: :0", "5.007s client-1 GET lock: $-1")
+}
+
+func TestFailoverLosesARelease(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 8000")
+		s.do(master, "WAIT 1 1000")
+		c.Cut(master, replica1)
+		s.do(master, "CAD lock a")
+		c.Stop(master, sim.PowerLoss)
+		c.failOver(replica1)
+		s.Sleep(time.Second)
+		s.do(replica1, "SET lock b NX PX 8000")
+		s.Sleep(7 * time.Second)
+		s.do(replica1, "SET lock b NX PX 8000")
+	})
+	records := c.run(9 * time.Second)
+	want(t, "said", c.said[2:], "8ms client-1 CAD lock a: :1", "1.01s client-1 SET lock b NX PX 8000: $-1",
+		"8.012s client-1 SET lock b NX PX 8000: +OK")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1", "redis-1: lock gone of client-1/1, deleted client-1/1",
+		"redis-1-replica-1: lock set of client-1/1 by", "redis-1-replica-1: lock gone of client-1/1, expired",
+		"redis-1-replica-1: lock set of client-1/1 by client-1/1")
+}
+
+func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	var switches []string
+	c.group.Promoted = func(old, promoted sim.ProcessID) { switches = append(switches, string(old+" "+promoted)) }
+	c.client("client-1", 0, func(s *session) { s.do(master, "SET both x PX 60000") })
+	c.at(time.Second, func() { c.cut(master, replica1, sentinel) })
+	c.client("client-2", 9*time.Second, func(s *session) { s.do(replica1, "SET lock b NX PX 90000") })
+	c.client("client-3", 10*time.Second, func(s *session) { s.do(master, "SET lock a NX PX 90000") })
+	c.at(12*time.Second, func() { c.heal(master, replica1, sentinel) })
+	c.client("client-4", 19*time.Second, func(s *session) {
+		s.do(master, "GET lock")
+		s.Sleep(5 * time.Second)
+		s.do(master, "GET lock")
+		s.do(master, "DEL lock")
+	})
+	records := c.run(30 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET both x PX 60000: +OK", "9.002s client-2 SET lock b NX PX 90000: +OK",
+		"10.002s client-3 SET lock a NX PX 90000: +OK", "19.002s client-4 GET lock: $1 a", "24.004s client-4 GET lock: $1 b",
+		"24.006s client-4 DEL lock: -READONLY You can't write against a read only replica.")
+	want(t, "records", records, "redis-1: both set of client-1/1 by client-1/1", "redis-1-replica-1: lock set of client-2/1 by client-2/1",
+		"redis-1: lock set of client-3/1 by client-3/1", "redis-1: lock gone of client-3/1, lost in failover")
+	want(t, "switches", switches, "redis-1 redis-1-replica-1")
+	if a, b := c.keys(master), c.keys(replica1); a != b || a != "both=x(client-1/1) lock=b(client-2/1)" {
+		t.Errorf("the old master has %s, the new one %s", a, b)
+	}
+}
+
+func TestRestartedOldMasterComesBackAsAMaster(t *testing.T) {
+	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways}, 1).watch(quick)
+	c.client("client-1", 0, func(s *session) {
+		c.Cut(master, replica1)
+		s.do(master, "SET lock a NX PX 60000")
+		c.Stop(master, sim.PowerLoss)
+		s.Sleep(8 * time.Second)
+		c.Heal(master, replica1)
+		c.Restart(master)
+		s.do(master, "GET lock")
+		s.do(master, "SET stale x")
+		s.Sleep(15 * time.Second)
+		s.do(master, "GET lock")
+	})
+	records := c.run(30 * time.Second)
+	want(t, "said", c.said[1:], "8.004s client-1 GET lock: reset", "8.008s client-1 SET stale x: +OK", "23.01s client-1 GET lock: $-1")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1: stale set of client-1/1 by client-1/1",
+		"redis-1: lock gone of client-1/1, lost in failover", "redis-1: stale gone of client-1/1, lost in failover")
+}
+
+func TestMasterWithoutPersistenceComesBackEmptyAndEmptiesItsReplicas(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.do(master, "WAIT 1 0")
+		c.Stop(master, sim.LoseAllState)
+		c.Restart(master)
+		s.Sleep(2 * time.Second)
+		s.do(replica1, "GET lock")
+	})
+	records := c.run(5 * time.Second)
+	want(t, "said", c.said[2:], "2.008s client-1 GET lock: $-1")
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1", "redis-1: lock gone of client-1/1, lost in crash (no persistence)",
+		"redis-1-replica-1: lock gone of client-1/1, lost in crash (no persistence)")
+}
+
+func TestRestartedReplicaTakesAllFromItsMaster(t *testing.T) {
+	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways}, 1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.do(master, "RPUSH list x y")
+		s.do(master, "ZADD zset 2.5 m 1 n")
+		s.do(master, "HSET hash f v")
+		s.do(master, "PEXPIRE hash 60000")
+		s.do(master, "SADD set p q")
+		s.Sleep(10 * ms)
+		c.Stop(replica1, sim.PowerLoss)
+		s.do(master, "DEL lock")
+		s.do(master, "INCR counter")
+		c.Restart(replica1)
+		s.do(master, "INCR counter")
+	})
+	records := c.run(3 * time.Second)
+	if a, b := c.keys(master), c.keys(replica1); a != b || !strings.HasPrefix(a, "counter=2(client-1/1) hash=") {
+		t.Errorf("the master has %s\nits replica %s", a, b)
+	}
+	for _, r := range records {
+		if !strings.HasPrefix(r, "redis-1: ") {
+			t.Errorf("a replica whose keys had been deleted in good order recorded %s", r)
+		}
+	}
+}
+
+func TestSentinelTellsItsSubscribersOfASwitch(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.client("client-1", 0, func(s *session) {
+		s.do(sentinel, "SUBSCRIBE switch-master")
+		told, _ := s.Receive(sim.Conn{Server: sentinel}, time.Minute)
+		s.say("%s", told)
+		told, _ = s.Receive(sim.Conn{Server: sentinel}, time.Minute)
+		s.say("%s", told)
+	})
+	c.at(time.Second, func() { c.failOver(replica1) })
+	c.at(20*time.Second, func() { c.failOver(master) })
+	c.run(30 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SUBSCRIBE switch-master: *3 $9 subscribe $13 switch-master :1",
+		"1.003s client-1 switch-master redis-1 redis-1-replica-1", "20.003s client-1 switch-master redis-1-replica-1 redis-1")
+}
+
+func TestSentinelDetectsWithinTheDownTimeAndAPing(t *testing.T) {
+	for _, death := range []time.Duration{4 * time.Second, 4500 * ms, 4999 * ms} {
+		c := newCluster(t, redis.Config{}, 1).watch(quick)
+		var at time.Duration
+		c.group.Promoted = func(_, _ sim.ProcessID) { at = c.Now().Duration() }
+		c.at(death, func() { c.Pause(master) })
+		c.run(20 * time.Second)
+		if d := at - death; d < quick.DownAfter || d > quick.DownAfter+time.Second+2*ms {
+			t.Errorf("a master that stood still at %v was replaced after %v", death, d)
+		}
+	}
+}
+
+func TestSentinelThatWasPausedMistrustsWhatItSees(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(quick)
+	c.at(time.Second, func() { c.Pause(sentinel); c.Pause(master) })
+	c.at(10*time.Second, func() { c.Resume(sentinel) })
+	c.client("client-1", 39*time.Second, func(s *session) {
+		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
+		s.Sleep(5 * time.Second)
+		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
+	})
+	c.run(60 * time.Second)
+	want(t, "said", c.said, "39.002s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $7 redis-1 $4 6379",
+		"44.004s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-1 $4 6379")
+}
+
+func TestFailoverWithoutASentinel(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 2)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a NX PX 60000")
+		s.Sleep(10 * ms)
+		for _, name := range c.names {
+			c.ServerFault(name, sim.ServerFault{Kind: sim.FailOver, To: replica2})
+		}
+		s.Sleep(10 * ms)
+		s.do(master, "ROLE")
+		s.do(replica2, "SET lock b XX PX 60000")
+		s.do(replica2, "WAIT 2 1000")
+		s.do(replica1, "GET lock")
+	})
+	c.run(5 * time.Second)
+	want(t, "said", c.said[1:], "24ms client-1 ROLE: *5 $5 slave $17 redis-1-replica-2 :6379 $9 connected :1",
+		"26ms client-1 SET lock b XX PX 60000: +OK", "30ms client-1 WAIT 2 1000: :2", "32ms client-1 GET lock: $1 b")
+}

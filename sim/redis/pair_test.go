@@ -1,0 +1,125 @@
+package redis
+
+import (
+	"bufio"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// startRealPair is a real master and its replica, in sync, on ports of this machine.
+func startRealPair(t *testing.T) (pair [2]*realRedis, masterPort string) {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not on PATH: replication is not compared with a real Redis here")
+	}
+	var ports [2]string
+	for i := range pair {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Skipf("no port to be had: %v", err)
+		}
+		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+		l.Close()
+		args := []string{"--port", ports[i], "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0"}
+		if i == 1 {
+			args = append(args, "--replicaof", "127.0.0.1 "+ports[0])
+		}
+		cmd := exec.Command(path, args...)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		log := bufio.NewScanner(out)
+		for log.Scan() && !strings.Contains(log.Text(), [...]string{"Ready to accept", "Finished with success"}[i]) {
+		}
+		conn, err := net.Dial("tcp", "127.0.0.1:"+ports[i])
+		if err != nil {
+			t.Skipf("redis-server does not listen: %v", err)
+		}
+		pair[i] = &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
+	}
+	return pair, ports[0]
+}
+
+// TestReplicationAnswersAsRedis gives a simulated and a real pair the same commands, one after another: a number says
+// which of the two gets it.
+func TestReplicationAnswersAsRedis(t *testing.T) {
+	real, port := startRealPair(t)
+	script := strings.Split(strings.TrimSpace(`
+1 SET lock a
+1 WAIT 1 0
+1 WAIT 0 0
+2 GET lock
+2 SET lock b
+2 DEL lock
+2 EXPIRE lock 10
+2 FLUSHALL
+2 WAIT 0 0
+2 WAIT x y
+1 WAIT x 0
+1 WAIT 0 x
+1 WAIT 0 -1
+1 WAIT 99999999999999999999 0
+1 WAIT 2 20
+1 MULTI
+1 SET lock c
+1 INCR lock
+1 EXEC
+1 WAIT 1 0
+2 GET lock
+2 MULTI
+2 GET lock
+2 SET lock d
+2 EXEC
+1 RPUSH list x y
+1 PEXPIRE list 100000
+1 WAIT 1 0
+2 LRANGE list 0 -1
+2 EXISTS lock list nothing
+2 DBSIZE
+2 KEYS l*t
+2 REPLICAOF HOST PORT
+2 REPLICAOF HOST x
+1 REPLICAOF NO ONE
+2 REPLICAOF NO ONE
+2 SET lock own
+2 GET lock
+2 WAIT 0 0
+2 WAIT 1 20
+`), "\n")
+	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
+	names := [2]sim.ProcessID{"redis-1", "redis-1-replica-1"}
+	w.AddServer(names[0], New(Config{Replicas: names[1:]}))
+	w.AddServer(names[1], New(Config{Replicates: names[0]}))
+	done := false
+	w.AddClient("client-1", 0, func(env sim.Env) {
+		for _, line := range script {
+			args := strings.Fields(line)
+			i, theirs := int(args[0][0]-'1'), strings.Fields(strings.NewReplacer("HOST", "127.0.0.1", "PORT", port).Replace(line))
+			ours := strings.Fields(strings.NewReplacer("HOST", "redis-1", "PORT", "6379").Replace(line))
+			got := env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: names[i]}, Args: ours[1:]})[0]
+			if want := real[i].do(theirs[1:]...); string(got.Raw()) != want {
+				t.Errorf("%s\n node %q\nRedis %q", line, got.Raw(), want)
+			}
+		}
+		done = true
+	})
+	w.Run(sim.Time(time.Hour), func() bool { return done })
+	if w.Finish(); w.Err() != nil || !done {
+		t.Fatal("the run did not come to its end: ", w.Err())
+	}
+}

@@ -1,0 +1,125 @@
+package redis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ackEvery is how often a replica says how far it has come.
+const ackEvery = time.Second
+
+// tickAfter sets the timer of the next acknowledgement.
+func (n *Node) tickAfter(d time.Duration) {
+	n.repl.tick++
+	n.host.WakeAfter(d, wakeTick|n.repl.tick)
+}
+
+// ticked is the replica's work of every second: it acknowledges, or asks its master for all data.
+func (n *Node) ticked() {
+	if n.repl.master == "" {
+		return
+	}
+	if n.repl.linked {
+		n.acknowledge()
+	} else {
+		n.post(n.repl.master, phasePsync, psync{})
+	}
+	n.tickAfter(ackEvery)
+}
+
+// acknowledge tells the master how far the replica has come.
+func (n *Node) acknowledge() {
+	if r := &n.repl; r.linked {
+		n.post(r.master, phaseAck, ack{r.id, r.offset})
+	}
+}
+
+// follow carries out what the master did. Nothing expires meanwhile, and nothing is recorded: the master has done that.
+func (n *Node) follow(from sim.ProcessID, m effects) {
+	r := &n.repl
+	if from != r.master || !r.linked || m.id != r.id {
+		return // of a master that it follows no more
+	}
+	n.data.unveil()
+	r.applying = true
+	for i := range m.list {
+		n.apply(&m.list[i])
+	}
+	r.applying = false
+	r.offset = m.offset
+	n.attempt, n.out = "", n.out[:0]
+	if m.urgent {
+		n.acknowledge()
+	}
+}
+
+// resync takes all data from the master in place of its own.
+func (n *Node) resync(from sim.ProcessID, m fullCopy) {
+	r := &n.repl
+	if from != r.master {
+		return
+	}
+	if !r.linked || m.id != r.id { // else asked for twice
+		was := n.snapshot()
+		if r.had != nil {
+			was = r.had
+		}
+		n.replaceBy(m.list)
+		r.id, r.offset, r.linked = m.id, m.offset, true
+		n.cfg.Group.resynced(n, was)
+	}
+	n.acknowledge()
+}
+
+// obey makes the node a replica of master, or a master if that is its own name.
+func (n *Node) obey(master sim.ProcessID) {
+	switch master {
+	case n.host.Name():
+		n.promote()
+	case n.repl.master:
+	default:
+		n.replicate(master)
+	}
+}
+
+// promote makes a replica a master, with what has arrived. The group records what had not.
+func (n *Node) promote() {
+	r := &n.repl
+	if r.master == "" {
+		return
+	}
+	n.post(r.master, phaseLeave, leave{})
+	n.data.unveil()
+	r.master, r.linked, r.replicas = "", false, r.replicas[:0]
+	n.restrict()
+	n.beginStream()
+	n.cfg.Group.promoted(n)
+	r.told, r.had = nil, nil
+	n.expireDue() // what it had only hidden
+}
+
+// replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.
+func (n *Node) replicate(master sim.ProcessID) {
+	r := &n.repl
+	n.feed()
+	if r.master != "" {
+		n.post(r.master, phaseLeave, leave{})
+	}
+	wasMaster := r.master == ""
+	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
+	n.restrict()
+	n.armed = never
+	n.timer++ // its keys are its master's to expire
+	n.post(master, phasePsync, psync{})
+	n.tickAfter(ackEvery)
+	if wasMaster {
+		if r.told == nil {
+			r.told = &snapshot{} // nobody was promoted in its place: it alone has all that it has
+		}
+		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n")
+	}
+}
+
+// Master is the node that n follows; empty if n is a master itself.
+func (n *Node) Master() sim.ProcessID { return n.repl.master }

@@ -1,0 +1,328 @@
+package redis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how far
+// they have come once a second, and at once when asked. Offsets count effects, where Redis counts bytes.
+
+// streamID names a stream of effects: each life of a master and each promotion begins another. Offsets of different
+// streams cannot be compared. The zero streamID is none.
+type streamID struct {
+	master sim.ProcessID
+	number int
+}
+
+// replication is what a node knows about replication.
+type replication struct {
+	// involved is true from when the node has to do with replication at all; a node on its own spends nothing on it.
+	involved bool
+	// master is whom a replica follows; empty for a master. It outlives the process, as redis.conf does.
+	master sim.ProcessID
+	// restricted is true for those that may refuse a write.
+	restricted bool
+	// The data is what the first offset effects of stream id come to, of a replica once it is linked.
+	id     streamID
+	offset int64
+	begun  int // streams that this node began
+
+	// Of a replica.
+	linked   bool   // in sync and following; otherwise it asks for all data once a second
+	applying bool   // carrying out what its master sent
+	tick     uint64 // number of the timer of the next acknowledgement; earlier ones are void
+
+	// Of a master.
+	replicas []replica // in the order in which they joined
+	pending  []effect  // of this turn
+	askAcks  bool      // a WAIT has blocked in this turn
+	degraded bool      // semi-synchronous replication has fallen back
+	block    *blocked  // what the current request waits for, if it does
+	waiting  []*blocked
+	numbers  uint64 // of those that waited
+
+	outbox  []outgoing
+	ordered sim.ProcessID // by a FailOver that has not been carried out
+
+	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new master's
+	// data.
+	told, had *snapshot
+}
+
+// replica is what a master knows of one of its replicas.
+type replica struct {
+	name   sim.ProcessID
+	online bool  // it has all data, and follows
+	acked  int64 // offset that it has acknowledged
+	at     int64 // wall clock when it last did, ns
+}
+
+// outgoing is a letter that leaves at the end of the turn, after the fsync if there is one.
+type outgoing struct {
+	to    sim.ProcessID
+	phase string
+	body  any
+}
+
+// The letters between nodes.
+type (
+	// effects are what one turn changed, and the offset after it. Urgent ones are acknowledged at once.
+	effects struct {
+		id     streamID
+		offset int64
+		list   []effect
+		urgent bool
+	}
+	// fullCopy is all data at an offset.
+	fullCopy struct {
+		id     streamID
+		offset int64
+		list   []effect
+	}
+	// getAck is REPLCONF GETACK.
+	getAck struct{}
+	// ack is REPLCONF ACK.
+	ack struct {
+		id     streamID
+		offset int64
+	}
+	// psync asks for all data.
+	psync struct{}
+	// leave tells a master that a replica follows it no more, as the end of the connection does.
+	leave struct{}
+)
+
+// Phases of letters; they key the draws of delays.
+const (
+	phaseReplicate = "replicate"
+	phaseSync      = "sync"
+	phaseGetAck    = "getack"
+	phaseAck       = "ack"
+	phasePsync     = "psync"
+	phaseLeave     = "leave"
+	phasePing      = "ping"
+	phasePong      = "pong"
+	phaseOrder     = "replicaof"
+)
+
+var _ sim.Peer = (*Node)(nil)
+
+// resetReplication makes it as cfg says, before the first life.
+func (n *Node) resetReplication() {
+	r := &n.repl
+	clear(r.replicas)
+	*r = replication{master: n.cfg.Replicates, replicas: r.replicas[:0], waiting: r.waiting[:0], outbox: r.outbox[:0]}
+	r.involved = r.master != "" || len(n.cfg.Replicas) > 0 || n.cfg.MinReplicasToWrite > 0 || n.cfg.SemiSync
+	n.restrict()
+}
+
+func (n *Node) restrict() { n.repl.restricted = n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 }
+
+// joinReplication begins the replication of a life. In the first one replicas and their master have the same, nothing.
+func (n *Node) joinReplication() {
+	r := &n.repl
+	n.cfg.Group.join(n)
+	if !r.involved {
+		return
+	}
+	first := n.before == nil
+	if r.master == "" {
+		n.beginStream()
+		for _, name := range n.cfg.Replicas {
+			if first {
+				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.wall})
+			}
+		}
+		return
+	}
+	n.tickAfter(time.Duration(n.host.Rand() % uint64(ackEvery)))
+	if first {
+		r.id, r.linked = streamID{r.master, 1}, true
+	} else {
+		n.post(r.master, phasePsync, psync{})
+	}
+}
+
+// beginStream begins a stream of effects.
+func (n *Node) beginStream() {
+	n.repl.begun++
+	n.repl.id = streamID{n.host.Name(), n.repl.begun}
+}
+
+// endReplication ends the replication of a life.
+func (n *Node) endReplication() {
+	r := &n.repl
+	clear(r.pending)
+	clear(r.waiting)
+	clear(r.outbox)
+	r.replicas, r.pending, r.waiting, r.outbox = r.replicas[:0], nil, r.waiting[:0], r.outbox[:0]
+	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.block, r.ordered = streamID{}, false, false, false, false, nil, ""
+	if r.master != "" {
+		r.offset = 0 // nothing that it could say how far it has come
+	}
+}
+
+// end is the replication offset after all that has been done.
+func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
+
+// Receive takes a letter of another server.
+func (n *Node) Receive(from sim.ProcessID, body any) {
+	if n.standsStill() {
+		n.queue = append(n.queue, arrival{from: from, letter: body})
+		return
+	}
+	n.beginTurn()
+	n.read(from, body)
+	n.finishTurn()
+}
+
+// read acts on a letter.
+func (n *Node) read(from sim.ProcessID, body any) {
+	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.repl.involved = true
+	switch m := body.(type) {
+	case effects:
+		n.follow(from, m)
+	case fullCopy:
+		n.resync(from, m)
+	case getAck:
+		n.acknowledge()
+	case ack:
+		n.takeAck(from, m)
+	case psync:
+		if n.repl.master == "" {
+			n.sendCopy(from)
+		}
+	case leave:
+		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
+	case probe:
+		n.post(from, phasePong, n.pong())
+	case order:
+		n.obey(m.master)
+		n.post(from, phasePong, n.pong())
+	}
+}
+
+// post has a letter sent at the end of the turn.
+func (n *Node) post(to sim.ProcessID, phase string, body any) {
+	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, body})
+}
+
+// endReplicationTurn carries out a change of role that the turn ordered, and sends the replicas what it changed.
+func (n *Node) endReplicationTurn() {
+	if to := n.repl.ordered; to != "" {
+		n.repl.ordered = ""
+		n.attempt, n.conn = "", 0
+		n.obey(to)
+	}
+	n.feed()
+}
+
+// feed sends the replicas what this turn has changed so far.
+func (n *Node) feed() {
+	r := &n.repl
+	if len(r.pending) > 0 {
+		r.offset += int64(len(r.pending))
+		m := effects{r.id, r.offset, r.pending, n.cfg.SemiSync}
+		for i := range r.replicas {
+			n.post(r.replicas[i].name, phaseReplicate, m)
+		}
+		if len(r.replicas) > 0 {
+			r.pending = nil // the letters keep it
+		} else {
+			clear(r.pending)
+			r.pending = r.pending[:0]
+		}
+	}
+	if r.askAcks {
+		r.askAcks = false
+		for i := range r.replicas {
+			n.post(r.replicas[i].name, phaseGetAck, getAck{})
+		}
+	}
+}
+
+// sendCopy sends a replica all data, and from then on what changes.
+func (n *Node) sendCopy(to sim.ProcessID) {
+	n.feed() // before the newcomer: the copy has it
+	r := n.replicaNamed(to)
+	if r == nil {
+		n.repl.replicas = append(n.repl.replicas, replica{name: to})
+		r = n.replicaNamed(to)
+	}
+	r.online = false
+	n.post(to, phaseSync, fullCopy{n.repl.id, n.repl.offset, n.image()})
+}
+
+func (n *Node) replicaNamed(name sim.ProcessID) *replica {
+	for i := range n.repl.replicas {
+		if n.repl.replicas[i].name == name {
+			return &n.repl.replicas[i]
+		}
+	}
+	return nil
+}
+
+// takeAck notes how far a replica has come. One that follows a stream of before this life gets all data.
+func (n *Node) takeAck(from sim.ProcessID, m ack) {
+	if n.repl.master != "" {
+		return
+	}
+	r := n.replicaNamed(from)
+	if m.id != n.repl.id {
+		if r == nil || r.online {
+			n.sendCopy(from)
+		}
+		return
+	}
+	if r == nil {
+		return // it has left
+	}
+	r.online, r.acked, r.at = true, m.offset, n.wall
+	if n.repl.degraded && m.offset == n.repl.end() {
+		n.repl.degraded = false
+	}
+	n.acknowledged()
+}
+
+// acked counts the replicas that have acknowledged an offset.
+func (n *Node) acked(offset int64) (count int64) {
+	for i := range n.repl.replicas {
+		if r := &n.repl.replicas[i]; r.online && r.acked >= offset {
+			count++
+		}
+	}
+	return count
+}
+
+// refusesWrites is the error with which every write is refused now, or nothing.
+func (n *Node) refusesWrites() string {
+	r := &n.repl
+	switch {
+	case n.loading || r.applying:
+		return ""
+	case r.master != "":
+		return "READONLY You can't write against a read only replica."
+	case n.goodReplicas() < n.cfg.MinReplicasToWrite:
+		return "NOREPLICAS Not enough good replicas to write."
+	}
+	return ""
+}
+
+// goodReplicas counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the wall
+// clock. Redis counts once a second; here the count is never stale.
+func (n *Node) goodReplicas() (count int) {
+	for i := range n.repl.replicas {
+		lag := n.repl.replicas[i].lag(n.wall)
+		if n.repl.replicas[i].online && time.Duration(lag)*time.Second <= n.cfg.MinReplicasMaxLag {
+			count++
+		}
+	}
+	return count
+}
+
+// lag is for how long a replica has been silent, in seconds of the wall clock.
+func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

@@ -1,0 +1,209 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Defaults of a Sentinel: those of sentinel.conf and of its source.
+const (
+	DefaultDownAfter        = 30 * time.Second
+	DefaultPingEvery        = time.Second
+	DefaultFailoverTimeout  = 180 * time.Second
+	DefaultReconfigureAfter = 8 * time.Second
+)
+
+// A Sentinel that was stopped for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod (TILT).
+const (
+	tiltTrigger = 2 * time.Second
+	tiltPeriod  = 30 * time.Second
+)
+
+// infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down after
+// DownAfter and two of these; here every answer to a ping tells the role.
+const infoPeriod = 10 * time.Second
+
+// SentinelConfig is what a run may choose about a Sentinel. Zero durations are the defaults.
+type SentinelConfig struct {
+	// Shards lists the nodes of each shard, its first master first. A shard is named after that.
+	Shards [][]sim.ProcessID
+	// DownAfter is for how long a node must leave a ping unanswered to count as down.
+	DownAfter time.Duration
+	// PingEvery is how often each node is pinged; DownAfter if that is shorter.
+	PingEvery time.Duration
+	// FailoverTimeout is after which an order to promote that nothing came of is given up, for another choice.
+	FailoverTimeout time.Duration
+	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it goes
+	// on serving. Negative is at once.
+	ReconfigureAfter time.Duration
+}
+
+func (c SentinelConfig) withDefaults() SentinelConfig {
+	for _, d := range []struct {
+		set  *time.Duration
+		zero time.Duration
+	}{{&c.DownAfter, DefaultDownAfter}, {&c.PingEvery, DefaultPingEvery}, {&c.FailoverTimeout, DefaultFailoverTimeout},
+		{&c.ReconfigureAfter, DefaultReconfigureAfter}} {
+		if *d.set == 0 {
+			*d.set = d.zero
+		}
+	}
+	c.PingEvery = min(c.PingEvery, c.DownAfter)
+	return c
+}
+
+// Sentinel watches the masters of shards, promotes a replica when one is down, and tells clients who is master. It
+// implements [sim.Peer].
+//
+//	SENTINEL GET-MASTER-ADDR-BY-NAME shard   -> the master's name and "6379"
+//	SUBSCRIBE switch-master                  -> then a push "switch-master old new" for each switch
+//
+// It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
+// with a master are not modelled. So it may promote a replica although others would still reach the master, as one
+// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a full
+// resync, which leaves the same data.
+type Sentinel struct {
+	cfg         SentinelConfig
+	host        sim.Host // nil between lives
+	shards      []*shard // they outlive the process, as sentinel.conf does
+	subscribers []uint64
+	ordered     []sim.ProcessID // by faults, not yet carried out
+	lastTick    time.Duration
+	tiltUntil   time.Duration
+	checked     time.Duration // for when an extra look at pings is arranged
+}
+
+// shard is what a Sentinel knows of one shard.
+type shard struct {
+	name   string
+	nodes  []*watched
+	master *watched
+	// promoting is whom the Sentinel has told to be master and who has not said so yet; nil if nobody.
+	promoting *watched
+	since     time.Duration // when it was told
+}
+
+// watched is a node as a Sentinel sees it. Times are on the Sentinel's monotonic clock.
+type watched struct {
+	name       sim.ProcessID
+	answered   bool          // it has answered anything in this life of the Sentinel
+	lastPong   time.Duration // when it last did
+	waiting    bool          // a ping is unanswered
+	pinged     time.Duration // the oldest such ping
+	last       pong
+	wrong      bool // it is up and says that it follows the wrong master, or none
+	wrongSince time.Duration
+}
+
+// The letters between a Sentinel and nodes.
+type (
+	probe struct{}
+	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come.
+	pong struct {
+		master sim.ProcessID
+		offset int64
+	}
+	// order makes a node follow a master, or be it.
+	order struct{ master sim.ProcessID }
+)
+
+func (n *Node) pong() pong { return pong{n.repl.master, n.repl.end()} }
+
+var _ sim.Peer = (*Sentinel)(nil)
+
+// NewSentinel makes a Sentinel for one run.
+func NewSentinel(cfg SentinelConfig) *Sentinel {
+	s := &Sentinel{}
+	s.Reset(cfg)
+	return s
+}
+
+// Reset makes s as good as new, for the next run.
+func (s *Sentinel) Reset(cfg SentinelConfig) {
+	*s = Sentinel{cfg: cfg.withDefaults()}
+	for _, names := range cfg.Shards {
+		if len(names) == 0 {
+			continue
+		}
+		sh := &shard{name: string(names[0])}
+		for _, name := range names {
+			sh.nodes = append(sh.nodes, &watched{name: name})
+		}
+		sh.master = sh.nodes[0]
+		s.shards = append(s.shards, sh)
+	}
+}
+
+// Tags of a Sentinel's timers.
+const (
+	sentinelTick uint64 = iota + 1
+	sentinelLook
+	sentinelOrder
+)
+
+// Start begins to watch, with what the last life knew of who is master.
+func (s *Sentinel) Start(h sim.Host) {
+	s.host = h
+	s.lastTick, s.tiltUntil, s.checked = h.Monotonic(), 0, 0
+	h.WakeAfter(0, sentinelTick)
+}
+
+// Stop ends the life.
+func (s *Sentinel) Stop(sim.Stop) {
+	s.host, s.subscribers, s.ordered = nil, nil, nil
+	for _, sh := range s.shards {
+		for _, w := range sh.nodes {
+			*w = watched{name: w.name}
+		}
+	}
+}
+
+// ClockChanged does nothing: all is counted on the monotonic clock. A real Sentinel counts on the wall clock, and
+// mistrusts a jump as it does a pause (TILT).
+func (s *Sentinel) ClockChanged() {}
+
+// Fault takes the order of a failover, carried out once the process runs; others are not a Sentinel's.
+func (s *Sentinel) Fault(f sim.ServerFault) {
+	if f.Kind == sim.FailOver && s.host != nil {
+		s.ordered = append(s.ordered, f.To)
+		s.host.WakeAfter(0, sentinelOrder)
+	}
+}
+
+// Serve answers a client.
+func (s *Sentinel) Serve(r *sim.Incoming) { r.Reply(s.answer(r)) }
+
+func (s *Sentinel) answer(r *sim.Incoming) []byte {
+	a := r.Args
+	if len(a) == 0 {
+		return appendLine(nil, '-', "ERR fencepost: a request without a command")
+	}
+	switch strings.ToLower(a[0]) {
+	case "ping":
+		return appendLine(nil, '+', "PONG")
+	case "sentinel":
+		if len(a) != 3 || !strings.EqualFold(a[1], "get-master-addr-by-name") {
+			return appendLine(nil, '-', "ERR fencepost: only SENTINEL GET-MASTER-ADDR-BY-NAME is simulated")
+		}
+		i := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == a[2] })
+		if i < 0 {
+			return []byte("*-1\r\n")
+		}
+		return appendBulk(appendBulk(appendLen(nil, 2), string(s.shards[i].master.name)), port)
+	case "subscribe":
+		if len(a) != 2 || strings.TrimPrefix(a[1], "+") != switchMaster {
+			return appendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)
+		}
+		if !slices.Contains(s.subscribers, r.ConnID) {
+			s.subscribers = append(s.subscribers, r.ConnID)
+		}
+		return appendInt(appendBulk(appendBulk(appendLen(nil, 3), "subscribe"), a[1]), 1)
+	}
+	return appendLine(nil, '-', "ERR unknown command '"+clip(a[0], 128)+"'")
+}
+
+// switchMaster is the channel on which switches are told.
+const switchMaster = "switch-master"

@@ -1,0 +1,186 @@
+package redis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Wake is a look at all nodes, or an order that a fault gave.
+func (s *Sentinel) Wake(tag uint64) {
+	now := s.host.Monotonic()
+	switch tag {
+	case sentinelTick:
+		if now-s.lastTick > s.cfg.PingEvery+tiltTrigger {
+			s.tiltUntil = now + tiltPeriod
+		}
+		s.lastTick = now
+		s.host.WakeAfter(s.cfg.PingEvery, sentinelTick)
+		for _, sh := range s.shards {
+			s.pingAll(sh, now)
+		}
+	case sentinelOrder:
+		for _, to := range s.ordered {
+			s.order(to, now)
+		}
+		s.ordered = nil
+		return
+	}
+	for _, sh := range s.shards {
+		s.look(sh, now)
+	}
+}
+
+// pingAll pings the nodes of a shard. The one that was to be promoted is told again: it may have been down.
+func (s *Sentinel) pingAll(sh *shard, now time.Duration) {
+	for _, w := range sh.nodes {
+		if !w.waiting {
+			w.waiting, w.pinged = true, now
+		}
+		s.host.Send(w.name, phasePing, probe{})
+	}
+	if sh.promoting != nil && now > sh.since {
+		s.host.Send(sh.promoting.name, phaseOrder, order{sh.promoting.name})
+	}
+}
+
+// down reports whether a node has left a ping unanswered for too long.
+func (s *Sentinel) down(w *watched, now time.Duration) bool {
+	return w.waiting && now-w.pinged >= s.cfg.DownAfter
+}
+
+// abdicated reports whether the master has long said that it follows another.
+func (s *Sentinel) abdicated(sh *shard, now time.Duration) bool {
+	return sh.master.wrong && now-sh.master.wrongSince >= s.cfg.DownAfter+2*infoPeriod
+}
+
+// reachable reports whether a node has answered of late.
+func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
+	return w.answered && now-w.lastPong <= 5*s.cfg.PingEvery
+}
+
+// look fails a shard over whose master is down, and puts right who follows whom.
+func (s *Sentinel) look(sh *shard, now time.Duration) {
+	if now < s.tiltUntil {
+		return
+	}
+	for _, w := range sh.nodes {
+		if !s.reachable(w, now) {
+			w.wrong = false // it must be reachable for a while anew
+		}
+	}
+	if sh.promoting != nil && now-sh.since >= s.cfg.FailoverTimeout {
+		sh.promoting = nil
+	}
+	switch {
+	case sh.promoting != nil:
+	case s.down(sh.master, now) || s.abdicated(sh, now):
+		if best := s.best(sh, now); best != nil {
+			s.promote(sh, best, now)
+		}
+	default:
+		s.arrangeLook(sh.master, now)
+		s.reconfigure(sh, now)
+	}
+}
+
+// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is before
+// the next tick.
+func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
+	at := w.pinged + s.cfg.DownAfter
+	if w.waiting && at != s.checked && at < s.lastTick+s.cfg.PingEvery {
+		s.checked = at
+		s.host.WakeAfter(at-now, sentinelLook)
+	}
+}
+
+// best is the replica that has come farthest of those that answer, in the shard's order among equals; nil if none does.
+func (s *Sentinel) best(sh *shard, now time.Duration) *watched {
+	var best *watched
+	for _, w := range sh.nodes {
+		if w != sh.master && s.reachable(w, now) && (best == nil || w.last.offset > best.last.offset) {
+			best = w
+		}
+	}
+	return best
+}
+
+// promote tells a node to be master.
+func (s *Sentinel) promote(sh *shard, w *watched, now time.Duration) {
+	sh.promoting, sh.since = w, now
+	s.host.Send(w.name, phaseOrder, order{w.name})
+}
+
+// order carries out a fault: its shard fails over to the node named.
+func (s *Sentinel) order(to sim.ProcessID, now time.Duration) {
+	for _, sh := range s.shards {
+		for _, w := range sh.nodes {
+			if w.name == to && w != sh.master {
+				s.promote(sh, w, now)
+			}
+		}
+	}
+}
+
+// Receive takes the answer of a node.
+func (s *Sentinel) Receive(from sim.ProcessID, body any) {
+	m, ok := body.(pong)
+	if !ok {
+		return
+	}
+	now := s.host.Monotonic()
+	for _, sh := range s.shards {
+		i := slices.IndexFunc(sh.nodes, func(w *watched) bool { return w.name == from })
+		if i < 0 {
+			continue
+		}
+		w := sh.nodes[i]
+		w.answered, w.waiting, w.lastPong, w.last = true, false, now, m
+		if w == sh.promoting && m.master == "" {
+			s.switched(sh, w, now)
+		}
+		s.note(sh, w, now)
+	}
+}
+
+// switched tells everyone that a shard has a new master.
+func (s *Sentinel) switched(sh *shard, w *watched, now time.Duration) {
+	old := sh.master
+	sh.master, sh.promoting = w, nil
+	told := switchMaster + " " + string(old.name) + " " + string(w.name)
+	for _, conn := range s.subscribers {
+		s.host.Push(conn, []byte(told))
+	}
+	for _, other := range sh.nodes {
+		if other != w && other != old {
+			s.host.Send(other.name, phaseOrder, order{w.name})
+		}
+		s.note(sh, other, now)
+	}
+}
+
+// note keeps since when a node says that it follows the wrong master.
+func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
+	wrong := w.answered && w.last.master != sh.master.name
+	if w == sh.master {
+		wrong = w.answered && w.last.master != ""
+	}
+	if wrong && !w.wrong {
+		w.wrongSince = now
+	}
+	w.wrong = wrong
+}
+
+// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to follow.
+func (s *Sentinel) reconfigure(sh *shard, now time.Duration) {
+	if !sh.master.answered || sh.master.last.master != "" {
+		return
+	}
+	for _, w := range sh.nodes {
+		if w.wrong && now-w.wrongSince >= s.cfg.ReconfigureAfter {
+			w.wrong = false
+			s.host.Send(w.name, phaseOrder, order{sh.master.name})
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package zookeeper
+
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// The calls below are made on behalf of an attempt, which servers record; it may be empty. Beside what each names, they
+// fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and SessionExpired. They return at once with
+// ConnectionLoss while the client is not connected. When one returns, the watches whose events the server had sent
+// before its answer have fired.
+
+// Create adds a znode, and tells its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
+// parent), NoChildrenForEphemerals, BadArguments.
+func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode Mode) (string, Stat, error) {
+	epoch := c.epoch
+	a, err := c.ask(env, attempt, "create", reqCreate, path, data, strconv.Itoa(int(mode)))
+	if err != nil {
+		return "", Stat{}, err
+	}
+	c.settle(env, epoch, a.events)
+	return a.string(0), a.stat(1), nil
+}
+
+// AnyVersion as the version of Delete and SetData makes them unconditional.
+const AnyVersion int64 = anyVersion
+
+// Delete removes a znode. Errors: NoNode, BadVersion, NotEmpty.
+func (c *Client) Delete(env sim.Env, attempt history.Attempt, path string, version int64) error {
+	epoch := c.epoch
+	a, err := c.ask(env, attempt, "delete", reqDelete, path, strconv.FormatInt(version, 10))
+	if err == nil {
+		c.settle(env, epoch, a.events)
+	}
+	return err
+}
+
+// SetData replaces the data of a znode. Errors: NoNode, BadVersion.
+func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (Stat, error) {
+	epoch := c.epoch
+	a, err := c.ask(env, attempt, "set-data", reqSetData, path, data, strconv.FormatInt(version, 10))
+	if err != nil {
+		return Stat{}, err
+	}
+	c.settle(env, epoch, a.events)
+	return a.stat(1), nil
+}
+
+// Sync brings the member that the client is connected to up to date with the leader.
+func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
+	epoch := c.epoch
+	a, err := c.ask(env, attempt, "sync", reqSync)
+	if err == nil {
+		c.settle(env, epoch, a.events)
+	}
+	return err
+}
+
+// Exists tells of a znode, or NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion, or new
+// data.
+func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (Stat, error) {
+	a, err := c.look(env, attempt, "exists", reqExists, path, w)
+	if err != nil {
+		return Stat{}, err
+	}
+	return a.stat(0), nil
+}
+
+// GetData reads a znode. Errors: NoNode; then no watch is left.
+func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *Watch) (string, Stat, error) {
+	a, err := c.look(env, attempt, "get-data", reqGetData, path, w)
+	if err != nil {
+		return "", Stat{}, err
+	}
+	return a.string(0), a.stat(1), nil
+}
+
+// Children lists the names of a znode's children, sorted. Errors: NoNode; then no watch is left.
+func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, Stat, error) {
+	a, err := c.look(env, attempt, "children", reqChildren, path, w)
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	var names []string
+	for i := statLength; i < len(a.list); i++ {
+		names = append(names, a.string(i))
+	}
+	return names, a.stat(0), nil
+}
+
+// look reads from the member that the client is connected to, and may leave a watch.
+func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (answer, error) {
+	epoch, flag := c.epoch, "0"
+	if w != nil {
+		flag = "1"
+	}
+	a, err := c.ask(env, attempt, phase, request, path, flag)
+	absent := err == NoNode && request == reqExists
+	if err != nil && !absent {
+		return a, err
+	}
+	if w != nil && c.epoch == epoch {
+		c.watchers = append(c.watchers, watcher{sort: watchSort(request, absent), path: path, watch: w, after: a.events})
+	}
+	c.settle(env, epoch, a.events)
+	return a, err
+}
+
+func watchSort(request string, absent bool) string {
+	switch {
+	case request == reqChildren:
+		return watchChild
+	case absent:
+		return watchExists
+	}
+	return watchData
+}

@@ -1,0 +1,74 @@
+package zookeeper
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// Config is an ensemble's. The zero value is ZooKeeper's defaults, but for Log.
+type Config struct {
+	// Tick is the unit in which sessions are kept; 0 means 2 s. The leader looks for expired sessions once a tick; the
+	// other members tell it whom they have heard of twice a tick.
+	Tick time.Duration
+	// MinTimeout and MaxTimeout bound what a client may ask for; 0 means 2 and 20 ticks.
+	MinTimeout, MaxTimeout time.Duration
+	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader
+	// (syncLimit x tickTime, 10 s by default in ZooKeeper). The zero value means 1 s, in five heartbeats.
+	Log consensus.Config
+}
+
+func (c Config) withDefaults() Config {
+	if c.Tick == 0 {
+		c.Tick = 2 * time.Second
+	}
+	if c.MinTimeout == 0 {
+		c.MinTimeout = 2 * c.Tick
+	}
+	if c.MaxTimeout == 0 {
+		c.MaxTimeout = 20 * c.Tick
+	}
+	if c.Log.Heartbeat == 0 && c.Log.ElectionTicks == 0 {
+		c.Log.Heartbeat, c.Log.ElectionTicks = 200*time.Millisecond, 5
+	}
+	return c
+}
+
+// negotiate brings the timeout that a client asks for within bounds.
+func (c *Config) negotiate(asked time.Duration) time.Duration {
+	return min(max(asked, c.MinTimeout), c.MaxTimeout)
+}
+
+// Ensemble is the servers of one ZooKeeper service.
+type Ensemble struct {
+	cluster *consensus.Cluster
+	servers []*server
+}
+
+// NewEnsemble makes an ensemble with a server of each name.
+func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
+	e := &Ensemble{}
+	e.cluster = consensus.NewCluster(c.withDefaults().Log, names, func() consensus.Machine {
+		s := &server{}
+		e.servers = append(e.servers, s)
+		return s
+	})
+	e.Reset(c)
+	return e
+}
+
+// Reset makes the ensemble as good as new, for the next run.
+func (e *Ensemble) Reset(c Config) {
+	c = c.withDefaults()
+	for _, s := range e.servers {
+		s.config = c
+	}
+	e.cluster.Reset(c.Log)
+}
+
+// AddTo adds the servers to a world.
+func (e *Ensemble) AddTo(w *sim.World) { e.cluster.AddTo(w) }
+
+// Members are the servers' places in the log, in the order of their names.
+func (e *Ensemble) Members() []*consensus.Member { return e.cluster.Members() }

@@ -1,0 +1,175 @@
+package zookeeper
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// connection is a client's connection to this member. Its requests are served one after another, each answered before
+// the next begins: a client's reads see its own earlier writes.
+type connection struct {
+	id      uint64
+	session SessionID       // 0 until the log has brought it
+	queue   []*sim.Incoming // the first is being served
+	busy    bool            // the first waits for the log
+	ending  bool            // the session has ended: the answer that says so is the last
+	gone    bool
+	events  int64 // pushed so far
+}
+
+func (s *server) connection(id uint64) *connection {
+	for _, c := range s.conns {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Serve takes a client's request. A member that knows no leader serves nobody.
+func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
+	if s.unled(m) {
+		s.early = append(s.early, r)
+		return
+	}
+	c := s.connection(r.ConnID)
+	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != reqConnect {
+		r.Reply([]byte(closed))
+		return
+	}
+	if c == nil {
+		c = &connection{id: r.ConnID}
+		s.conns = append(s.conns, c)
+	}
+	if c.session != 0 {
+		s.hear(m, c.session)
+	}
+	c.queue = append(c.queue, r)
+	s.serve(m, c)
+}
+
+// serve goes on with what has arrived on a connection.
+func (s *server) serve(m *consensus.Member, c *connection) {
+	for !c.busy && !c.gone && len(c.queue) > 0 {
+		r := c.queue[0]
+		if cmd, write := s.command(c, r); write {
+			s.propose(m, c, &cmd)
+		} else if r.Args[0] == reqSync {
+			s.sync(m, c)
+		} else {
+			s.answer(c, s.look(m, c, r.Args))
+		}
+	}
+}
+
+// answer gives the first request its answer.
+func (s *server) answer(c *connection, body []byte) {
+	var room [256]byte
+	b := appendInt(appendInt(appendList(room[:0], 3), int64(s.zxid)), c.events)
+	c.queue[0].Reply(append(b, body...))
+	c.queue = slices.Delete(c.queue, 0, 1)
+}
+
+// propose hands a transaction to the log. One that the log does not confirm in time ends the connection: its outcome is
+// unknown.
+func (s *server) propose(m *consensus.Member, c *connection, cmd *command) {
+	c.busy = true
+	m.Propose(cmd.replicated(), func(reply []byte, err error) {
+		if c.gone {
+			return
+		}
+		c.busy = false
+		if err != nil {
+			s.hangUp(m, c)
+			return
+		}
+		s.answer(c, reply)
+		switch {
+		case c.ending:
+			s.drop(c)
+		case cmd.kind == moveSession && c.session == 0:
+			s.drop(c) // it had expired
+		default:
+			s.serve(m, c)
+		}
+	})
+}
+
+// sync answers once this member has caught up with the leader.
+func (s *server) sync(m *consensus.Member, c *connection) {
+	c.busy = true
+	m.ReadIndex(func(err error) {
+		if c.gone {
+			return
+		}
+		c.busy = false
+		if err != nil {
+			s.hangUp(m, c)
+			return
+		}
+		s.answer(c, appendOK(s.out[:0]))
+		s.serve(m, c)
+	})
+}
+
+// notify pushes a watch event.
+func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
+	if c := s.connection(conn); c != nil {
+		c.events++
+		s.out = appendEvent(s.out[:0], c.events, e)
+		m.Push(conn, s.out)
+	}
+}
+
+// hangUp closes a connection: whatever waits on it gets no other answer.
+func (s *server) hangUp(m *consensus.Member, c *connection) {
+	s.drop(c)
+	m.Push(c.id, []byte(closed))
+}
+
+// drop forgets a connection: what waits on it, and what still comes, is told that it is closed.
+func (s *server) drop(c *connection) {
+	for _, r := range c.queue {
+		r.Reply([]byte(closed))
+	}
+	c.gone, c.queue = true, nil
+	if i := slices.Index(s.conns, c); i >= 0 {
+		s.conns = slices.Delete(s.conns, i, i+1)
+	}
+}
+
+// command is the transaction that a request asks for; ok is false if it only reads.
+func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) {
+	arg := func(i int) string {
+		if i < len(r.Args) {
+			return r.Args[i]
+		}
+		return ""
+	}
+	number := func(i int) int64 {
+		n, _ := strconv.ParseInt(arg(i), 10, 64)
+		return n
+	}
+	cmd = command{attempt: r.Attempt, session: c.session, conn: c.id}
+	switch r.Args[0] {
+	case reqConnect:
+		cmd.kind, cmd.session, cmd.timeout = moveSession, SessionID(number(1)), s.config.negotiate(millis(arg(2)))
+		if cmd.session == 0 {
+			cmd.kind = createSession
+		}
+	case reqClose:
+		cmd.kind = closeSession
+	case reqCreate:
+		cmd.kind, cmd.path, cmd.data, cmd.mode = createNode, arg(1), arg(2), Mode(number(3))
+	case reqDelete:
+		cmd.kind, cmd.path, cmd.version = deleteNode, arg(1), number(2)
+	case reqSetData:
+		cmd.kind, cmd.path, cmd.data, cmd.version = setData, arg(1), arg(2), number(3)
+	default:
+		return cmd, false
+	}
+	return cmd, true
+}

@@ -1,0 +1,103 @@
+package zookeeper_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// others is the members but one.
+func others(id sim.ProcessID) []sim.ProcessID {
+	return slices.DeleteFunc(slices.Clone(members), func(m sim.ProcessID) bool { return m == id })
+}
+
+// disturbed is a run of three careful clients with up to four faults drawn from the seed: members cut off, paused or
+// without power, a client cut off from some of them.
+func disturbed(s *service, seed uint64) *history.History {
+	s.again(seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for n := range 3 {
+		s.locker(n+1, time.Duration(n)*300*ms, func(k *worker) {
+			k.hold, k.listens, k.cycles = time.Duration(r.IntN(10_000))*ms, true, 2
+		})
+	}
+	for range 1 + r.IntN(4) {
+		id := members[r.IntN(3)]
+		at, d := time.Duration(r.IntN(15_000))*ms, time.Duration(r.IntN(15_000))*ms
+		switch r.IntN(4) {
+		case 0:
+			s.isolate(id, others(id), at, d)
+		case 1:
+			s.pause(id, at, d)
+		case 2:
+			s.isolate("client-1", members[:1+r.IntN(3)], at, d)
+		case 3:
+			s.down(id, at, d)
+		}
+	}
+	return s.run(5 * time.Minute)
+}
+
+// TestCarefulClientsExcludeEachOtherUnderFaults stops work on SUSPENDED, and pauses no client.
+func TestCarefulClientsExcludeEachOtherUnderFaults(t *testing.T) {
+	s := newService(t, 1)
+	var c checker.Checker
+	lost, held := 0, 0
+	for seed := range uint64(300) {
+		h := disturbed(s, seed)
+		for _, f := range c.Check(h).Findings {
+			if f.Outcome == checker.Violated && f.Law != checker.FaultTolerance {
+				t.Errorf("seed %d: %s %s\n%s", seed, f.Law, f.Cause, f.Explanation)
+			}
+			if f.Law == checker.LeaseExclusion && f.Outcome == checker.Holds {
+				held++
+			}
+		}
+		for i := range h.Events {
+			if h.Events[i].F == history.Lost {
+				lost++
+			}
+		}
+	}
+	if lost < 50 || held < 250 {
+		t.Errorf("the faults hardly struck: %d holders stopped, lease-exclusion was judged in %d runs", lost, held)
+	}
+}
+
+func TestEqualSeedsGiveEqualRuns(t *testing.T) {
+	reused := newService(t, 1)
+	digests := map[sim.Digest]bool{}
+	for seed := range uint64(100) {
+		first := written(t, disturbed(reused, seed))
+		digest := reused.Digest()
+		for range 2 {
+			disturbed(reused, seed+1000) // what a run leaves behind must not matter
+			fresh := newService(t, 1)
+			for _, s := range []*service{reused, fresh} {
+				if again := written(t, disturbed(s, seed)); again != first || s.Digest() != digest {
+					t.Fatalf("seed %d: digest %x, then %x", seed, digest, s.Digest())
+				}
+			}
+		}
+		digests[digest] = true
+	}
+	if len(digests) != 100 {
+		t.Errorf("100 seeds gave %d different runs", len(digests))
+	}
+}
+
+// written is a history as its file holds it.
+func written(t *testing.T, h *history.History) string {
+	t.Helper()
+	var b strings.Builder
+	if err := history.Encode(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

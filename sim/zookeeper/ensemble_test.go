@@ -1,0 +1,178 @@
+package zookeeper_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+const (
+	ms      = time.Millisecond
+	timeout = 6 * time.Second
+)
+
+var members = []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
+
+// service is a world with an ensemble of three.
+type service struct {
+	*sim.World
+	t        testing.TB
+	ensemble *zookeeper.Ensemble
+	header   history.Header
+	told     []string
+}
+
+// varied is a network whose delays differ from message to message.
+var varied = sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}
+
+// newService begins a run on the varied network.
+func newService(t testing.TB, seed uint64) *service {
+	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(zookeeper.Config{}, members)}
+	s.again(seed)
+	return s
+}
+
+// newCalm begins a run on a network where every message takes 1 ms.
+func newCalm(t testing.TB, c zookeeper.Config) *service {
+	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(c, members)}
+	s.begin(1, sim.Delay{Lo: ms, Hi: ms}, c)
+	return s
+}
+
+// again begins another run with the same memory.
+func (s *service) again(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
+
+func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
+	s.Reset(seed, sim.Options{Delay: delay})
+	s.ensemble.Reset(c)
+	s.ensemble.AddTo(s.World)
+	s.told = nil
+	s.header = history.Header{Servers: members, Shards: [][]sim.ProcessID{members}, Quorum: 2, Locks: []history.Lock{"order"},
+		TTL: history.Of(timeout), Hold: history.Of(time.Minute), Slack: history.Of(20 * time.Second), Bound: history.Of(time.Second)}
+}
+
+// config connects a client to the member of the given number first.
+func config(member int) zookeeper.ClientConfig {
+	return zookeeper.ClientConfig{Members: members, First: member - 1, Timeout: timeout}
+}
+
+// locker adds a client that takes lock "order"; client-1 begins at member 1.
+func (s *service) locker(number int, at time.Duration, change func(*worker)) *worker {
+	k := &worker{recipe: recipe{name: "order", sort: "lock"}, client: config(number), cycles: 1, hold: 100 * ms}
+	if change != nil {
+		change(k)
+	}
+	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
+	s.header.Clients = append(s.header.Clients, id)
+	s.AddClient(id, history.Of(at), k.main)
+	return k
+}
+
+// strike records a fault and lets it strike and end.
+func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
+	s.At(history.Of(at), func() {
+		s.Record(history.Nemesis, history.Event{Type: history.Invoke, F: kind, Value: line, On: on})
+		begin()
+	})
+	s.At(history.Of(at+d), func() {
+		end()
+		s.Record(history.Nemesis, history.Event{Type: history.OK, F: kind, Value: line, On: on})
+	})
+}
+
+// isolate cuts one process off from others, both ways.
+func (s *service) isolate(one sim.ProcessID, others []sim.ProcessID, at, d time.Duration) {
+	line := fmt.Sprintf("cut %s | ", one)
+	for _, o := range others {
+		line += string(o) + " "
+	}
+	line += fmt.Sprintf("at %v for %v", at, d)
+	each := func(f func(a, b sim.ProcessID)) {
+		for _, o := range others {
+			f(one, o)
+			f(o, one)
+		}
+	}
+	s.strike("cut", line, at, d, append([]sim.ProcessID{one}, others...), func() { each(s.Cut) }, func() { each(s.Heal) })
+}
+
+// pause stops a process for a while.
+func (s *service) pause(id sim.ProcessID, at, d time.Duration) {
+	s.strike("pause", fmt.Sprintf("pause %s for %v at %v", id, d, at), at, d, []sim.ProcessID{id}, func() { s.Pause(id) }, func() { s.Resume(id) })
+}
+
+// down lets a member lose power for a while, unless it has none already.
+func (s *service) down(id sim.ProcessID, at, d time.Duration) {
+	struck := false
+	s.strike("crash", fmt.Sprintf("crash %s losing unsynced writes at %v, restart after %v", id, at, d), at, d, []sim.ProcessID{id},
+		func() { struck = s.Stop(id, sim.PowerLoss) },
+		func() {
+			if struck {
+				s.Restart(id)
+			}
+		})
+}
+
+// run lets everything happen and returns the history.
+func (s *service) run(limit time.Duration) *history.History {
+	s.t.Helper()
+	s.Run(history.Of(limit), func() bool { return !s.Busy() })
+	h := s.Finish()
+	if s.Err() != nil {
+		s.t.Fatal(s.Err())
+	}
+	s.header.Seed, s.header.End = h.Header.Seed, h.Header.End
+	h.Header = s.header
+	return h
+}
+
+// client adds a client of the test's own, connected to the member of the given number first, whose states are told.
+func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env, c *zookeeper.Client)) {
+	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
+	s.AddClient(id, 0, func(env sim.Env) {
+		k := config(number)
+		k.Backoff = sim.Delay{Lo: 100 * ms, Hi: 100 * ms}
+		k.Listener = func(_ sim.Env, state zookeeper.State) { s.say("%s %s", id, state) }
+		if change != nil {
+			change(&k)
+		}
+		c := zookeeper.Open(env, k)
+		c.Await(env, sim.Forever)
+		main(env, c)
+	})
+}
+
+// say notes something with its true time in tenths of a second.
+func (s *service) say(format string, args ...any) {
+	s.told = append(s.told, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
+}
+
+func want[T comparable](t testing.TB, got []T, want ...T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n  %v\nwant\n  %v", got, want)
+	}
+}
+
+// expect compares the verdict with what is wanted, law by law; a law not named must not be violated.
+func expect(t testing.TB, h *history.History, wanted map[checker.Law]string) {
+	t.Helper()
+	v := checker.Check(h)
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		got := f.Outcome.String()
+		if f.Outcome == checker.Violated {
+			got += " by " + f.Cause.String()
+		}
+		w, named := wanted[f.Law]
+		if named && got != w || !named && f.Outcome == checker.Violated {
+			t.Errorf("seed %d: %s %s, want %s\n%s", h.Header.Seed, f.Law, got, w, f.Explanation)
+		}
+	}
+}

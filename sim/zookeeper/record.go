@@ -1,0 +1,50 @@
+package zookeeper
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// LocksFolder is where locks live: the children of LocksFolder + NAME are the requests for lock NAME.
+const LocksFolder = "/locks/"
+
+// lockOf is the lock that a znode asks for. Folders are persistent and not sequential, and ask for none.
+func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
+	if n == nil || n.owner == 0 && !n.sequential {
+		return "", "", false
+	}
+	parent, name, ok := split(n.path)
+	under, below := strings.CutPrefix(parent, LocksFolder)
+	return history.Lock(under), name, ok && below
+}
+
+// record tells of the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one:
+// before an expiry stands the last deadline, when the leader had last heard of the session.
+func (s *server) record(m *consensus.Member, c *command, r *result) {
+	for i := range s.changes {
+		x := &s.changes[i]
+		lock, name, ok := lockOf(x.node)
+		if !ok {
+			continue
+		}
+		e := history.Event{Type: history.OK, Lock: lock, Of: x.node.by}
+		switch {
+		case x.Type == NodeCreated:
+			e.F, e.By, e.Value, e.Until = history.KeySet, c.attempt, name, history.Never
+			if owner := s.session(x.node.owner); owner != nil {
+				e.Until = m.Due(owner.timeout)
+			}
+		case c.kind == expireSession:
+			e.F, e.By, e.Until = history.KeyProlonged, x.node.by, c.due
+			m.Record(e)
+			e.F, e.By, e.Until, e.Why = history.KeyGone, "", 0, history.Expired
+		case c.kind == closeSession: // by its client, which gives up all of its own
+			e.F, e.By, e.Why = history.KeyGone, x.node.by, history.Deleted
+		default:
+			e.F, e.By, e.Why = history.KeyGone, c.attempt, history.Deleted
+		}
+		m.Record(e)
+	}
+}

@@ -1,0 +1,210 @@
+package zookeeper
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+)
+
+// server is the service on one member: the state, the clients connected here, and, while it leads, their sessions'
+// deadlines.
+type server struct {
+	config Config
+	state
+	watches watchTable
+	conns   []*connection // in the order in which they were opened
+	out     []byte        // the answer being written
+
+	// early is the requests of the run's first moments. The ensemble has been up before, so they wait for the leader to
+	// make itself known; later in the run a member without one turns its clients away.
+	early []*sim.Incoming
+
+	// The leadership under which the connections were opened. They do not outlive it.
+	leader sim.ProcessID
+	term   uint64
+
+	tracker tracker
+	reign   uint64 // counts the leaderships of this member; numbers the timers of each
+
+	heard    []SessionID // since the last report to the leader
+	relaying bool        // a timer for the next report is set
+}
+
+var _ consensus.Machine = (*server)(nil)
+
+// Tags of timers: wakeRelay, or the number of a reign.
+const wakeRelay uint64 = 0
+
+// Reset begins a life.
+func (s *server) Reset(*consensus.Member) {
+	s.state.reset()
+	s.watches.reset()
+	clear(s.conns)
+	s.conns = s.conns[:0]
+	s.leader, s.term = "", 0
+	clear(s.early)
+	s.early = s.early[:0]
+	s.heard, s.relaying = s.heard[:0], false
+	s.reign = 0
+}
+
+// Apply carries out a transaction, lets watches fire, and then answers: who learns of new data has been told of the
+// change before.
+func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
+	c := readCommand(&e.Command)
+	r := s.state.apply(e.Term, &c)
+	if e.First {
+		s.record(m, &c, &r)
+	}
+	for i := range s.changes {
+		s.watches.fire(s.changes[i].Event, func(conn uint64, e Event) { s.notify(m, conn, e) })
+	}
+	s.follow(m, &c, &r)
+	if !e.Own {
+		return nil
+	}
+	return s.outcome(&c, &r)
+}
+
+// follow lets connections and deadlines follow what became of a session.
+func (s *server) follow(m *consensus.Member, c *command, r *result) {
+	if r.session == nil {
+		return
+	}
+	ended := c.kind == closeSession || c.kind == expireSession
+	for _, x := range slices.Clone(s.conns) {
+		switch {
+		case x.id == c.conn && ended:
+			x.ending = true
+		case x.id == c.conn:
+			x.session = r.session.id
+		case x.session == r.session.id:
+			s.hangUp(m, x)
+		}
+	}
+	switch {
+	case !m.Leading():
+	case ended:
+		s.tracker.forget(r.session.id)
+	default:
+		s.tracker.touch(r.session, m.Monotonic(), m.Due(r.session.timeout))
+	}
+}
+
+// outcome is the body of the answer to a transaction.
+func (s *server) outcome(c *command, r *result) []byte {
+	b := s.out[:0]
+	switch {
+	case r.code != "":
+		b = appendCode(b, r.code)
+	case c.kind == createSession || c.kind == moveSession:
+		b = appendInt(appendInt(appendList(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
+	case r.node != nil:
+		b = appendStat(appendString(appendList(b, 1+statLength), r.node.path), r.node.stat())
+	default:
+		b = appendOK(b)
+	}
+	s.out = b
+	return b
+}
+
+// LeaderChanged ends all connections: a server that leaves a leader, or leads anew, begins afresh. A new leader gives
+// every session its whole timeout.
+func (s *server) LeaderChanged(m *consensus.Member) {
+	if m.Leader() == s.leader && m.Term() == s.term {
+		return
+	}
+	s.leader, s.term = m.Leader(), m.Term()
+	for len(s.conns) > 0 {
+		s.hangUp(m, s.conns[0])
+	}
+	s.watches.reset()
+	s.heard = s.heard[:0]
+	s.reign++
+	if m.Leading() {
+		now := m.Monotonic()
+		s.tracker.begin(s.config.Tick, now)
+		for _, x := range s.sessions {
+			s.tracker.touch(x, now, m.Due(x.timeout))
+		}
+		m.After(s.tracker.next-now, s.reign)
+	}
+	early := s.early
+	s.early = nil
+	for _, r := range early {
+		s.Serve(m, r)
+	}
+}
+
+// unled reports whether this member has not known a leader yet although the ensemble has one from the start.
+func (s *server) unled(m *consensus.Member) bool {
+	return m.Leader() == "" && s.term == 0 && m.Life() == 1 && !m.Config().ColdStart
+}
+
+// Wake reports to the leader, or looks for expired sessions.
+func (s *server) Wake(m *consensus.Member, tag uint64) {
+	switch {
+	case tag == wakeRelay:
+		s.relay(m)
+	case tag == s.reign && m.Leading():
+		for _, x := range s.tracker.expired() {
+			c := command{kind: expireSession, session: x.id, due: x.due}
+			m.Propose(c.replicated(), nil)
+		}
+		m.After(max(0, s.tracker.next-m.Monotonic()), s.reign)
+	}
+}
+
+// hear notes that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
+// answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off, the leader never hears,
+// although the client has its answers.
+func (s *server) hear(m *consensus.Member, id SessionID) {
+	if m.Leading() {
+		if x := s.session(id); x != nil {
+			s.tracker.touch(x, m.Monotonic(), m.Due(x.timeout))
+		}
+		return
+	}
+	if !slices.Contains(s.heard, id) {
+		s.heard = append(s.heard, id)
+	}
+	if !s.relaying {
+		s.relaying = true
+		half := s.config.Tick / 2
+		m.After(half-m.Monotonic()%half, wakeRelay)
+	}
+}
+
+// report is the sessions that a member has heard of.
+type report []SessionID
+
+func (s *server) relay(m *consensus.Member) {
+	s.relaying = false
+	if len(s.heard) > 0 && m.Leader() != "" {
+		m.Tell(m.Leader(), "sessions", report(slices.Clone(s.heard)))
+	}
+	s.heard = s.heard[:0]
+}
+
+// Told takes another member's report.
+func (s *server) Told(m *consensus.Member, _ sim.ProcessID, body any) {
+	ids, ok := body.(report)
+	if !ok || !m.Leading() {
+		return
+	}
+	for _, id := range ids {
+		s.hear(m, id)
+	}
+}
+
+// Fault has no effect: ZooKeeper has no fault of its own kind here.
+func (s *server) Fault(*consensus.Member, sim.ServerFault) {}
+
+// millis reads a number of milliseconds; 0 if it is none.
+func millis(text string) time.Duration {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return time.Duration(n) * time.Millisecond
+}

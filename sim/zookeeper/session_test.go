@@ -1,0 +1,153 @@
+package zookeeper_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// linger keeps a client's main task for d, and tells whether its session is still the one it began with.
+func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
+	return func(env sim.Env, c *zookeeper.Client) {
+		first := c.Session()
+		env.Sleep(d)
+		s.say("same session %v, lost %v", c.Session() == first, first.Lost().Raised())
+	}
+}
+
+func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(1, nil, linger(s, 20*time.Second))
+	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last heard at 2.002 s
+	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last heard at 6.002 s
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-1 CONNECTED",
+		// The ping of 4 s waited for the heal of 5 s; the one of 6 s was the last that was answered.
+		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED", "20.0 same session false, lost true")
+}
+
+func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
+	for _, counts := range []bool{false, true} {
+		s := newCalm(t, zookeeper.Config{})
+		s.client(1, func(k *zookeeper.ClientConfig) { k.CountsTimeout = counts }, linger(s, 30*time.Second))
+		s.isolate("client-1", members, time.Second, 24*time.Second)
+		s.run(time.Minute)
+		if counts {
+			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "10.0 client-1 LOST", "25.0 client-1 CONNECTED",
+				"30.0 same session false, lost true")
+		} else {
+			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "25.1 client-1 LOST", "25.2 client-1 CONNECTED",
+				"30.0 same session false, lost true")
+		}
+	}
+}
+
+func TestPausedClientLearnsNothingUntilItGoesOn(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(1, func(k *zookeeper.ClientConfig) { k.CountsTimeout = true }, linger(s, 25*time.Second))
+	s.pause("client-1", time.Second, 19*time.Second)
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST", "20.2 client-1 CONNECTED",
+		"25.0 same session false, lost true")
+}
+
+func TestSessionMovesToAnotherMember(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(1, nil, linger(s, 30*time.Second))
+	s.isolate("client-1", members[:1], time.Second, 30*time.Second)
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED", "30.0 same session true, lost false")
+}
+
+func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
+	for _, number := range []int{1, 2} { // the leader itself, and a follower
+		s := newCalm(t, zookeeper.Config{})
+		s.client(number, nil, linger(s, 30*time.Second))
+		id := members[number-1]
+		s.isolate(id, []sim.ProcessID{members[number%3], members[(number+1)%3]}, 1500*ms, 30*time.Second)
+		s.run(time.Minute)
+		// A follower gives up after an election time-out, a leader after one to two; the client within two thirds of 6 s.
+		noticed := map[int]string{1: "3.0", 2: "2.4"}[number]
+		again := map[int]string{1: "3.1", 2: "2.5"}[number]
+		want(t, s.told, fmt.Sprintf("0.0 client-%d CONNECTED", number), fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
+			fmt.Sprintf("%s client-%d CONNECTED", again, number), "30.0 same session true, lost false")
+	}
+}
+
+func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(2, nil, linger(s, 30*time.Second))
+	s.At(history.Of(time.Second), func() { s.Stop("zookeeper-2", sim.LoseAllState); s.Restart("zookeeper-2") })
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.1 client-2 CONNECTED", "30.0 same session true, lost false")
+}
+
+func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
+		path, _, err := c.Create(env, "", "/a", "", zookeeper.Ephemeral)
+		session := c.Session()
+		env.Sleep(20 * time.Second)
+		stat, found := c.Exists(env, "", path, nil)
+		s.say("%v %v %v %v", err, found, c.Session() == session, stat.EphemeralOwner == session.ID)
+	})
+	for _, id := range members {
+		s.down(id, time.Second, 4*time.Second)
+	}
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED", "20.0 <nil> <nil> true true")
+}
+
+func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(1, func(k *zookeeper.ClientConfig) { k.CallTimeout = time.Second }, func(env sim.Env, c *zookeeper.Client) {
+		s.DelayNext("client-1", "zookeeper-1", 10*time.Second, func() {})
+		_, _, err := c.Create(env, "", "/late", "", zookeeper.Persistent)
+		s.say("%v", err)
+		env.Sleep(20 * time.Second)
+		_, err = c.Exists(env, "", "/late", nil)
+		s.say("%v", err)
+	})
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-1 CONNECTED", "1.0 zookeeper: OPERATIONTIMEOUT", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
+		"21.0 zookeeper: NONODE")
+}
+
+func TestSingleMemberExpiresSessions(t *testing.T) {
+	names := members[:1]
+	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}})
+	zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w)
+	var states []zookeeper.State
+	for _, id := range []sim.ProcessID{"client-1", "client-2"} {
+		w.AddClient(id, 0, func(env sim.Env) {
+			zookeeper.Open(env, zookeeper.ClientConfig{Members: names, Timeout: timeout, Listener: func(_ sim.Env, s zookeeper.State) {
+				states = append(states, s)
+			}})
+			env.Sleep(40 * time.Second)
+		})
+		w.At(history.Of(5*time.Second), func() { w.Cut(id, names[0]) })
+		w.At(history.Of(25*time.Second), func() { w.Heal(id, names[0]) })
+	}
+	w.Run(history.Of(time.Minute), func() bool { return !w.Busy() })
+	if w.Finish(); w.Err() != nil {
+		t.Fatal(w.Err())
+	}
+	up, gap, lost := zookeeper.Connected, zookeeper.Suspended, zookeeper.Lost
+	want(t, states, up, up, gap, gap, lost, lost, up, up)
+}
+
+func TestTimeoutsAreNegotiated(t *testing.T) {
+	for asked, given := range map[time.Duration]time.Duration{time.Second: 4 * time.Second, 6 * time.Second: 6 * time.Second, time.Hour: 40 * time.Second} {
+		s := newCalm(t, zookeeper.Config{})
+		s.client(1, func(k *zookeeper.ClientConfig) { k.Timeout = asked }, func(_ sim.Env, c *zookeeper.Client) {
+			if c.Session().Timeout != given {
+				t.Errorf("asked for %v, got %v", asked, c.Session().Timeout)
+			}
+		})
+		s.run(time.Minute)
+	}
+}

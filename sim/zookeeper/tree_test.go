@@ -1,0 +1,248 @@
+package zookeeper
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ensemble is a state with two sessions, and the language of the tests below.
+type ensemble struct {
+	t *testing.T
+	state
+	a, b SessionID
+}
+
+func newEnsemble(t *testing.T) *ensemble {
+	e := &ensemble{t: t}
+	e.state.reset()
+	for i, id := range []*SessionID{&e.a, &e.b} {
+		*id = e.apply(1, &command{kind: createSession, timeout: 6 * time.Second, conn: uint64(i + 1)}).session.id
+	}
+	return e
+}
+
+// connOf is the connection of a session as newEnsemble opened it.
+func (e *ensemble) connOf(id SessionID) uint64 {
+	if id == e.a {
+		return 1
+	}
+	return 2
+}
+
+func (e *ensemble) create(id SessionID, path string, mode Mode) string {
+	r := e.apply(1, &command{kind: createNode, session: id, conn: e.connOf(id), path: path, mode: mode, attempt: "client-1/1"})
+	if r.code != "" {
+		return string(r.code)
+	}
+	return r.node.path
+}
+
+func (e *ensemble) delete(id SessionID, path string, version int64) Code {
+	return e.apply(1, &command{kind: deleteNode, session: id, conn: e.connOf(id), path: path, version: version}).code
+}
+
+func (e *ensemble) set(path string, version int64) Code {
+	return e.apply(1, &command{kind: setData, session: e.a, conn: 1, path: path, data: "x", version: version}).code
+}
+
+func (e *ensemble) events() string {
+	var list []string
+	for _, c := range e.changes {
+		list = append(list, string(c.Type)+" "+c.Path)
+	}
+	return strings.Join(list, ", ")
+}
+
+func same[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
+	e := newEnsemble(t)
+	e.create(e.a, "/q", Persistent)
+	same(t, "first", e.create(e.a, "/q/n-", EphemeralSequential), "/q/n-0000000000")
+	same(t, "plain nodes count too", e.create(e.a, "/q/plain", Persistent), "/q/plain")
+	same(t, "third", e.create(e.b, "/q/other-", PersistentSequential), "/q/other-0000000002")
+	same(t, "delete", e.delete(e.a, "/q/plain", anyVersion), "")
+	same(t, "deletes do not count", e.create(e.a, "/q/n-", EphemeralSequential), "/q/n-0000000003")
+	s := e.nodes["/q"].stat()
+	same(t, "cversion counts both", s.Cversion, 5)
+	same(t, "children", s.NumChildren, 3)
+	n, ok := Sequence("/q/n-0000000003")
+	same(t, "sequence", fmt.Sprint(n, ok), "3 true")
+	for _, name := range []string{"", "n-3", "0123456789x", "-000000001"} {
+		if _, ok := Sequence(name); ok {
+			t.Errorf("%q has a sequence", name)
+		}
+	}
+}
+
+func TestZxidsCountWithinTheEpoch(t *testing.T) {
+	e := newEnsemble(t)
+	e.create(e.a, "/q", Persistent)
+	same(t, "czxid", e.nodes["/q"].czxid, 1<<32+3)
+	e.create(e.a, "/q", Persistent) // a failed transaction takes one too
+	e.set("/q", anyVersion)
+	e.create(e.a, "/q/c", Persistent)
+	s := e.nodes["/q"].stat()
+	same(t, "zxids of /q", fmt.Sprint(s.Czxid-1<<32, s.Mzxid-1<<32, s.Pzxid-1<<32), "3 5 6")
+	e.delete(e.a, "/q/c", anyVersion)
+	same(t, "pzxid after a delete", e.nodes["/q"].pzxid, 1<<32+7)
+	e.apply(2, &command{kind: setData, session: e.a, conn: 1, path: "/q", version: anyVersion})
+	same(t, "next epoch", e.nodes["/q"].mzxid, 2<<32+1)
+}
+
+func TestTransactionsThatAreRefused(t *testing.T) {
+	e := newEnsemble(t)
+	e.create(e.a, "/q", Persistent)
+	e.create(e.a, "/e", Ephemeral)
+	e.create(e.a, "/q/c", Persistent)
+	for _, c := range []struct {
+		what      string
+		got, want Code
+	}{
+		{"existing", Code(e.create(e.a, "/q", Persistent)), NodeExists},
+		{"without a parent", Code(e.create(e.a, "/none/c", Persistent)), NoNode},
+		{"below an ephemeral node", Code(e.create(e.a, "/e/c", Persistent)), NoChildrenForEphemerals},
+		{"relative", Code(e.create(e.a, "q", Persistent)), BadArguments},
+		{"empty", Code(e.create(e.a, "", Persistent)), BadArguments},
+		{"root", Code(e.create(e.a, "/", Persistent)), BadArguments},
+		{"trailing slash", Code(e.create(e.a, "/q/", EphemeralSequential)), BadArguments},
+		{"dots", Code(e.create(e.a, "/q/../r", Persistent)), BadArguments},
+		{"no such mode", Code(e.create(e.a, "/r", 4)), BadArguments},
+		{"delete of nothing", e.delete(e.a, "/none", anyVersion), NoNode},
+		{"delete of the root", e.delete(e.a, "/", anyVersion), BadArguments},
+		{"delete with children", e.delete(e.a, "/q", anyVersion), NotEmpty},
+		{"delete of another version", e.delete(e.a, "/q/c", 1), BadVersion},
+		{"set of nothing", e.set("/none", anyVersion), NoNode},
+		{"set of another version", e.set("/q", 1), BadVersion},
+		{"set of the right version", e.set("/q", 0), ""},
+		{"set of an old version", e.set("/q", 0), BadVersion},
+		{"without a session", e.apply(1, &command{kind: setData, session: 99, path: "/q"}).code, SessionExpired},
+		{"on another connection", e.apply(1, &command{kind: setData, session: e.a, conn: 2, path: "/q"}).code, SessionMoved},
+		{"of no kind", e.apply(1, &command{kind: "multi", session: e.a, conn: 1}).code, BadArguments},
+	} {
+		same(t, c.what, c.got, c.want)
+	}
+}
+
+func TestTheEndOfASessionTakesItsEphemeralNodesOnly(t *testing.T) {
+	for _, how := range []kind{closeSession, expireSession} {
+		e := newEnsemble(t)
+		e.create(e.a, "/q", Persistent)
+		e.create(e.a, "/q/n-", EphemeralSequential)
+		e.create(e.b, "/q/n-", EphemeralSequential)
+		e.create(e.a, "/q/gone", Ephemeral)
+		e.create(e.a, "/kept", PersistentSequential)
+		e.delete(e.b, "/q/gone", anyVersion) // anyone may
+		e.apply(1, &command{kind: how, session: e.a, conn: 1})
+		same(t, "events", e.events(), "NodeDeleted /q/n-0000000000, NodeChildrenChanged /q")
+		same(t, "children", strings.Join(e.nodes["/q"].children, " "), "n-0000000001")
+		same(t, "kept", e.nodes["/kept0000000001"] != nil, true)
+		same(t, "session", e.session(e.a), nil)
+		same(t, "again", e.apply(1, &command{kind: how, session: e.a, conn: 1}).code, SessionExpired)
+		same(t, "late write", e.set("/q", anyVersion), SessionExpired)
+	}
+}
+
+func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
+	e := newEnsemble(t)
+	e.create(e.a, "/q", Persistent)
+	e.apply(1, &command{kind: moveSession, session: e.a, conn: 9})
+	same(t, "old connection", e.set("/q", anyVersion), SessionMoved)
+	same(t, "new connection", e.apply(1, &command{kind: setData, session: e.a, conn: 9, path: "/q", version: anyVersion}).code, "")
+	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
+}
+
+func TestCommandsComeBackFromTheLog(t *testing.T) {
+	for _, c := range []command{
+		{kind: createSession, conn: 3, timeout: 6 * time.Second},
+		{kind: moveSession, session: 1 << 33, conn: 1 << 40},
+		{kind: closeSession, session: 5, conn: 1, attempt: "client-1/2"},
+		{kind: expireSession, session: 5, due: 1 << 50},
+		{kind: createNode, session: 5, conn: 1, path: "/a", data: "b c", mode: EphemeralSequential, attempt: "client-1/2"},
+		{kind: deleteNode, session: 5, conn: 1, path: "/a", version: -1},
+		{kind: setData, session: 5, conn: 1, path: "/a", data: "", version: 7},
+	} {
+		r := c.replicated()
+		if got := readCommand(&r); got != c {
+			t.Errorf("%+v came back as %+v", c, got)
+		}
+	}
+}
+
+// plainTree is what a tree means, without indexes: the paths, and for each how many children it ever had.
+type plainTree map[string]int
+
+func (p plainTree) children(path string) (names []string) {
+	for other := range p {
+		if parent, name, ok := split(other); ok && parent == path {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p plainTree) create(path string, sequential bool) Code {
+	parent, _, _ := split(path)
+	if _, there := p[parent]; !there {
+		return NoNode
+	}
+	if sequential {
+		path = fmt.Sprintf("%s%010d", path, p[parent])
+	}
+	if _, there := p[path]; there {
+		return NodeExists
+	}
+	p[path] = 0
+	p[parent]++
+	return ""
+}
+
+func (p plainTree) delete(path string) Code {
+	if _, there := p[path]; !there {
+		return NoNode
+	}
+	if len(p.children(path)) > 0 {
+		return NotEmpty
+	}
+	delete(p, path)
+	return ""
+}
+
+func TestTreeIsWhatItsPathsSay(t *testing.T) {
+	paths := []string{"/a", "/b", "/a/a", "/a/b", "/b/a", "/a/a/a"}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		e, plain := newEnsemble(t), plainTree{"/": 0}
+		for range 200 {
+			path := paths[r.IntN(len(paths))]
+			mode := []Mode{Persistent, Persistent, PersistentSequential}[r.IntN(3)]
+			if names := plain.children("/a"); len(names) > 0 && r.IntN(3) == 0 {
+				path = "/a/" + names[r.IntN(len(names))]
+			}
+			if r.IntN(2) == 0 {
+				got, code := e.create(e.a, path, mode), plain.create(path, mode.sequential())
+				if code != "" {
+					same(t, "create "+path, Code(got), code)
+				}
+			} else {
+				same(t, "delete "+path, e.delete(e.a, path, anyVersion), plain.delete(path))
+			}
+		}
+		same(t, "paths", fmt.Sprint(slices.Sorted(maps.Keys(e.nodes))), fmt.Sprint(slices.Sorted(maps.Keys(plain))))
+		for path, n := range e.nodes {
+			same(t, "children of "+path, fmt.Sprint(n.children), fmt.Sprint(plain.children(path)))
+			same(t, "creates of "+path, int(n.creates), plain[path])
+		}
+	}
+}

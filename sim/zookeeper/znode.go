@@ -1,0 +1,108 @@
+package zookeeper
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Zxid numbers the transactions of an ensemble: the leader's epoch in the upper 32 bits, a count within it below. It
+// only ever grows; a znode's Czxid is therefore a fencing token.
+type Zxid int64
+
+// SessionID names a session; it is the zxid of the transaction that created it. Zero is no session.
+type SessionID int64
+
+// Mode says what kind of znode to create.
+type Mode uint8
+
+// Modes. An ephemeral znode goes with the session that created it; a sequential one has a count of ten digits appended.
+const (
+	Persistent Mode = iota
+	PersistentSequential
+	Ephemeral
+	EphemeralSequential
+)
+
+func (m Mode) ephemeral() bool  { return m == Ephemeral || m == EphemeralSequential }
+func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
+
+// Stat is what ZooKeeper tells about a znode beside its data.
+type Stat struct {
+	Czxid          Zxid      // of the transaction that created it
+	Mzxid          Zxid      // of the last one that set its data
+	Pzxid          Zxid      // of the last one that created or deleted a child
+	Version        int64     // how often the data has been set since
+	Cversion       int64     // how often a child has been created or deleted
+	EphemeralOwner SessionID // 0 if it is persistent
+	NumChildren    int64
+}
+
+// znode is one node of the tree.
+type znode struct {
+	path                string
+	data                string
+	czxid, mzxid, pzxid Zxid
+	version             int64
+	creates             int64 // children ever created; the next sequential child gets this number
+	owner               SessionID
+	by                  history.Attempt // on whose behalf it was created
+	sequential          bool
+	children            []string // names, sorted
+}
+
+// stat translates the count of creates into one of changes: every create has had its delete, but for the children
+// that are still there (DataNode.copyStat).
+func (n *znode) stat() Stat {
+	c := int64(len(n.children))
+	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
+		EphemeralOwner: n.owner, NumChildren: c}
+}
+
+// split divides a path into its parent's and its own name; ok is false for the root and for what is no path.
+func split(path string) (parent, name string, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 || i == len(path)-1 {
+		return "", "", false
+	}
+	return path[:max(i, 1)], path[i+1:], true
+}
+
+// validPath reports whether path is absolute, without empty or relative parts.
+func validPath(path string) bool {
+	if path == "/" {
+		return true
+	}
+	rest, ok := strings.CutPrefix(path, "/")
+	for ok && rest != "" {
+		part, more, further := strings.Cut(rest, "/")
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+		if !further {
+			return true
+		}
+		rest = more
+	}
+	return false
+}
+
+// sequenceDigits is the width of the number of a sequential znode.
+const sequenceDigits = 10
+
+// numbered appends the count of ten digits.
+func numbered(path string, n int64) string {
+	var room [20]byte
+	digits := strconv.AppendInt(room[:0], n, 10)
+	return path + strings.Repeat("0", max(0, sequenceDigits-len(digits))) + string(digits)
+}
+
+// Sequence is the number that ends the name of a sequential znode; ok is false if none does.
+func Sequence(name string) (n int64, ok bool) {
+	if len(name) < sequenceDigits {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(name[len(name)-sequenceDigits:], 10, 64)
+	return n, err == nil && n >= 0
+}
