@@ -14,7 +14,7 @@ const probe history.Process = "probe"
 type Metric struct {
 	Name    string // as the documents name it; of one process with {process="client-1"}
 	Value   float64
-	Unit    string  // "s", or "ratio" in [0, 1]
+	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
 	Samples int     // how many observations it was made of; with none the Value is 0
 	Alarm   float64 // above this value the documents advise to look into it; -1 if they name none
 }
@@ -43,6 +43,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
+//   - wake_ups_per_release: how many waiting clients were told to look again, for each release that took effect;
+//   - messages_per_acquire: how many requests clients sent to lock servers, for each acquire that succeeded;
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
 //     acquired it, in s.
 func Measure(h *history.History) Metrics {
@@ -66,6 +68,15 @@ func Measure(h *history.History) Metrics {
 			m.stale++
 		}
 	}
+	for i := range h.Events {
+		switch e := &h.Events[i]; {
+		case e.Process == probe:
+		case e.F == history.Woken:
+			m.woken++
+		case e.F == history.Release && e.Type == history.OK:
+			m.released++
+		}
+	}
 	ttl := seconds(h.Header.TTL)
 	out := Metrics{
 		percentile("lock_acquisition_time_p50", m.waits, 50, -1),
@@ -75,6 +86,8 @@ func Measure(h *history.History) Metrics {
 		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
 		t.unavailability(),
+		per("wake_ups_per_release", m.woken, m.released),
+		per("messages_per_acquire", h.Header.Messages, m.told(h)),
 	}
 	return append(out, m.byProcess(h)...)
 }
@@ -88,6 +101,7 @@ type measures struct {
 	returned, failed int
 	timedOut         int
 	applied, stale   int
+	woken, released  int
 }
 
 func (m *measures) ask(t *trace, a *ask) {
@@ -184,6 +198,23 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	if len(seen) > 0 {
 		sorted := slices.Sorted(slices.Values(seen))
 		m.Value = sorted[(len(sorted)*p+99)/100-1]
+	}
+	return m
+}
+
+// told is the number of acquires whose messages were counted: none if the history says nothing of messages.
+func (m *measures) told(h *history.History) int {
+	if h.Header.Messages == 0 {
+		return 0
+	}
+	return len(m.waits)
+}
+
+// per is an average count.
+func per(name string, counted, times int) Metric {
+	m := Metric{Name: name, Samples: times, Alarm: -1}
+	if times > 0 {
+		m.Value = float64(counted) / float64(times)
 	}
 	return m
 }

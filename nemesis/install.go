@@ -10,7 +10,7 @@ import (
 // Installed is a plan at work in a world.
 type Installed struct {
 	w        *sim.World
-	sentinel sim.ProcessID // who carries out a FailOver; empty if there is none
+	names    Names
 	pending  int           // faults whose time or end is still to come
 }
 
@@ -21,7 +21,7 @@ func (n *Installed) Over() bool { return n.pending == 0 }
 // Install arranges for every fault to strike the world, which must know all processes by now. The faults must have been
 // validated against the same names. Each records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
-	n := &Installed{w: w, sentinel: names.Sentinel}
+	n := &Installed{w: w, names: names}
 	for i := range faults {
 		s := &striker{Installed: n, Fault: faults[i]}
 		s.arrange()
@@ -146,8 +146,12 @@ func (s *striker) begin() bool {
 	case SlowFsync:
 		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
 	case FailOver:
-		w.ServerFault(s.sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
+		w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
 		return false // recorded when the replica has become master
+	case ExpireSession:
+		for _, member := range s.names.Consensus {
+			w.ServerFault(member, sim.ServerFault{Kind: sim.ExpireSession, To: s.Target})
+		}
 	}
 	return true
 }

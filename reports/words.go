@@ -32,6 +32,8 @@ func (t *teller) tell(e *history.Event) string {
 		return string(e.Process) + " learns that its lock is gone and stops"
 	case history.Crashed:
 		return string(e.Process) + " crashes"
+	case history.Woken:
+		return string(e.Process) + " is woken to look again"
 	case history.Read:
 		return t.read(e)
 	case history.Write:

@@ -34,6 +34,14 @@ var Sections = []Section{
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl", "failover-loses-release",
 		"semi-sync", "semi-sync-degraded", "tair-cad-release", "tair-cas-renewal", "delex-release",
 		"split-brain-old-master", "min-replicas-window"}},
+	{"etcd", []string{
+		"etcd-lease-pause", "etcd-lease-pause-fenced", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
+		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt", "etcd-leader-change",
+		"etcd-leader-change-late-renewal", "etcd-leader-change-late-renewal-fenced", "consensus-under-faults"}},
+	{"ZooKeeper", []string{
+		"zookeeper-session-expiry", "zookeeper-listener", "zookeeper-reconnect", "zookeeper-pause",
+		"zookeeper-pause-fenced", "zookeeper-fence-parent-czxid", "zookeeper-herd", "zookeeper-predecessor",
+		"zookeeper-read-write-lock", "zookeeper-under-faults"}},
 	{"Several locks", []string{
 		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
 		"lock-granularity"}},

@@ -49,6 +49,9 @@ func (c *client) main(env sim.Env) {
 		}
 		c.cycle(env, i)
 	}
+	for _, l := range c.locks {
+		l.Close(env)
+	}
 }
 
 // between draws evenly from a range.
@@ -115,6 +118,7 @@ func (s *section) acquire() bool {
 			return false
 		}
 		h := &held{l, hold}
+		hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), hold.Grant) }
 		s.held = append(s.held, h)
 		s.env.RecordGrant(h.event(history.OK, history.Acquire), hold.Grant)
 		s.env.Point(sim.Acquired)
@@ -144,7 +148,20 @@ func (s *section) run() bool {
 
 // valid says whether the client, if it cares, still believes in its lock.
 func (s *section) valid() bool {
-	return !(s.work.StopWhenLost && s.lost.Raised()) && !(s.work.CheckValidity && s.remaining() <= 0)
+	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
+}
+
+// ends are the signals that tell that a lock of the section is lost.
+func (s *section) ends() []*sim.Signal {
+	all := []*sim.Signal{s.lost}
+	for _, h := range s.held {
+		all = append(all, h.hold.Ends...)
+	}
+	return all
+}
+
+func (s *section) isLost() bool {
+	return slices.ContainsFunc(s.ends(), (*sim.Signal).Raised)
 }
 
 // remaining is the shortest validity left.
@@ -179,7 +196,7 @@ func (s *section) update() bool {
 // pass lets time pass at work. It reports true if the client was told meanwhile that its lock is lost, and cares.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if s.work.StopWhenLost {
-		return s.env.Sleep(d, s.lost)
+		return s.env.Sleep(d, s.ends()...)
 	}
 	s.env.Sleep(d)
 	return false

@@ -7,64 +7,115 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // sentinel is the observer of replicated masters.
 const sentinel sim.ProcessID = "sentinel-1"
 
+// tap may put something before a Redis node; benchmarks listen in on the commands.
+type tap func(sim.ProcessID, sim.Server) sim.Server
+
 // cluster is the lock servers of a run. It is used for one run after the other.
 type cluster interface {
 	// add resets the servers and adds them to a world.
-	add(w *sim.World, wrap func(sim.ProcessID, sim.Server) sim.Server)
+	add(w *sim.World, wrap tap)
 }
 
 // newCluster makes the servers that s asks for.
 func newCluster(s *Servers) cluster {
-	return newRedisCluster(s)
-}
-
-// names lists the lock servers, masters first.
-func (s *Servers) names() []sim.ProcessID {
-	names := s.masters()
-	for _, shard := range s.shards() {
-		names = append(names, shard[1:]...)
+	switch {
+	case s.Etcd > 0:
+		return &etcdCluster{etcd.New(consensus.Config{}, s.names())}
+	case s.ZooKeeper > 0:
+		return &zooKeeperCluster{zookeeper.NewEnsemble(zookeeper.Config{}, s.names())}
+	default:
+		return newRedisCluster(s)
 	}
-	return names
 }
 
-// masters are the servers that a client of the lock asks at first.
-func (s *Servers) masters() []sim.ProcessID {
-	names := make([]sim.ProcessID, s.Redis)
+// numbered gives the names of n processes of one sort.
+func numbered(sort string, n int) []sim.ProcessID {
+	names := make([]sim.ProcessID, n)
 	for i := range names {
-		names[i] = sim.ProcessID(fmt.Sprintf("redis-%d", i+1))
+		names[i] = sim.ProcessID(fmt.Sprintf("%s-%d", sort, i+1))
 	}
 	return names
 }
 
-// shards are the groups of servers that hold the same data, master first; none if every server stands alone.
+// asked are the servers that a client of the lock asks: the masters, or the members of a cluster.
+func (s *Servers) asked() []sim.ProcessID {
+	switch {
+	case s.Etcd > 0:
+		return numbered("etcd", s.Etcd)
+	case s.ZooKeeper > 0:
+		return numbered("zookeeper", s.ZooKeeper)
+	default:
+		return numbered("redis", s.Redis)
+	}
+}
+
+// names lists the lock servers, replicas last.
+func (s *Servers) names() []sim.ProcessID {
+	names := s.asked()
+	if s.Replicas > 0 {
+		for _, shard := range s.shards() {
+			names = append(names, shard[1:]...)
+		}
+	}
+	return names
+}
+
+// shards are the groups of servers that hold the same data: a master with its replicas, or a whole cluster. There is none
+// if every server stands alone.
 func (s *Servers) shards() [][]sim.ProcessID {
+	if s.consensus() {
+		return [][]sim.ProcessID{s.asked()}
+	}
 	if s.Replicas == 0 {
 		return nil
 	}
 	var all [][]sim.ProcessID
-	for _, master := range s.masters() {
-		shard := []sim.ProcessID{master}
-		for i := range s.Replicas {
-			shard = append(shard, sim.ProcessID(fmt.Sprintf("%s-replica-%d", master, i+1)))
-		}
-		all = append(all, shard)
+	for _, master := range s.asked() {
+		all = append(all, append([]sim.ProcessID{master}, numbered(string(master)+"-replica", s.Replicas)...))
 	}
 	return all
 }
 
+// consensus reports whether the servers agree on one log.
+func (s *Servers) consensus() bool { return s.Etcd > 0 || s.ZooKeeper > 0 }
+
 // targets are the servers that faults can strike, and the resource.
 func (s *Servers) targets() nemesis.Names {
-	names := nemesis.Names{Redis: s.names(), Shards: s.shards(), Resource: history.Resource}
+	names := nemesis.Names{Resource: history.Resource}
+	if s.consensus() {
+		names.Consensus = s.names()
+		return names
+	}
+	names.Redis, names.Shards = s.names(), s.shards()
 	if s.Replicas > 0 {
 		names.Sentinel = sentinel
 	}
 	return names
+}
+
+// etcdCluster is the members of an etcd cluster.
+type etcdCluster struct{ *consensus.Cluster }
+
+func (c *etcdCluster) add(w *sim.World, _ tap) {
+	c.Reset(consensus.Config{})
+	c.AddTo(w)
+}
+
+// zooKeeperCluster is the members of a ZooKeeper ensemble.
+type zooKeeperCluster struct{ *zookeeper.Ensemble }
+
+func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
+	c.Reset(zookeeper.Config{})
+	c.AddTo(w)
 }
 
 // redisCluster is Redis masters, each alone or with replicas and a Sentinel that watches them.
@@ -82,7 +133,7 @@ func newRedisCluster(s *Servers) *redisCluster {
 	return c
 }
 
-func (c *redisCluster) add(w *sim.World, wrap func(sim.ProcessID, sim.Server) sim.Server) {
+func (c *redisCluster) add(w *sim.World, wrap tap) {
 	shards := c.shards()
 	if len(shards) == 0 {
 		for _, node := range c.nodes {

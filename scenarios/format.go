@@ -74,6 +74,7 @@ type file struct {
 	*reader
 	scenario  *Scenario
 	inServers given
+	serversAt at
 	clients   int
 	stagger   time.Duration
 	lock      lockSettings // of all clients
@@ -90,6 +91,9 @@ func (f *file) fields() []field {
 		{name: "summary", read: into(&s.Summary, f.prose)},
 		{name: "source", read: into(&s.Source, f.prose)},
 		{name: "servers", required: true, read: func(n ast.Node) {
+			if _, ok := n.(ast.MapNode); ok {
+				f.serversAt = startOf(n)
+			}
 			f.inServers = f.mapping(n, "servers", f.serverFields())
 		}},
 		{name: "network", read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
@@ -127,7 +131,7 @@ func (f *file) settle() {
 // names are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not
 // followed by a complaint about each name.
 func (f *file) names() *nemesis.Names {
-	if f.clients == 0 || f.scenario.Servers.Redis == 0 {
+	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil
 	}
 	names := f.scenario.Servers.targets()

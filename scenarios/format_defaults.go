@@ -30,7 +30,6 @@ func newFile(r *reader) *file {
 			Key:              "lock",
 			TTL:              10 * time.Second,
 			Retry:            sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond},
-			Timeout:          50 * time.Millisecond,
 			Contact:          locks.Sequential,
 			Order:            locks.Listed,
 			ElapsedCheck:     true,
@@ -38,6 +37,10 @@ func newFile(r *reader) *file {
 			Clock:            sim.Monotonic,
 			ReleaseOnFailure: true,
 			TokenScope:       locks.PerRequest,
+			Recheck:          true,
+			Count:            locks.FromSending,
+			Watch:            locks.Predecessor,
+			TokenFrom:        locks.OwnNode,
 		}},
 		work: Work{Cycles: 1, Hold: 100 * time.Millisecond, StopWhenLost: true},
 	}
@@ -62,6 +65,9 @@ func withDefaults(c locks.Config, n int) locks.Config {
 	if c.Quorum == 0 {
 		c.Quorum = n/2 + 1
 	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout(c.Protocol)
+	}
 	if c.Extension != nil {
 		x := *c.Extension
 		if x.Every == 0 {
@@ -73,6 +79,14 @@ func withDefaults(c locks.Config, n int) locks.Config {
 		c.Extension = &x
 	}
 	return c
+}
+
+// defaultTimeout is short against the TTL, as the Redlock document asks; a consensus service must be given time to elect.
+func defaultTimeout(p locks.Protocol) time.Duration {
+	if p.Leased() {
+		return time.Second
+	}
+	return 50 * time.Millisecond
 }
 
 // defaultRelease is the release that the documents show with a protocol.

@@ -98,6 +98,12 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		if slices.Contains(aboutReplicas, row.key) {
 			base = withKey(t, base, "servers.replicas", "1")
 		}
+		if slices.Contains(etcdOnly, strings.TrimPrefix(row.key, "lock.")) {
+			base = onEtcd
+		}
+		if slices.Contains(zooKeeperOnly, strings.TrimPrefix(row.key, "lock.")) {
+			base = onZooKeeper
+		}
 		tried++
 		if with := parseText(t, withKey(t, base, row.key, value)); !reflect.DeepEqual(with, parseText(t, base)) {
 			t.Errorf("%s: the default is not %s", row.key, value)
@@ -107,6 +113,12 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		t.Errorf("only %d defaults were compared", tried)
 	}
 }
+
+// onEtcd and onZooKeeper are minimal files of those protocols.
+const (
+	onEtcd      = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
+	onZooKeeper = "name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n"
+)
 
 // aboutReplicas are keys that need replicas.
 var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
@@ -120,7 +132,7 @@ func TestDefaultsInWords(t *testing.T) {
 			words[row.key] = row.standard
 		}
 	}
-	for _, key := range []string{"name", "servers", "servers.redis", "lock.protocol"} {
+	for _, key := range []string{"name", "servers", "lock.protocol"} {
 		if words[key] != "required" {
 			t.Errorf("%s: default %q, want required", key, words[key])
 		}
@@ -128,7 +140,8 @@ func TestDefaultsInWords(t *testing.T) {
 	}
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
-		"expect": "none", "expect.metrics": "none", "work.locks": "none", // empty: see TestExample and TestMinimalFile
+		"expect": "none", "expect.metrics": "none", "work.locks": "none",
+		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "lock.timeout": "see below", // empty: see TestExample and TestMinimalFile
 		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
 		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName

@@ -142,7 +142,7 @@ func FuzzParseScenario(f *testing.F) {
 			t.Fatalf("%v, then %v; scenario %v", err, again, s)
 		}
 		if err == nil {
-			if len(s.Clients) == 0 || s.Servers.Redis == 0 || s.Name == "" {
+			if len(s.Clients) == 0 || len(s.Servers.asked()) == 0 || s.Name == "" {
 				t.Fatalf("half a scenario: %+v", s)
 			}
 			return

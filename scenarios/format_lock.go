@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -43,6 +45,13 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 // redlockOnly are the keys that say how several servers are asked.
 var redlockOnly = []string{"contact", "order", "quorum", "elapsed-check", "drift-allowance", "clock", "release-on-failure", "value"}
 
+// etcdOnly, zooKeeperOnly and redisOnly are keys of the protocols on those servers.
+var (
+	etcdOnly      = []string{"recheck", "count-from"}
+	zooKeeperOnly = []string{"watch", "token", "listener", "shared"}
+	redisOnly     = []string{"release", "extension", "wait"}
+)
+
 func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 	c := &l.config
 	return append(f.identity(c, s), []field{
@@ -67,6 +76,12 @@ func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 			[]choice[sim.ClockKind]{{"monotonic", sim.Monotonic}, {"wall", sim.Wall}}))},
 		{name: "release-on-failure", read: into(&c.ReleaseOnFailure, f.onOff)},
 		{name: "value", read: into(&c.TokenScope, choose(f.reader, words(locks.PerRequest, locks.PerClient)))},
+		{name: "recheck", read: into(&c.Recheck, f.onOff)},
+		{name: "count-from", read: into(&c.Count, choose(f.reader, words(locks.FromSending, locks.FromReceipt)))},
+		{name: "watch", read: into(&c.Watch, choose(f.reader, words(locks.Predecessor, locks.Lowest)))},
+		{name: "token", read: into(&c.TokenFrom, choose(f.reader, words(locks.OwnNode, locks.ParentNode)))},
+		{name: "listener", read: into(&c.Listener, f.onOff)},
+		{name: "shared", read: into(&c.Shared, f.onOff)},
 	}...)
 }
 
@@ -80,7 +95,7 @@ func (f *file) identity(c *locks.Config, s scope) []field {
 	}
 	return []field{
 		{name: "protocol", required: true, read: into(&c.Protocol, choose(f.reader,
-			words(locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock)))},
+			words(locks.SetNX, locks.SetNXExpire, locks.SetNXPX, locks.Fenced, locks.Redlock, locks.Etcd, locks.ZooKeeper)))},
 		{name: "name", read: func(n ast.Node) {
 			if name, ok := f.key(n); ok {
 				c.Key = history.Lock(name)
@@ -151,6 +166,22 @@ func (f *file) checkLock(l *lockSettings) {
 		if place, ok := l.given[key]; ok {
 			f.problem(place, "", format, args...)
 		}
+	}
+	for protocol, keys := range map[locks.Protocol][]string{locks.Etcd: etcdOnly, locks.ZooKeeper: zooKeeperOnly} {
+		for _, key := range keys {
+			if p != protocol {
+				refuse(key, "%s is a setting of %s, but the protocol is %s", key, protocol, p)
+			}
+		}
+	}
+	if p.Leased() {
+		for _, key := range slices.Concat(redlockOnly, redisOnly) {
+			refuse(key, "%s is a setting of locks on Redis, but the protocol is %s", key, p)
+		}
+		if p == locks.Etcd && (l.config.TTL%time.Second != 0 || l.config.TTL < 2*time.Second) {
+			refuse("ttl", "etcd counts leases in whole seconds, at least 2s")
+		}
+		return
 	}
 	if x := l.config.Extension; x != nil && x.Mode == locks.ExtendCAS && (p == locks.Redlock || p == locks.SetNX) {
 		refuse("extension.mode", "cas is an extension of one Redis, but the protocol is %s", p)

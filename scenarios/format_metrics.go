@@ -27,6 +27,7 @@ type metric struct {
 const (
 	inSeconds = "s"
 	asRatio   = "ratio"
+	asCount   = ""
 )
 
 var metrics = []metric{
@@ -37,6 +38,8 @@ var metrics = []metric{
 	{name: "lock_timeout_rate", unit: asRatio},
 	{name: "fencing_token_reject_rate", unit: asRatio},
 	{name: "unavailability", unit: inSeconds, zeroWithout: true},
+	{name: "wake_ups_per_release", unit: asCount},
+	{name: "messages_per_acquire", unit: asCount},
 }
 
 // ofProcess are the names of metrics of one process.
@@ -156,6 +159,13 @@ func (f *file) quantity(place at, text string, unit string) (float64, bool) {
 	v, err := strconv.ParseFloat(digits, 64)
 	if percent {
 		v /= 100
+	}
+	if unit == asCount {
+		if err != nil || strings.Trim(trimmed, "0123456789.") != "" {
+			f.problem(place, "", "expected a number, found %s", found(trimmed))
+			return 0, false
+		}
+		return v, true
 	}
 	if err != nil || strings.Trim(digits, "0123456789.") != "" || v > 1 {
 		f.problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", found(trimmed))

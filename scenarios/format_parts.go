@@ -16,6 +16,7 @@ import (
 const (
 	maxServers  = 99
 	maxReplicas = 9
+	maxMembers  = 9
 	maxClients  = 99
 	maxCount    = 10_000 // cycles, writes of a section, extensions
 )
@@ -23,7 +24,9 @@ const (
 func (f *file) serverFields() []field {
 	s := &f.scenario.Servers
 	return []field{
-		{name: "redis", required: true, read: into(&s.Redis, f.whole(1, maxServers))},
+		{name: "redis", read: into(&s.Redis, f.whole(1, maxServers))},
+		{name: "etcd", read: into(&s.Etcd, f.whole(1, maxMembers))},
+		{name: "zookeeper", read: into(&s.ZooKeeper, f.whole(1, maxMembers))},
 		{name: "persistence", read: f.readPersistence},
 		{name: "fsync", read: into(&s.Fsync, f.duration)},
 		{name: "replicas", read: into(&s.Replicas, f.whole(0, maxReplicas))},
@@ -53,23 +56,68 @@ func (f *file) readPersistence(n ast.Node) {
 	})
 }
 
-// checkServers refuses servers that the protocol would never ask.
+// serverKinds are the keys that say what servers there are; a file gives one of them.
+var serverKinds = []string{"redis", "etcd", "zookeeper"}
+
+// redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
+var (
+	redisKeys   = []string{"persistence", "fsync", "replicas"}
+	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout", "down-after", "reconfigure-after"}
+)
+
+// checkServers refuses servers that the protocol would never ask, and settings that none of them has.
 func (f *file) checkServers() {
-	p, n := f.lock.config.Protocol, f.scenario.Servers.Redis
-	if p != "" && p != locks.Redlock && n > 1 {
-		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", p, n)
+	s, kinds := &f.scenario.Servers, 0
+	for _, key := range serverKinds {
+		if place, given := f.inServers[key]; given {
+			if kinds++; kinds > 1 {
+				f.problem(place, "", "a lock is on one sort of servers: give one of %s", strings.Join(serverKinds, ", "))
+			}
+		}
 	}
-	s := &f.scenario.Servers
-	for _, key := range []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout", "down-after", "reconfigure-after"} {
-		if place, given := f.inServers[key]; given && s.Replicas == 0 {
+	if kinds == 0 && f.serversAt != (at{}) {
+		f.problem(f.serversAt, "", "servers needs one of %s", strings.Join(serverKinds, ", "))
+	}
+	if kinds != 1 {
+		return
+	}
+	f.checkProtocol()
+	for _, key := range slices.Concat(redisKeys, replicaKeys) {
+		place, given := f.inServers[key]
+		switch {
+		case given && s.consensus():
+			f.problem(place, "", "%s is a setting of Redis", key)
+		case given && s.Replicas == 0 && slices.Contains(replicaKeys, key):
 			f.problem(place, "", "%s is about replicas, but there are none", key)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
-		f.problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write is %d, but there are only %d replicas", s.MinReplicasToWrite, s.Replicas)
+		f.problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
 	}
-	if w := f.lock.config.Wait; w != nil && w.Replicas > s.Replicas {
-		f.problem(f.lock.given["wait"], "", "wait asks for %d replicas, but there are %d", w.Replicas, s.Replicas)
+	if w := f.lock.config.Wait; w != nil && w.Replicas > s.Replicas && !s.consensus() && f.lock.config.Protocol != locks.Redlock {
+		f.problem(f.lock.given["wait"], "", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
+	}
+}
+
+// checkProtocol holds the protocol against the servers.
+func (f *file) checkProtocol() {
+	p, s := f.lock.config.Protocol, &f.scenario.Servers
+	needs, key := "redis", "redis"
+	switch {
+	case s.Etcd > 0:
+		key = "etcd"
+	case s.ZooKeeper > 0:
+		key = "zookeeper"
+	}
+	if p.Leased() {
+		needs = string(p)
+	}
+	switch {
+	case p == "" || len(s.asked()) == 0: // missing or wrong, and told so
+	case needs != key:
+		f.problem(f.inServers[key], "", "%s locks on %s servers, not on %s", p, needs, key)
+	case needs == "redis" && p != locks.Redlock && s.Redis > 1:
+		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", p, s.Redis)
 	}
 }
 

@@ -38,11 +38,12 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).masters(), TTL: 10 * time.Second,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).asked(), TTL: 10 * time.Second,
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Release: locks.ReleaseScript, Timeout: 50 * ms,
 		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
 		TokenScope: locks.PerRequest,
+		Recheck:    true, Count: locks.FromSending, Watch: locks.Predecessor, TokenFrom: locks.OwnNode,
 	}
 	second := redlock
 	second.First = 2

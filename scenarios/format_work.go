@@ -98,6 +98,10 @@ func (f *file) readClients(names *nemesis.Names) {
 			s.Clients[i] = f.client(i, ids[i], lock, work)
 		}
 	})
+	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
+	for i := range s.Clients {
+		s.Clients[i].Lock.ReadWrite = shared
+	}
 }
 
 // readOverride reads what one client does differently.
@@ -112,9 +116,9 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 // client is a client whose settings are complete.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
 	servers := &f.scenario.Servers
-	n := servers.Redis
+	n := len(servers.asked())
 	c := withDefaults(lock.config, n)
-	c.Servers = servers.masters()
+	c.Servers = servers.asked()
 	c.First = i * n / f.clients
 	if servers.Replicas > 0 && c.Protocol != locks.Redlock {
 		c.Sentinel = sentinel

@@ -29,8 +29,7 @@ type Runner struct {
 	world    *sim.World
 	cluster  cluster
 	header   history.Header
-	// tap, if set, is put before every lock server; benchmarks listen in on the commands.
-	tap func(sim.ProcessID, sim.Server) sim.Server
+	tap      tap // if set, put before every Redis node
 }
 
 // probe is the client that asks once more for each lock when all else is over.
@@ -53,7 +52,7 @@ func header(s *Scenario) history.Header {
 		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
-		if c.Lock.Protocol == locks.Redlock {
+		if c.Lock.Protocol == locks.Redlock || s.Servers.consensus() {
 			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
 		}
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 {
@@ -98,11 +97,23 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		r.addProbe()
 		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), over)
 	}
+	messages := r.messages()
 	h := w.Finish()
 	seed, end := h.Header.Seed, h.Header.End
 	h.Header = r.header
-	h.Header.Seed, h.Header.End = seed, end
+	h.Header.Seed, h.Header.End, h.Header.Messages = seed, end, messages
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
+}
+
+// messages is how many requests the clients have sent to lock servers.
+func (r *Runner) messages() int {
+	n := 0
+	for i := range r.scenario.Clients {
+		for _, server := range r.header.Servers {
+			n += r.world.Sent(r.scenario.Clients[i].ID, server)
+		}
+	}
+	return n
 }
 
 func (r *Runner) wrap(id sim.ProcessID, s sim.Server) sim.Server {

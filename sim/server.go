@@ -43,9 +43,9 @@ const (
 
 // ServerFault is a fault carried out by the server program itself.
 type ServerFault struct {
-	Kind  string        // SlowFsync, FailOver
+	Kind  string        // SlowFsync, FailOver, ExpireSession
 	By    time.Duration // SlowFsync
-	To    ProcessID     // FailOver: who is to be the master
+	To    ProcessID     // FailOver: who is to be the master; ExpireSession: whose session or lease
 	Begin bool          // SlowFsync: false as it ends
 }
 
@@ -55,6 +55,10 @@ const SlowFsync = "slow-fsync"
 // FailOver makes To the master of its shard. An observer that can order a failover does so at once; a server promotes
 // itself if it is To, and else follows To.
 const FailOver = "fail-over"
+
+// ExpireSession ends the sessions or leases of the client To, as if it had not been heard of for too long. Every member of
+// a service is told; the one that leads carries it out.
+const ExpireSession = "expire-session"
 
 // Host is what a server program sees of its machine.
 type Host interface {

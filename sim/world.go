@@ -218,6 +218,9 @@ func (w *World) Busy() bool {
 	return false
 }
 
+// Sent is how many messages one process has sent another so far.
+func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
+
 // Finish ends the run: it kills what still lives, tells all stated validities in true time, and returns the history,
 // which stays valid until Reset.
 func (w *World) Finish() *history.History {

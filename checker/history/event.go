@@ -49,6 +49,7 @@ const (
 	Lost    F = "lost"    // the client learned that its lock is gone and stops its work
 	Read    F = "read"    // of the protected resource
 	Write   F = "write"   // to the protected resource
+	Woken   F = "woken"   // a client that waits for a lock was told to look again
 	Crashed F = "crashed" // the process ended in the middle of whatever it did
 )
 
@@ -133,9 +134,10 @@ type Header struct {
 	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns
 	Hold     Time        `json:"hold,omitempty"`   // the longest declared time a client works inside its section, ns
 	Uncapped bool        `json:"uncapped,omitempty"`
-	Slack    Time        `json:"slack,omitempty"` // deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
-	Bound    Time        `json:"bound,omitempty"` // fault-tolerance: how long an uncontended acquire or release may take, ns
-	End      Time        `json:"end"`             // true time at which recording stopped
+	Slack    Time        `json:"slack,omitempty"`    // deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
+	Messages int         `json:"messages,omitempty"` // requests that clients sent to lock servers, the probe's aside
+	Bound    Time        `json:"bound,omitempty"`    // fault-tolerance: how long an uncontended acquire or release may take, ns
+	End      Time        `json:"end"`                // true time at which recording stopped
 }
 
 // History is a header and its events, in index order.

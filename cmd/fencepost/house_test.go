@@ -29,8 +29,8 @@ var arrows = map[string][]string{
 	"sim/etcd":        {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":   {"checker/history", "sim", "sim/consensus"},
 	"nemesis":         {"checker/history", "sim"},
-	"scenarios/locks": {"checker/history", "sim"},
-	"scenarios":       {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/redis"},
+	"scenarios/locks": {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios":       {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
 	"reports":         {"checker", "checker/history"},
 	"cmd/fencepost":   {"checker", "checker/history", "nemesis", "reports", "scenarios"},
 }

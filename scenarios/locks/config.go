@@ -24,6 +24,39 @@ const (
 	Redlock     Protocol = "redlock"      // a majority of independent masters (004_b0050e93a86c334d.txt)
 )
 
+// The protocols on coordination services.
+const (
+	Etcd      Protocol = "etcd"      // clientv3/concurrency: a lease, a key of one's own, the oldest key holds (001_1cace0557de8d57e.txt)
+	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (001_1cace0557de8d57e.txt)
+)
+
+// Leased reports whether a lock of the protocol hangs on a lease or session that its library keeps alive by itself.
+func (p Protocol) Leased() bool { return p == Etcd || p == ZooKeeper }
+
+// LeaseCount says from when an etcd client counts its lease.
+type LeaseCount string
+
+const (
+	FromSending LeaseCount = "sending" // from when the request left that prolonged it: never longer than the server's
+	FromReceipt LeaseCount = "receipt" // from its answer, looking twice a second: the shipped client
+)
+
+// Watching says whom a waiting ZooKeeper client watches.
+type Watching string
+
+const (
+	Predecessor Watching = "predecessor" // the znode before its own: one is woken by a release
+	Lowest      Watching = "lowest"      // the lowest znode: all are woken, the herd
+)
+
+// TokenFrom says what a ZooKeeper client takes for a fencing token.
+type TokenFrom string
+
+const (
+	OwnNode    TokenFrom = "own-node"    // the czxid of its own znode
+	ParentNode TokenFrom = "parent-node" // the czxid of the folder, as the article's code has it: all holders share it
+)
+
 // Release says how a lock is given back.
 type Release string
 
@@ -104,8 +137,16 @@ type Config struct {
 
 	Extension *Extension // nil: none
 
-	// Shared asks for a read lock, which others that are shared may hold as well. ZooKeeper only.
-	Shared bool
+	// Etcd only.
+	Recheck bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
+	Count   LeaseCount // default sending
+
+	// ZooKeeper only.
+	Watch     Watching  // default predecessor
+	TokenFrom TokenFrom // default own-node
+	Shared    bool      // ask for a read lock, which others that are shared may hold as well; default off
+	ReadWrite bool      // the lock is a read-write lock: some client asks for a shared hold
+	Listener  bool      // be told when the connection is suspended, and take it for a loss; default off
 
 	// Replicated Redis only.
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it

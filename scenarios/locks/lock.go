@@ -24,15 +24,22 @@ type Lock interface {
 	Extend(env sim.Env, h *Hold) error
 	// Release gives the lock back. It reports whether the servers confirmed that.
 	Release(env sim.Env, h *Hold) bool
+	// Close ends what the library does beside the client's work.
+	Close(env sim.Env)
 }
 
 // Hold is a lock that was acquired.
 type Hold struct {
-	Attempt  history.Attempt
-	Token    history.Token // fencing token; 0 if the protocol has none
-	Grant    sim.Grant     // as of the acquisition or the last extension
-	value    string        // owner value at the servers
-	extended int           // how often
+	Attempt history.Attempt
+	Token   history.Token // fencing token; 0 if the protocol has none
+	Grant   sim.Grant     // as of the acquisition or the last extension
+	// Ends are raised when the library learns that the lock is gone, or may be.
+	Ends []*sim.Signal
+	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
+	Prolonged func(env sim.Env)
+	value     string        // owner value at the servers
+	extended  int           // how often
+	node      zooKeeperHold // ZooKeeper only
 }
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
@@ -54,8 +61,13 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 // New returns the lock that c describes, for one client. The locks of one client share its attempts.
 func New(c *Config, attempts *Attempts) Lock {
 	r := requester{config: c, attempts: attempts}
-	if c.Protocol == Redlock {
+	switch c.Protocol {
+	case Redlock:
 		return &redlock{requester: r, millis: millis(c.TTL)}
+	case Etcd:
+		return &etcd{requester: r}
+	case ZooKeeper:
+		return &zooKeeper{requester: r}
 	}
 	return &single{requester: r, millis: millis(c.TTL)}
 }

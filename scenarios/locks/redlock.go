@@ -111,6 +111,9 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 // Release is asked of all servers, also of those that did not grant the lock.
 func (l *redlock) Release(env sim.Env, h *Hold) bool { return l.release(env, h) >= l.config.Quorum }
 
+// Close has nothing to end.
+func (l *redlock) Close(sim.Env) {}
+
 func (l *redlock) release(env sim.Env, h *Hold) int {
 	return len(l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne))
 }

@@ -154,6 +154,9 @@ func (l *single) Release(env sim.Env, h *Hold) bool {
 	return n == 1
 }
 
+// Close has nothing to end: the topology task ends with the client.
+func (l *single) Close(sim.Env) {}
+
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
 	return ask(env, l.config.Timeout, l.request(h, phase, args...))
 }

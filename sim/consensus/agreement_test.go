@@ -151,7 +151,7 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 	for _, members := range []int{3, 5} {
 		w := &workload{lab: newLab(t, members, Config{})}
 		lost := 0
-		for seed := range uint64(300) {
+		for seed := range uint64(150) {
 			w.begin(seed, network, Config{ColdStart: seed%7 == 0})
 			w.draw(members)
 			for c := range 3 {

@@ -93,7 +93,8 @@ type Entry struct {
 // Machine is the service on top of a member. It is called by its member, one call at a time. The replicated state must
 // depend on nothing but the entries applied; clocks and randomness may decide what is proposed.
 type Machine interface {
-	// Reset begins a life with empty state and without connections. What had been committed comes through Apply again.
+	// Reset begins a life with empty state and without connections. What had been committed comes through Apply again,
+	// before anything else. It may not propose anything.
 	Reset(m *Member)
 	// Apply carries out a committed command and returns its reply, encoded as RESP, valid until the next call.
 	// It may Record if e.First, and Push to clients of this member. e is valid until it returns.
@@ -106,7 +107,7 @@ type Machine interface {
 	Wake(m *Member, tag uint64)
 	// Told takes what another member's machine sent with Tell.
 	Told(m *Member, from sim.ProcessID, body any)
-	// Fault tells of a fault that is not the disk's. It may come while the member is down.
+	// Fault tells of a fault that is not the disk's. It may come while the member is down (Up).
 	Fault(m *Member, f sim.ServerFault)
 }
 

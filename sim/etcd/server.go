@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
@@ -41,8 +42,17 @@ func (s *server) Reset(*consensus.Member) {
 	}
 }
 
-// Fault has nothing to do: no fault is etcd's own.
-func (s *server) Fault(*consensus.Member, sim.ServerFault) {}
+// Fault ends a client's leases: the leader finds them over when it next looks.
+func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
+	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
+		return
+	}
+	for _, x := range s.lessor.leases {
+		if owner, _, _ := strings.Cut(string(x.grant), "/"); owner == string(f.To) {
+			x.expiry = m.Monotonic()
+		}
+	}
+}
 
 // LeaderChanged hands the leases over, and asks the new leader what the old one has not answered.
 func (s *server) LeaderChanged(m *consensus.Member) {

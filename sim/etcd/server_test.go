@@ -305,3 +305,45 @@ func TestLeasesSurviveARestartOfTheWholeCluster(t *testing.T) {
 	d.want(2, "RANGE l/1", "[2 1 [[l/1 v 2 2 1 9]]]")
 	d.want(2, "LEASE KEEPALIVE 9", "[9 60]")
 }
+
+func TestAKeepaliveIsPutToTheNextLeader(t *testing.T) {
+	d := newDesk(t)
+	d.ask(1, "LEASE GRANT 60 9")
+	d.Stop("etcd-1", sim.PowerLoss)
+	began := d.Now()
+	d.want(2, "LEASE KEEPALIVE 9", "[9 60]")
+	if took := (d.Now() - began).Duration(); took < time.Second || took > 3*time.Second {
+		t.Errorf("answered after %v; an election takes between one and two seconds", took)
+	}
+	d.Stop("etcd-2", sim.PowerLoss)
+	answer := ""
+	d.AddClient("c", d.Now(), func(env sim.Env) {
+		answer = show(env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: "etcd-3"}, Args: []string{"LEASE", "KEEPALIVE", "9"}})[0])
+	})
+	d.pass(10 * time.Second)
+	d.Restart("etcd-1")
+	d.pass(5 * time.Second)
+	if answer != errTimeout {
+		t.Errorf("without a leader for ten seconds: %q", answer)
+	}
+}
+
+func TestTheEndOfALeaseIsProposedOnce(t *testing.T) {
+	d := newDesk(t)
+	d.ask(1, "LEASE GRANT 2 9")
+	links := func(f func(from, to sim.ProcessID)) func() {
+		return func() {
+			for _, other := range []sim.ProcessID{"etcd-2", "etcd-3"} {
+				f("etcd-1", other)
+				f(other, "etcd-1")
+			}
+		}
+	}
+	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader looks at 2.5 s and 3 s and cannot reach anyone
+	d.At(sim.Time(3300*ms), links(d.Heal))
+	d.pass(4 * time.Second)
+	d.want(1, "LEASE TIMETOLIVE 9", "[9 -1 0]")
+	if m := d.Members()[0]; !m.Leading() || m.Applied() != 4 {
+		t.Errorf("leading %v, %d entries; want the two from the start, the grant and one end", m.Leading(), m.Applied())
+	}
+}

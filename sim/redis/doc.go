@@ -4,8 +4,9 @@
 // is the node's own: deadlines on the wall clock, the append-only file and when it is fsynced, restarts, transactions,
 // scripts, and the records of what became of every key.
 //
-// Goals: a client cannot tell the node from Redis 7.0 by its replies (later commands that compare before they act are there too); a key dies at exactly the instant at which Redis
-// stops serving it; a crash takes exactly what Redis would lose; the same calls give the same bytes, records and log.
+// Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before they
+// act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what Redis
+// would lose; the same calls give the same bytes, records and log.
 //
 // Non-goals: commands whose reply is random or comes unasked (SPOP, publish/subscribe, blocking pops), streams, several
 // databases, eviction, cluster. They are refused with an error that names fencepost, never answered wrongly.
@@ -39,7 +40,8 @@
 //
 // # Records
 //
-// Only masters record, so that the nodes of a shard tell one story between them; [Group] says what a failover adds to it.
+// Only masters record, so that the nodes of a shard tell one story between them; [Group] says what a failover and the
+// resyncs after it add.
 // key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY hand
 // the owner on with the value. A record's Until is the first instant at which the key is no longer served. After a
 // restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline has a

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 )
 
@@ -32,6 +33,7 @@ type command struct {
 	mode    Mode
 	version int64
 	timeout time.Duration // createSession: as negotiated
+	client  sim.ProcessID // createSession: who asks
 	// due is, for expireSession, the true time at which the session was due to expire when the leader last heard of it.
 	// It is for records only.
 	due history.Time
@@ -43,7 +45,7 @@ func (c *command) replicated() consensus.Command {
 	args := []string{string(c.kind), n(int64(c.session)), n(int64(c.conn))}
 	switch c.kind {
 	case createSession:
-		args = append(args, n(int64(c.timeout)))
+		args = append(args, n(int64(c.timeout)), string(c.client))
 	case expireSession:
 		args = append(args, n(int64(c.due)))
 	case createNode:
@@ -65,7 +67,7 @@ func readCommand(r *consensus.Command) command {
 	c := command{kind: kind(r.Args[0]), attempt: r.Attempt, session: SessionID(n(1)), conn: uint64(n(2))}
 	switch c.kind {
 	case createSession:
-		c.timeout = time.Duration(n(3))
+		c.timeout, c.client = time.Duration(n(3)), sim.ProcessID(r.Args[4])
 	case expireSession:
 		c.due = history.Time(n(3))
 	case createNode:

@@ -158,7 +158,7 @@ func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) 
 	case reqConnect:
 		cmd.kind, cmd.session, cmd.timeout = moveSession, SessionID(number(1)), s.config.negotiate(millis(arg(2)))
 		if cmd.session == 0 {
-			cmd.kind = createSession
+			cmd.kind, cmd.client = createSession, r.Client
 		}
 	case reqClose:
 		cmd.kind = closeSession

@@ -200,8 +200,18 @@ func (s *server) Told(m *consensus.Member, _ sim.ProcessID, body any) {
 	}
 }
 
-// Fault has no effect: ZooKeeper has no fault of its own kind here.
-func (s *server) Fault(*consensus.Member, sim.ServerFault) {}
+// Fault ends a client's sessions, if this member leads.
+func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
+	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {
+		return
+	}
+	for _, x := range s.sessions {
+		if x.client == f.To {
+			c := command{kind: expireSession, session: x.id, due: s.tracker.due(x.id)}
+			m.Propose(c.replicated(), nil)
+		}
+	}
+}
 
 // millis reads a number of milliseconds; 0 if it is none.
 func millis(text string) time.Duration {

@@ -1,6 +1,8 @@
 package zookeeper
 
 import (
+	"github.com/fencepost-sim/fencepost/sim"
+
 	"cmp"
 	"slices"
 	"time"
@@ -17,6 +19,7 @@ type state struct {
 type session struct {
 	id      SessionID
 	timeout time.Duration
+	client  sim.ProcessID // that asked for it
 	// conn is the connection that speaks for the session. Requests that come late on an earlier one are refused.
 	conn       uint64
 	ephemerals []*znode // in the order of their creation
@@ -54,7 +57,7 @@ func (s *state) apply(term uint64, c *command) result {
 	s.changes = s.changes[:0]
 	s.advance(term)
 	if c.kind == createSession {
-		n := &session{id: SessionID(s.zxid), timeout: c.timeout, conn: c.conn}
+		n := &session{id: SessionID(s.zxid), timeout: c.timeout, client: c.client, conn: c.conn}
 		s.sessions = append(s.sessions, n)
 		return result{session: n}
 	}

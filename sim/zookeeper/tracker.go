@@ -48,6 +48,16 @@ func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	t.sessions = append(t.sessions, tracked{id: s.id, expires: expires, due: due})
 }
 
+// due is when a session was due to expire as of what was last heard of it.
+func (t *tracker) due(id SessionID) history.Time {
+	for i := range t.sessions {
+		if t.sessions[i].id == id {
+			return t.sessions[i].due
+		}
+	}
+	return 0
+}
+
 func (t *tracker) forget(id SessionID) {
 	for i := range t.sessions {
 		if t.sessions[i].id == id {

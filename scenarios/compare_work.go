@@ -1,0 +1,179 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// contender is one way to lock, as the comparison sets it up.
+type contender struct {
+	name    string // begins the names of its scenarios
+	title   string
+	claimed string // which column of the article's table it stands in; empty if in none
+	servers string // the mapping's inside, without persistence
+	lock    string // the mapping's inside, without ttl
+	nodes   []string
+	cutOff  []string // servers that client-1 cannot reach, so that its lock hangs on the fewest that can grant it
+	lagging []string // members that the others cannot reach, to the same end
+	struck  string   // the server that faults of servers strike: one that the lock hangs on
+	tokens  bool     // it gives fencing tokens
+	agreed  bool     // on a replicated log: each member fsyncs before it answers
+}
+
+// renewed lets a client of Redis keep its lock alive as the sessions of etcd and ZooKeeper do: every third of its TTL.
+const renewed = "extension: {}"
+
+// contenders are the rows of the comparison.
+var contenders = []contender{
+	{name: "redis", title: "Redis", servers: "redis: 1", lock: "protocol: set-nx-px, " + renewed,
+		nodes: []string{"redis-1"}, struck: "redis-1"},
+	{name: "replica", title: "Redis, replica", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
+		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
+	{name: "wait", title: "Redis, WAIT 1", servers: "redis: 1, replicas: 1",
+		lock:  "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
+		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
+	{name: "fenced", title: "Redis, fenced", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
+		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true},
+	{name: "redlock", title: "Redlock", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
+		nodes: numberedText("redis", 5), struck: "redis-3"},
+	{name: "redlock-parallel", title: "Redlock, at once", claimed: "redlock", servers: "redis: 5",
+		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3"},
+	{name: "redlock-bare", title: "Redlock, 3 of 5", claimed: "redlock", servers: "redis: 5",
+		lock: "protocol: redlock, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3",
+		cutOff: []string{"redis-4", "redis-5"}},
+	{name: "etcd", title: "etcd", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numberedText("etcd", 3),
+		struck: "etcd-1", lagging: []string{"etcd-3"}, tokens: true, agreed: true},
+	{name: "zookeeper", title: "ZooKeeper", claimed: "zookeeper", servers: "zookeeper: 3",
+		lock: "protocol: zookeeper, listener: on", nodes: numberedText("zookeeper", 3),
+		struck: "zookeeper-1", lagging: []string{"zookeeper-3"}, tokens: true, agreed: true},
+}
+
+func numberedText(sort string, n int) []string {
+	var names []string
+	for _, id := range numbered(sort, n) {
+		names = append(names, string(id))
+	}
+	return names
+}
+
+// Trouble is a fault that the comparison puts every lock through.
+type Trouble struct {
+	Name  string // one word; ends the names of its scenarios
+	Title string // heads a column
+	Text  string // what happens, in a sentence
+}
+
+// Troubles are the columns of what is survived.
+var Troubles = []Trouble{
+	{"pause", "pause", "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
+	{"jump", "jump", "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
+	{"crash", "power", "A server that the lock hangs on loses power and is back at once; Redis fsyncs each second, as it ships."},
+	{"crash-always", "power+", "The same with an fsync before each answer, as etcd and ZooKeeper always do."},
+	{"failover", "failover", "Master or leader dies for 5 s while one replica or follower has not yet heard of the lock; another takes over."},
+	{"partition", "partition", "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
+}
+
+// absent says why a lock is not put through a trouble; empty if it is.
+func (c *contender) absent(trouble string, fencing bool) string {
+	replicated := c.agreed || strings.Contains(c.servers, "replicas")
+	switch {
+	case fencing && !c.tokens:
+		return "gives no token"
+	case trouble == "crash" && c.agreed:
+		return "always fsyncs before it answers"
+	case trouble == "failover" && !replicated:
+		return "has nothing to fail over to"
+	}
+	return ""
+}
+
+// faults are the lines of a trouble.
+func (c *contender) faults(trouble string) []string {
+	switch trouble {
+	case "pause":
+		return []string{"pause client-1 for 25s after before-write"}
+	case "jump":
+		return append(c.bare(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.struck))
+	case "failover":
+		behind := c.nodes[len(c.nodes)-1]
+		if !c.agreed {
+			behind = c.nodes[1]
+		}
+		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.struck, behind),
+			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.struck)}
+	case "partition":
+		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.nodes, " "))}
+	default:
+		return append(c.bare(), fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
+	}
+}
+
+// bare leaves client-1's lock with the fewest servers that can grant it.
+func (c *contender) bare() []string {
+	var lines []string
+	if len(c.cutOff) > 0 {
+		lines = append(lines, fmt.Sprintf("cut client-1 | %s at 0s for 30s", strings.Join(c.cutOff, " ")))
+	}
+	for _, member := range c.lagging {
+		others := slices.DeleteFunc(slices.Clone(c.nodes), func(n string) bool { return n == member })
+		lines = append(lines, fmt.Sprintf("cut %s | %s at 0s for 30s", member, strings.Join(others, " ")))
+	}
+	return lines
+}
+
+// survival is the scenario of a cell: one client works on the data under its lock when trouble strikes, and another waits.
+func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
+	servers, compute, state := c.servers, "3s", "off"
+	switch {
+	case t.Name == "crash-always" && !c.agreed:
+		servers += ", persistence: {append-fsync: always}"
+	case t.Name == "failover" && strings.Contains(c.servers, "replicas"):
+		servers += ", down-after: 500ms, reconfigure-after: 1s"
+	case t.Name == "partition":
+		compute = "12s"
+	}
+	name = fmt.Sprintf("compare-%s-%s", c.name, t.Name)
+	if fencing {
+		name, state = name+"-fenced", "on"
+	}
+	var b strings.Builder
+	c.head(&b, name, fmt.Sprintf("%s. %s", c.title, t.Text), servers)
+	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n", compute, state)
+	list(&b, c.faults(t.Name))
+	return name, b.String()
+}
+
+// timing is the scenario behind the figures of time: cycles back to back, with nothing in the sections.
+func (c *contender) timing(clients, cycles int) (name, text string) {
+	name = fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
+	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.title, clients)
+	if clients == 1 {
+		name = fmt.Sprintf("compare-%s-1-client", c.name)
+		what = c.title + ". One client takes and gives back a lock, back to back."
+	}
+	var b strings.Builder
+	c.head(&b, name, what, c.servers)
+	fmt.Fprintf(&b, "clients: %d\nwork: {cycles: %d, hold: 0s}\n", clients, cycles)
+	if len(c.cutOff) > 0 {
+		var away []string
+		for i := range clients {
+			away = append(away, fmt.Sprintf("cut client-%d | %s at 0s for 60s", i+1, strings.Join(c.cutOff, " ")))
+		}
+		list(&b, away)
+	}
+	return name, b.String()
+}
+
+// head writes what all scenarios of the comparison have in common, but for the servers and the lock.
+func (c *contender) head(b *strings.Builder, name, summary, servers string) {
+	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, compareDelay)
+	fmt.Fprintf(b, "lock: {%s, ttl: 10s, retry: {delay: %s}}\n", c.lock, compareRetry)
+}
+
+func list(b *strings.Builder, faults []string) {
+	b.WriteString("faults:\n")
+	for _, line := range faults {
+		fmt.Fprintf(b, "  - %s\n", line)
+	}
+}

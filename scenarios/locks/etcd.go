@@ -1,0 +1,177 @@
+package locks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease, and
+// the key of the lowest create revision holds. The create revision is the fencing token.
+type etcd struct {
+	requester
+	caller  etcdCaller
+	session *etcdSession
+}
+
+// Acquire waits in line until its key is the oldest.
+func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
+	l.caller.config = l.config
+	start := env.Monotonic()
+	for {
+		left := sim.Forever
+		if p := l.config.Patience; p > 0 {
+			left = p - (env.Monotonic() - start)
+		}
+		if left <= 0 {
+			return nil, ErrPatience
+		}
+		if h := l.try(env, left); h != nil {
+			return h, nil
+		}
+		env.Sleep(draw(env, l.config.Retry))
+	}
+}
+
+// try makes one attempt; nil if it did not get the lock.
+func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
+	attempt, _ := l.next(env)
+	h := &Hold{Attempt: attempt}
+	env.Point(sim.AcquireStart)
+	h.Grant.Since = env.Mark()
+	if l.session != nil && !l.session.alive(env) {
+		l.Close(env)
+	}
+	if l.session == nil {
+		if l.session = openEtcdSession(env, l, attempt, patience); l.session == nil {
+			return nil
+		}
+	}
+	s := l.session
+	key := string(l.config.Key) + "/" + s.lease
+	if !l.enter(env, h, key) || !l.waitInLine(env, h, key, patience) {
+		l.caller.call(env, attempt, l.config.Timeout, "DELETE", key)
+		return nil
+	}
+	env.Point(sim.QuorumReached)
+	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
+	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: s.until}
+	h.Ends = []*sim.Signal{&s.lost}
+	h.value = key
+	s.hold = h
+	env.Point(sim.ValidityChecked)
+	return h
+}
+
+// enter puts the client's own key, unless it is there already, and learns its create revision.
+func (l *etcd) enter(env sim.Env, h *Hold, key string) bool {
+	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
+		"THEN", "5", "PUT", key, "", "LEASE", l.session.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
+	if len(r) < 3 {
+		return false
+	}
+	answers := r[2].Array()
+	own := keysOf(&answers[len(answers)-1])
+	if len(own) == 0 {
+		return false
+	}
+	h.Token = history.Token(own[0].create)
+	return true
+}
+
+// waitInLine returns true once no key under the lock's name is older than the client's own.
+func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
+	start := env.Monotonic()
+	for waited := false; ; waited = true {
+		r := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, "RANGE", string(l.config.Key)+"/", "PREFIX", "SORT", "CREATE",
+			"DESC", "LIMIT", "1", "MAXCREATE", strconv.FormatInt(int64(h.Token)-1, 10))
+		if len(r) < 3 || patience != sim.Forever && env.Monotonic()-start >= patience {
+			return false
+		}
+		older := keysOf(&r[2])
+		if len(older) == 0 {
+			return !waited || !l.config.Recheck || l.stands(env, h, key)
+		}
+		l.watch(env, h, older[0].key, integer(&r[0]), patience)
+	}
+}
+
+// stands reports whether the client's own key is still there: its lease may have ended while it waited.
+func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
+	r := l.caller.call(env, h.Attempt, l.config.TTL, "RANGE", key)
+	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.session.alive(env)
+}
+
+// watch waits until the key is deleted after the given revision, or until the member asked falls silent.
+func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience time.Duration) {
+	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
+	defer env.Close(w.member())
+	if w.call(env, h.Attempt, l.config.Timeout, "WATCH", key, "REV", strconv.FormatInt(revision+1, 10)) == nil {
+		return
+	}
+	for start := env.Monotonic(); patience == sim.Forever || env.Monotonic()-start < patience; {
+		data, status := env.Receive(w.member(), min(patience, 2*time.Second))
+		push := sim.NewReply(data)
+		switch changes := push.Array(); {
+		case status == sim.Reset:
+			return
+		case status == sim.NoReply: // an idle watch: is the member still there?
+			if w.call(env, h.Attempt, l.config.Timeout, "STATUS") == nil {
+				return
+			}
+		case len(changes) > 2:
+			if kind := changes[2].Array(); len(kind) > 0 && isText(&kind[0], "DELETE") {
+				env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key, Attempt: h.Attempt})
+				return
+			}
+		}
+	}
+}
+
+// Extend has nothing to do: the session keeps the lease alive.
+func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
+
+// Release deletes the client's key.
+func (l *etcd) Release(env sim.Env, h *Hold) bool {
+	l.session.hold = nil
+	r := l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)
+	return len(r) == 2 && integer(&r[1]) == 1
+}
+
+// Close ends the session and revokes its lease.
+func (l *etcd) Close(env sim.Env) {
+	if s := l.session; s != nil {
+		s.over.Raise()
+		l.session = nil
+		l.caller.call(env, s.attempt, l.config.Timeout, "LEASE", "REVOKE", s.lease)
+	}
+}
+
+// etcdKey is a key of a range's answer.
+type etcdKey struct {
+	key    string
+	create int64
+}
+
+// keysOf reads the keys of an answer to RANGE: of [REV, count, [KEY ...]] or of the list alone.
+func keysOf(r *sim.Reply) []etcdKey {
+	list := r.Array()
+	if len(list) == 3 && list[2].Array() != nil && integer(&list[0]) > 0 {
+		list = list[2].Array()
+	}
+	var keys []etcdKey
+	for i := range list {
+		if k := list[i].Array(); len(k) == 6 {
+			name, _ := k[0].Bulk()
+			keys = append(keys, etcdKey{name, integer(&k[2])})
+		}
+	}
+	return keys
+}
+
+func isText(r *sim.Reply, want string) bool {
+	s, ok := r.Bulk()
+	return ok && s == want
+}

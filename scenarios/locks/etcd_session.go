@@ -1,0 +1,120 @@
+package locks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// etcdSession is a lease that a task keeps alive, as clientv3/concurrency.Session is.
+type etcdSession struct {
+	caller  etcdCaller
+	config  *Config
+	attempt history.Attempt // that asked for the lease
+	lease   string
+	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
+	lost    sim.Signal
+	over    sim.Signal
+	hold    *Hold // what the keepalives prolong; nil while there is none
+}
+
+// etcdCaller asks one member of a cluster after another.
+type etcdCaller struct {
+	config *Config
+	conn   int // the number of its connections
+	at     int // the member asked last
+	sent   time.Duration
+}
+
+// The connections of a client: a watch must not wait behind a request, nor a keepalive behind either.
+const (
+	etcdRequests = iota
+	etcdKeepalives
+	etcdWatches
+)
+
+// etcdRetry is how long a client waits before it asks the next member.
+const etcdRetry = 20 * time.Millisecond
+
+// call asks until some member answers without an error, or patience ends. Every request of the recipe may be repeated.
+func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
+	start := env.Monotonic()
+	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
+		c.sent = env.Monotonic()
+		r := env.Call(min(c.config.Timeout, left), nil,
+			sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
+		if list := r.Array(); list != nil {
+			return list
+		}
+		env.Close(c.member())
+		c.at = (c.at + 1) % len(c.config.Servers)
+		env.Sleep(etcdRetry)
+	}
+	return nil
+}
+
+func (c *etcdCaller) member() sim.Conn {
+	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
+}
+
+// openEtcdSession is granted a lease and begins to keep it alive; nil if nobody answers in time.
+func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
+	s := &etcdSession{config: l.config, attempt: attempt, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
+	r := l.caller.call(env, attempt, patience, "LEASE", "GRANT", strconv.Itoa(int(s.config.TTL/time.Second)))
+	if len(r) < 2 {
+		return nil
+	}
+	s.lease = strconv.FormatInt(integer(&r[0]), 10)
+	s.counted(env, l.caller.sent, &r[1])
+	env.Go("keepalive", s.keepalive)
+	return s
+}
+
+// counted notes the end of the lease from an answer to a request sent at the given time.
+func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
+	if s.config.Count == FromReceipt {
+		sent = env.Monotonic()
+	}
+	s.until = sent + time.Duration(integer(ttl))*time.Second
+}
+
+// keepalive prolongs the lease every third of its TTL. A client that cannot knows by its own count when it is lost.
+func (s *etcdSession) keepalive(env sim.Env) {
+	for !env.Sleep(s.config.TTL/3, &s.over) {
+		r := s.caller.call(env, s.attempt, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
+		if s.over.Raised() {
+			return
+		}
+		if len(r) < 2 || integer(&r[1]) == 0 {
+			s.giveUp(env)
+			return
+		}
+		s.counted(env, s.caller.sent, &r[1])
+		if h := s.hold; h != nil {
+			h.Grant.Until.At, h.Grant.Granted = s.until, env.Mark()
+			h.Prolonged(env)
+		}
+	}
+}
+
+// looksEvery is how often the shipped client looks whether its lease has run out (clientv3, deadlineLoop).
+const looksEvery = 500 * time.Millisecond
+
+// giveUp tells that the lease is lost: at once if it is counted from sending, else when the client next looks.
+func (s *etcdSession) giveUp(env sim.Env) {
+	if s.config.Count == FromReceipt {
+		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
+	}
+	s.lost.Raise()
+}
+
+// alive reports whether the client may still believe in its lease.
+func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }
+
+// integer is the number that a reply says; 0 if it says none.
+func integer(r *sim.Reply) int64 {
+	n, _ := r.Int()
+	return n
+}

@@ -1,0 +1,227 @@
+package locks
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the lock's
+// folder, and the lowest that stands in nobody's way holds. With ReadWrite, readers wait for the next lower writer and
+// writers for any next lower znode.
+type zooKeeper struct {
+	requester
+	client *zookeeper.Client
+	hold   *Hold // what the session's pings prolong; nil while there is none
+}
+
+// zooKeeperHold is what a hold keeps of its znode.
+type zooKeeperHold struct {
+	path    string
+	session *zookeeper.Session
+	token   history.Token
+}
+
+func (l *zooKeeper) open(env sim.Env) {
+	if l.client != nil {
+		return
+	}
+	l.client = zookeeper.Open(env, zookeeper.ClientConfig{
+		Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
+		Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
+		Prolonged: func(env sim.Env, s *zookeeper.Session) {
+			if h := l.hold; h != nil && h.node.session == s {
+				h.Grant.Until, h.Grant.Granted = s.Deadline(), env.Mark()
+				h.Prolonged(env)
+			}
+		},
+	})
+}
+
+// Acquire waits in line until its znode is the lowest that matters.
+func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
+	l.open(env)
+	start := env.Monotonic()
+	attempt, mark := l.next(env)
+	env.Point(sim.AcquireStart)
+	h := &Hold{Attempt: attempt, value: l.sort() + "-" + mark + "-"}
+	h.Grant.Since = env.Mark()
+	for {
+		left := sim.Forever
+		if p := l.config.Patience; p > 0 {
+			left = p - (env.Monotonic() - start)
+		}
+		if left <= 0 || !l.client.Await(env, left) {
+			l.withdraw(env, h)
+			return nil, ErrPatience
+		}
+		if h.node.session != l.client.Session() || h.node.path == "" {
+			if !l.enqueue(env, h) {
+				continue
+			}
+		}
+		if first, err := l.first(env, h, left); err != nil && h.node.session.Lost().Raised() {
+			h.node = zooKeeperHold{}
+		} else if err == nil && first && l.client.State() == zookeeper.Connected {
+			l.granted(env, h)
+			return h, nil
+		}
+	}
+}
+
+func (l *zooKeeper) granted(env sim.Env, h *Hold) {
+	env.Point(sim.QuorumReached)
+	h.Token = h.node.token
+	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
+	h.Grant.Until = h.node.session.Deadline()
+	h.Ends = []*sim.Signal{h.node.session.Lost()}
+	if l.config.Listener {
+		h.Ends = append(h.Ends, l.client.Suspended())
+	}
+	l.hold = h
+	env.Point(sim.ValidityChecked)
+}
+
+// sort is what the client's znodes begin with.
+func (l *zooKeeper) sort() string {
+	switch {
+	case !l.config.ReadWrite:
+		return "lock"
+	case l.config.Shared:
+		return "read"
+	default:
+		return "write"
+	}
+}
+
+func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
+
+// enqueue creates the client's znode, or finds the one that a request without an answer has created. It reports false
+// if it must be tried again.
+func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
+	session := l.client.Session()
+	path, stat, err := l.client.Create(env, h.Attempt, l.folder()+"/"+h.value, "", zookeeper.EphemeralSequential)
+	for err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout {
+		l.client.Await(env, sim.Forever)
+		if l.client.Session() != session {
+			return false
+		}
+		path, stat, err = l.find(env, h)
+	}
+	if err == zookeeper.NoNode {
+		l.makeFolder(env, h)
+		return false
+	}
+	if err != nil {
+		return false
+	}
+	h.node = zooKeeperHold{path: path, session: session, token: history.Token(stat.Czxid)}
+	if l.config.TokenFrom == ParentNode {
+		parent, err := l.client.Exists(env, h.Attempt, l.folder(), nil)
+		h.node.token = history.Token(parent.Czxid)
+		return err == nil
+	}
+	return true
+}
+
+// find looks for the client's own znode by the mark in its name.
+func (l *zooKeeper) find(env sim.Env, h *Hold) (string, zookeeper.Stat, error) {
+	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
+	if err != nil {
+		return "", zookeeper.Stat{}, err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, h.value) {
+			path := l.folder() + "/" + name
+			stat, err := l.client.Exists(env, h.Attempt, path, nil)
+			return path, stat, err
+		}
+	}
+	return "", zookeeper.Stat{}, zookeeper.NoNode
+}
+
+func (l *zooKeeper) makeFolder(env sim.Env, h *Hold) {
+	parts := strings.Split(strings.Trim(l.folder(), "/"), "/")
+	for i := range parts {
+		l.client.Create(env, h.Attempt, "/"+strings.Join(parts[:i+1], "/"), "", zookeeper.Persistent)
+	}
+}
+
+// first reports whether the lock is held; if not, it returns once that may have changed.
+func (l *zooKeeper) first(env sim.Env, h *Hold, patience time.Duration) (bool, error) {
+	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
+	if err != nil {
+		return false, err
+	}
+	before, there := l.ahead(names, h)
+	switch {
+	case !there:
+		return false, zookeeper.NoNode
+	case before == "":
+		return true, nil
+	}
+	var w zookeeper.Watch
+	if _, err = l.client.Exists(env, h.Attempt, l.folder()+"/"+before, &w); err != nil {
+		l.client.Unwatch(&w)
+		if err == zookeeper.NoNode {
+			err = nil
+		}
+		return false, err
+	}
+	env.Sleep(patience, w.Fired(), h.node.session.Lost())
+	if w.Event().Type != zookeeper.None {
+		env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key, Attempt: h.Attempt})
+	}
+	return false, nil
+}
+
+// ahead is the znode to watch: of those that stand in the way the last before the client's own, or in a herd the first.
+// It is empty if none does; there is false if the client's own is gone.
+func (l *zooKeeper) ahead(names []string, h *Hold) (before string, there bool) {
+	own, _ := zookeeper.Sequence(h.node.path)
+	number := int64(-1)
+	for _, name := range names {
+		n, _ := zookeeper.Sequence(name)
+		there = there || n == own
+		blocks := !(l.config.ReadWrite && l.config.Shared && strings.HasPrefix(name, "read-"))
+		if n < own && blocks && (number < 0 || (n < number) == (l.config.Watch == Lowest)) {
+			before, number = name, n
+		}
+	}
+	return before, there
+}
+
+// withdraw takes the client's znode out of the line.
+func (l *zooKeeper) withdraw(env sim.Env, h *Hold) {
+	if h.node.path != "" && h.node.session == l.client.Session() {
+		l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
+	}
+}
+
+// Extend has nothing to do: the session keeps the znode.
+func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
+
+// Release deletes the client's znode, as long as the session may live.
+func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
+	l.hold = nil
+	for h.node.session == l.client.Session() {
+		err := l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
+		if err == nil || err == zookeeper.NoNode {
+			return err == nil
+		}
+		if !l.client.Await(env, l.config.TTL) {
+			return false
+		}
+	}
+	return false
+}
+
+// Close ends the session.
+func (l *zooKeeper) Close(env sim.Env) {
+	if l.client != nil {
+		l.client.Close(env)
+	}
+}
