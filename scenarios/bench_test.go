@@ -157,3 +157,28 @@ func (l *listener) Serve(q *sim.Incoming) {
 		q.Reply(reply)
 	}))
 }
+
+// BenchmarkScenario runs each scenario of the catalogue on one core, history recorded and all laws judged.
+func BenchmarkScenario(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, name := range Names() {
+		b.Run(name, func(b *testing.B) {
+			s, err := Named(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var c checker.Checker
+			r := NewRunner(s)
+			var seed uint64
+			for b.Loop() {
+				seed++
+				result, err := r.Run(s.Plan(seed))
+				if err != nil {
+					b.Fatal(err)
+				}
+				c.Check(result.History)
+			}
+			b.ReportMetric(float64(seed)/b.Elapsed().Seconds(), "schedules/s")
+		})
+	}
+}

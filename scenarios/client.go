@@ -33,11 +33,11 @@ func newClient(c *Client, resource ResourceConfig) *client {
 	if len(names) == 0 {
 		names = []history.Lock{c.Lock.Key}
 	}
-	attempts := &locks.Attempts{}
+	library := &locks.Library{}
 	for _, name := range names {
 		config := c.Lock
 		config.Key = name
-		k.locks = append(k.locks, &clientLock{locks.New(&config, attempts), name, &config})
+		k.locks = append(k.locks, &clientLock{locks.New(&config, library), name, &config})
 	}
 	return k
 }

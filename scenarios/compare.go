@@ -19,12 +19,25 @@ const (
 	togetherCycles = 5  // of each that contends
 )
 
+// compareModel says what the figures rest on.
+var compareModel = []string{
+	"Each message travels " + compareDelay + ", each way. A Redis that fsyncs each second answers before its disk has it; fsync " +
+		"always takes 1 ms more. Commands take no time on a server, and neither do the disks of etcd's and ZooKeeper's members: " +
+		"a real cluster adds at least one fsync to each acquire.",
+	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the milliseconds. " +
+		"One lock is taken and given back only as fast as its round trips allow; the article's ops/s, for which it states no " +
+		"conditions, need many locks at once, and what limits servers then is not modelled.",
+	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each read and " +
+		"write, and stop when it is over or lost. A polled lock is tried again after " + compareRetry + ".",
+}
+
 // Comparison is the same work and the same faults, over all ways to lock.
 type Comparison struct {
-	Seeds    int    // runs behind each cell, with seeds 1 …
-	Delay    string // of each message, each way
-	Retry    string // between two tries of a lock that is polled
-	Clients  int    // that contend
+	Seeds    int      // runs behind each cell, with seeds 1 …
+	Delay    string   // of each message, each way
+	Retry    string   // between two tries of a lock that is polled
+	Clients  int      // that contend
+	Model    []string // what the figures rest on, a sentence or two each
 	Troubles []Trouble
 	Rows     []Compared
 }
@@ -33,12 +46,13 @@ type Comparison struct {
 type Compared struct {
 	Name            string
 	Title           string
+	Text            string // what it is, in a sentence
 	Claim           Claim
 	Alone, Together Timing
 	Survival        []Survival // every trouble with fencing off, then on
 }
 
-// Claim is what the article's table says (001_1cace0557de8d57e.txt); empty where it has no column.
+// Claim is what the article's table says (001_1cace0557de8d57e.txt); empty where it has no column. It states no conditions.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -66,6 +80,7 @@ type Survival struct {
 	Data     Tally // resource-safety
 	Sections Tally // mutual-exclusion
 	Leases   Tally // lease-exclusion
+	Progress Tally // deadlock-freedom
 }
 
 // Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
@@ -93,7 +108,8 @@ func Compare(seeds int) (*Comparison, error) {
 	if seeds < 1 {
 		return nil, fmt.Errorf("a comparison needs at least one seed, not %d", seeds)
 	}
-	c := &Comparison{Seeds: seeds, Delay: compareDelay, Retry: compareRetry, Clients: compareClients, Troubles: Troubles}
+	c := &Comparison{Seeds: seeds, Delay: compareDelay, Retry: compareRetry, Clients: compareClients, Model: compareModel,
+		Troubles: Troubles}
 	for i := range contenders {
 		row, err := contenders[i].measure(seeds)
 		if err != nil {
@@ -105,7 +121,7 @@ func Compare(seeds int) (*Comparison, error) {
 }
 
 func (c *contender) measure(seeds int) (row Compared, err error) {
-	row = Compared{Name: c.name, Title: c.title, Claim: claims[c.claimed]}
+	row = Compared{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
 	if row.Alone, err = c.time(1, aloneCycles, seeds); err != nil {
 		return row, err
 	}
@@ -139,7 +155,8 @@ func (c *contender) survive(t Trouble, fencing bool, seeds int) (Survival, error
 		}
 	})
 	of := func(l checker.Law) Tally { return laws[slices.Index(checker.Laws, l)] }
-	cell.Data, cell.Sections, cell.Leases = of(checker.ResourceSafety), of(checker.MutualExclusion), of(checker.LeaseExclusion)
+	cell.Data, cell.Progress = of(checker.ResourceSafety), of(checker.DeadlockFreedom)
+	cell.Sections, cell.Leases = of(checker.MutualExclusion), of(checker.LeaseExclusion)
 	cell.Scenario = Written{name, text + expectation(laws, seeds)}
 	return cell, err
 }
@@ -167,7 +184,7 @@ func (c *contender) time(clients, cycles, seeds int) (Timing, error) {
 	var s stopwatch
 	err := runEach(name, text, seeds, s.read)
 	t := s.timing()
-	t.Scenario = Written{name, text}
+	t.Scenario = Written{name, text + s.expectation()}
 	return t, err
 }
 
@@ -186,59 +203,4 @@ func runEach(name, text string, seeds int, read func(*history.History)) error {
 		read(result.History)
 	}
 	return nil
-}
-
-// stopwatch gathers the times of runs.
-type stopwatch struct {
-	first, later []history.Time // how long acquires took
-	busy         history.Time   // from the first call of a run to its last release
-	released     int
-	messages     int
-}
-
-func (s *stopwatch) read(h *history.History) {
-	called, seen := map[history.Process]history.Time{}, map[history.Process]bool{}
-	begin, end := history.Never, history.Time(0)
-	for i := range h.Events {
-		switch e := &h.Events[i]; {
-		case e.Process == probe:
-		case e.F == history.Acquire && e.Type == history.Invoke:
-			called[e.Process] = e.Time
-			begin = min(begin, e.Time)
-		case e.F == history.Acquire && e.Type == history.OK:
-			took := e.Time - called[e.Process]
-			if seen[e.Process] {
-				s.later = append(s.later, took)
-			} else {
-				seen[e.Process] = true
-				s.first = append(s.first, took)
-			}
-		case e.F == history.Release && e.Type == history.OK:
-			s.released++
-			end = e.Time
-		}
-	}
-	s.busy += max(0, end-begin)
-	s.messages += h.Header.Messages
-}
-
-func (s *stopwatch) timing() Timing {
-	t := Timing{Acquires: len(s.first) + len(s.later), P50: nearestRank(s.later, 50), P99: nearestRank(s.later, 99),
-		First: nearestRank(s.first, 50)}
-	if s.busy > 0 {
-		t.PerSecond = float64(s.released) * 1e9 / float64(s.busy)
-	}
-	if t.Acquires > 0 {
-		t.Requests = float64(s.messages) / float64(t.Acquires)
-	}
-	return t
-}
-
-// nearestRank is the smallest of the times that at least p of a hundred do not exceed; 0 of none.
-func nearestRank(times []history.Time, p int) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[(len(times)*p+99)/100-1].Duration()
 }

@@ -10,6 +10,7 @@ import (
 type contender struct {
 	name    string // begins the names of its scenarios
 	title   string
+	text    string // what it is, in a sentence
 	claimed string // which column of the article's table it stands in; empty if in none
 	servers string // the mapping's inside, without persistence
 	lock    string // the mapping's inside, without ttl
@@ -26,25 +27,25 @@ const renewed = "extension: {}"
 
 // contenders are the rows of the comparison.
 var contenders = []contender{
-	{name: "redis", title: "Redis", servers: "redis: 1", lock: "protocol: set-nx-px, " + renewed,
+	{name: "redis", title: "Redis", text: "SET NX PX on one Redis.", servers: "redis: 1", lock: "protocol: set-nx-px, " + renewed,
 		nodes: []string{"redis-1"}, struck: "redis-1"},
-	{name: "replica", title: "Redis, replica", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
+	{name: "replica", title: "Redis, replica", text: "The same with one asynchronous replica, which a Sentinel promotes.", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
 		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
-	{name: "wait", title: "Redis, WAIT 1", servers: "redis: 1, replicas: 1",
+	{name: "wait", title: "Redis, WAIT 1", text: "The same with WAIT 1 after the SET, and its answer obeyed.", servers: "redis: 1, replicas: 1",
 		lock:  "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
-	{name: "fenced", title: "Redis, fenced", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
+	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
 		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true},
-	{name: "redlock", title: "Redlock", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
+	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
 		nodes: numberedText("redis", 5), struck: "redis-3"},
-	{name: "redlock-parallel", title: "Redlock, at once", claimed: "redlock", servers: "redis: 5",
+	{name: "redlock-parallel", title: "Redlock, at once", text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
 		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3"},
-	{name: "redlock-bare", title: "Redlock, 3 of 5", claimed: "redlock", servers: "redis: 5",
+	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
 		lock: "protocol: redlock, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3",
 		cutOff: []string{"redis-4", "redis-5"}},
-	{name: "etcd", title: "etcd", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numberedText("etcd", 3),
+	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numberedText("etcd", 3),
 		struck: "etcd-1", lagging: []string{"etcd-3"}, tokens: true, agreed: true},
-	{name: "zookeeper", title: "ZooKeeper", claimed: "zookeeper", servers: "zookeeper: 3",
+	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.", claimed: "zookeeper", servers: "zookeeper: 3",
 		lock: "protocol: zookeeper, listener: on", nodes: numberedText("zookeeper", 3),
 		struck: "zookeeper-1", lagging: []string{"zookeeper-3"}, tokens: true, agreed: true},
 }
@@ -57,9 +58,9 @@ func numberedText(sort string, n int) []string {
 	return names
 }
 
-// Trouble is a fault that the comparison puts every lock through.
+// Trouble is what the comparison puts every lock through: a fault, or the few that make it bite.
 type Trouble struct {
-	Name  string // one word; ends the names of its scenarios
+	Name  string // one word; its scenarios are called compare-LOCK-NAME
 	Title string // heads a column
 	Text  string // what happens, in a sentence
 }

@@ -39,6 +39,12 @@ func newStream(seed uint64, name string) Stream {
 	return Stream{mix(hashString(mix(seed), name))}
 }
 
+// NewStream returns the named stream of a seed.
+func NewStream(seed uint64, name string) *Stream {
+	s := newStream(seed, name)
+	return &s
+}
+
 // Uint64 draws 64 random bits.
 func (s *Stream) Uint64() uint64 {
 	s.state += 0x9e3779b97f4a7c15

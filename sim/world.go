@@ -148,10 +148,7 @@ func (w *World) Digest() Digest { return w.digest }
 func (w *World) Err() error { return w.err }
 
 // Stream returns the named random stream of this run.
-func (w *World) Stream(name string) *Stream {
-	s := newStream(w.seed, name)
-	return &s
-}
+func (w *World) Stream(name string) *Stream { return NewStream(w.seed, name) }
 
 // At calls f at the given true time, or at once if that has passed.
 func (w *World) At(at Time, f func()) { w.schedule(max(at, w.now), callback(f), 0) }

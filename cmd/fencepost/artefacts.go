@@ -17,10 +17,13 @@ import (
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
 func (j *job) prepare() error {
 	dirs := []string{j.out}
-	if j.html != "" {
-		dirs = append(dirs, filepath.Dir(j.html))
-		if info, err := os.Stat(j.html); err == nil && info.IsDir() {
-			return fmt.Errorf("--html %s is a folder; name a file in it", j.html)
+	for flag, file := range map[string]string{"html": j.html, "metrics": j.metrics} {
+		if file == "" {
+			continue
+		}
+		dirs = append(dirs, filepath.Dir(file))
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return fmt.Errorf("--%s %s is a folder; name a file in it", flag, file)
 		}
 	}
 	for _, dir := range dirs {
@@ -89,6 +92,11 @@ func (j *job) write(dir string, run *reports.Run) error {
 			return err
 		}
 	}
+	if j.metrics != "" {
+		if err := os.WriteFile(j.metrics, reports.OpenMetrics(run), 0o666); err != nil {
+			return err
+		}
+	}
 	return j.writeHTML(run)
 }
 
@@ -106,16 +114,16 @@ func (j *job) writeMany(many *reports.Many) error {
 	if err := os.WriteFile(filepath.Join(j.out, "verdict.json"), text, 0o666); err != nil {
 		return err
 	}
-	html := j.html
+	html, metrics := j.html, j.metrics
 	for i, run := range many.Runs {
 		if i > 0 {
-			j.html = "" // one page, of the run that the text shows
+			j.html, j.metrics = "", "" // of the run that the text shows
 		}
 		if err := j.write(j.folder(run.Seed), run); err != nil {
 			return err
 		}
 	}
-	j.html = html
+	j.html, j.metrics = html, metrics
 	return nil
 }
 

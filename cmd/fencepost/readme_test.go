@@ -23,7 +23,8 @@ func TestReadmeShowsWhatTheCommandsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fill(t, string(text), "output", readmeOutput(t))
+	want := fill(t, string(text), "output", readmeOutput(t, "run", "kleppmann-gc-pause"))
+	want = fill(t, want, "comparison", readmeOutput(t, "compare", "--seeds", "20"))
 	want = fill(t, want, "track record", trackRecord(t))
 	if want == string(text) {
 		return
@@ -66,11 +67,12 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
-func readmeOutput(t *testing.T) string {
+// readmeOutput is what a command prints on a terminal of 80 columns.
+func readmeOutput(t *testing.T, args ...string) string {
 	t.Chdir(t.TempDir())
 	t.Setenv("COLUMNS", "80")
 	var out, problems bytes.Buffer
-	if code := run([]string{"run", "kleppmann-gc-pause"}, &out, &problems); code != 0 {
+	if code := run(args, &out, &problems); code != 0 {
 		t.Fatalf("exit %d: %s", code, problems.String())
 	}
 	return "```text\n" + out.String() + "```\n"

@@ -16,14 +16,16 @@ import (
 
 // flags are what run and replay have in common.
 type flags struct {
-	json bool
-	html string
-	out  string
+	json    bool
+	html    string
+	metrics string
+	out     string
 }
 
 func (f *flags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "one JSON document on stdout instead of text")
 	c.Flags().StringVar(&f.html, "html", "", "write a report to `FILE`, and porcupine's own views beside it")
+	c.Flags().StringVar(&f.metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&f.out, "out", "", "write plan, history and verdict to `DIR` (default _runs/SCENARIO-SEED)")
 }
 

@@ -12,8 +12,7 @@ import (
 // the key of the lowest create revision holds. The create revision is the fencing token.
 type etcd struct {
 	requester
-	caller  etcdCaller
-	session *etcdSession
+	caller etcdCaller
 }
 
 // Acquire waits in line until its key is the oldest.
@@ -41,15 +40,15 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	h := &Hold{Attempt: attempt}
 	env.Point(sim.AcquireStart)
 	h.Grant.Since = env.Mark()
-	if l.session != nil && !l.session.alive(env) {
+	if s := l.library.etcd; s != nil && !s.alive(env) {
 		l.Close(env)
 	}
-	if l.session == nil {
-		if l.session = openEtcdSession(env, l, attempt, patience); l.session == nil {
+	if l.library.etcd == nil {
+		if l.library.etcd = openEtcdSession(env, l, attempt, patience); l.library.etcd == nil {
 			return nil
 		}
 	}
-	s := l.session
+	s := l.library.etcd
 	key := string(l.config.Key) + "/" + s.lease
 	if !l.enter(env, h, key) || !l.waitInLine(env, h, key, patience) {
 		l.caller.call(env, attempt, l.config.Timeout, "DELETE", key)
@@ -57,18 +56,18 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	}
 	env.Point(sim.QuorumReached)
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
-	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: s.until}
+	h.Grant.Until = s.deadline()
 	h.Ends = []*sim.Signal{&s.lost}
 	h.value = key
-	s.hold = h
+	l.library.keep(h)
 	env.Point(sim.ValidityChecked)
 	return h
 }
 
 // enter puts the client's own key, unless it is there already, and learns its create revision.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) bool {
-	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
-		"THEN", "5", "PUT", key, "", "LEASE", l.session.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
+	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
+		"THEN", "5", "PUT", key, "", "LEASE", l.library.etcd.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
 	if len(r) < 3 {
 		return false
 	}
@@ -101,7 +100,7 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 // stands reports whether the client's own key is still there: its lease may have ended while it waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "RANGE", key)
-	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.session.alive(env)
+	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.library.etcd.alive(env)
 }
 
 // watch waits until the key is deleted after the given revision, or until the member asked falls silent.
@@ -135,16 +134,16 @@ func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's key.
 func (l *etcd) Release(env sim.Env, h *Hold) bool {
-	l.session.hold = nil
+	l.library.drop(h)
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)
 	return len(r) == 2 && integer(&r[1]) == 1
 }
 
 // Close ends the session and revokes its lease.
 func (l *etcd) Close(env sim.Env) {
-	if s := l.session; s != nil {
+	if s := l.library.etcd; s != nil {
 		s.over.Raise()
-		l.session = nil
+		l.library.etcd, l.library.holds = nil, nil
 		l.caller.call(env, s.attempt, l.config.Timeout, "LEASE", "REVOKE", s.lease)
 	}
 }

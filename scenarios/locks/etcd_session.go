@@ -17,7 +17,7 @@ type etcdSession struct {
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
-	hold    *Hold // what the keepalives prolong; nil while there is none
+	library *Library
 }
 
 // etcdCaller asks one member of a cluster after another.
@@ -61,7 +61,7 @@ func (c *etcdCaller) member() sim.Conn {
 
 // openEtcdSession is granted a lease and begins to keep it alive; nil if nobody answers in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
-	s := &etcdSession{config: l.config, attempt: attempt, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
+	s := &etcdSession{config: l.config, attempt: attempt, library: l.library, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
 	r := l.caller.call(env, attempt, patience, "LEASE", "GRANT", strconv.Itoa(int(s.config.TTL/time.Second)))
 	if len(r) < 2 {
 		return nil
@@ -92,10 +92,7 @@ func (s *etcdSession) keepalive(env sim.Env) {
 			return
 		}
 		s.counted(env, s.caller.sent, &r[1])
-		if h := s.hold; h != nil {
-			h.Grant.Until.At, h.Grant.Granted = s.until, env.Mark()
-			h.Prolonged(env)
-		}
+		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
 	}
 }
 
@@ -108,6 +105,10 @@ func (s *etcdSession) giveUp(env sim.Env) {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
 	}
 	s.lost.Raise()
+}
+
+func (s *etcdSession) deadline() sim.Deadline {
+	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
 // alive reports whether the client may still believe in its lease.

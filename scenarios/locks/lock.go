@@ -2,11 +2,13 @@ package locks
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Errors that a client is told.
@@ -58,9 +60,9 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	return env.Monotonic()
 }
 
-// New returns the lock that c describes, for one client. The locks of one client share its attempts.
-func New(c *Config, attempts *Attempts) Lock {
-	r := requester{config: c, attempts: attempts}
+// New returns the lock that c describes, for one client. All locks of a client are made with its one Library.
+func New(c *Config, of *Library) Lock {
+	r := requester{config: c, library: of}
 	switch c.Protocol {
 	case Redlock:
 		return &redlock{requester: r, millis: millis(c.TTL)}
@@ -75,20 +77,42 @@ func New(c *Config, attempts *Attempts) Lock {
 // millis is d in whole milliseconds, as PX takes it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Attempts numbers the attempts of one client, whatever locks they are for. The zero Attempts is ready.
-type Attempts struct{ n int }
+// Library is what the locks of one client share: the count of its attempts, and its session with a coordination service.
+// The zero Library is ready.
+type Library struct {
+	attempts  int
+	etcd      *etcdSession
+	zooKeeper *zookeeper.Client
+	holds     []*Hold // what the session keeps alive
+}
+
+// prolonged tells the holds that hang on a session that it lives until the given deadline.
+func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
+	for _, h := range l.holds {
+		if of(h) {
+			h.Grant.Until, h.Grant.Granted = until, env.Mark()
+			h.Prolonged(env)
+		}
+	}
+}
+
+func (l *Library) keep(h *Hold) { l.holds = append(l.holds, h) }
+
+func (l *Library) drop(h *Hold) {
+	l.holds = slices.DeleteFunc(l.holds, func(x *Hold) bool { return x == h })
+}
 
 // requester makes a client's attempts and their owner values.
 type requester struct {
-	config   *Config
-	attempts *Attempts
-	value    string // of the client, if one serves all attempts
+	config  *Config
+	library *Library
+	value   string // of the client, if one serves all attempts
 }
 
 // next begins an attempt.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
-	r.attempts.n++
-	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.attempts.n))
+	r.library.attempts++
+	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
 	if r.config.TokenScope == PerClient && r.value != "" {
 		return a, r.value
 	}

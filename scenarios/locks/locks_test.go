@@ -96,7 +96,7 @@ func config(change func(*Config)) Config {
 }
 
 // newLock is a lock of a client that has no other.
-func newLock(c Config) Lock { return New(&c, &Attempts{}) }
+func newLock(c Config) Lock { return New(&c, &Library{}) }
 
 // yes lets every server grant everything.
 func yes(_, _ int, args []string) string {

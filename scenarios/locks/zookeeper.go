@@ -14,8 +14,7 @@ import (
 // writers for any next lower znode.
 type zooKeeper struct {
 	requester
-	client *zookeeper.Client
-	hold   *Hold // what the session's pings prolong; nil while there is none
+	client *zookeeper.Client // the library's
 }
 
 // zooKeeperHold is what a hold keeps of its znode.
@@ -25,20 +24,18 @@ type zooKeeperHold struct {
 	token   history.Token
 }
 
+// open connects the client, once for all its locks.
 func (l *zooKeeper) open(env sim.Env) {
-	if l.client != nil {
-		return
+	if l.library.zooKeeper == nil {
+		l.library.zooKeeper = zookeeper.Open(env, zookeeper.ClientConfig{
+			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
+			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
+			Prolonged: func(env sim.Env, s *zookeeper.Session) {
+				l.library.prolonged(env, s.Deadline(), func(h *Hold) bool { return h.node.session == s })
+			},
+		})
 	}
-	l.client = zookeeper.Open(env, zookeeper.ClientConfig{
-		Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
-		Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
-		Prolonged: func(env sim.Env, s *zookeeper.Session) {
-			if h := l.hold; h != nil && h.node.session == s {
-				h.Grant.Until, h.Grant.Granted = s.Deadline(), env.Mark()
-				h.Prolonged(env)
-			}
-		},
-	})
+	l.client = l.library.zooKeeper
 }
 
 // Acquire waits in line until its znode is the lowest that matters.
@@ -81,7 +78,7 @@ func (l *zooKeeper) granted(env sim.Env, h *Hold) {
 	if l.config.Listener {
 		h.Ends = append(h.Ends, l.client.Suspended())
 	}
-	l.hold = h
+	l.library.keep(h)
 	env.Point(sim.ValidityChecked)
 }
 
@@ -206,7 +203,7 @@ func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode, as long as the session may live.
 func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
-	l.hold = nil
+	l.library.drop(h)
 	for h.node.session == l.client.Session() {
 		err := l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
 		if err == nil || err == zookeeper.NoNode {
@@ -221,7 +218,8 @@ func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
 
 // Close ends the session.
 func (l *zooKeeper) Close(env sim.Env) {
-	if l.client != nil {
-		l.client.Close(env)
+	if c := l.library.zooKeeper; c != nil {
+		l.library.zooKeeper = nil
+		c.Close(env)
 	}
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+func newCompare() *cobra.Command {
+	var asJSON bool
+	var seeds int
+	var out string
+	c := &cobra.Command{
+		Use:   "compare",
+		Short: "Put the same work and the same faults to all locks, and print what each takes and survives",
+		Example: `  fencepost compare
+  fencepost compare --seeds 1000 --out _runs/compare`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if seeds < 1 {
+				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
+			}
+			if out != "" {
+				if err := writable(out); err != nil {
+					return fmt.Errorf("cannot write to the folder %s: %w", out, err)
+				}
+			}
+			measured, err := scenarios.Compare(seeds)
+			if err != nil {
+				return err
+			}
+			comparison := compared(measured)
+			comparison.Files, comparison.Repeat = out, again(seeds, out)
+			if err := writeScenarios(out, measured); err != nil {
+				return err
+			}
+			if !asJSON {
+				s := screenOf(c.OutOrStdout())
+				return reports.CompareText(c.OutOrStdout(), comparison, reports.TextOptions{Width: s.width, Color: s.color})
+			}
+			text, err := reports.CompareJSON(comparison)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on stdout instead of text")
+	c.Flags().IntVar(&seeds, "seeds", 100, "how many runs to make for each cell")
+	c.Flags().StringVar(&out, "out", "", "write the scenario behind each cell to `DIR`")
+	return c
+}
+
+// again is the command that makes the same comparison.
+func again(seeds int, out string) string {
+	call := "fencepost"
+	if strings.Contains(os.Args[0], "go-build") {
+		call = "go run ./cmd/fencepost"
+	}
+	call += fmt.Sprintf(" compare --seeds %d", seeds)
+	if out != "" {
+		call += " --out " + shellWord(out)
+	}
+	return call
+}
+
+// writeScenarios leaves one file for each figure, that run can repeat.
+func writeScenarios(dir string, c *scenarios.Comparison) error {
+	if dir == "" {
+		return nil
+	}
+	for i := range c.Rows {
+		files := []scenarios.Written{c.Rows[i].Alone.Scenario, c.Rows[i].Together.Scenario}
+		for _, cell := range c.Rows[i].Survival {
+			if cell.Absent == "" {
+				files = append(files, cell.Scenario)
+			}
+		}
+		for _, f := range files {
+			if err := os.WriteFile(filepath.Join(dir, f.Name+".yaml"), []byte(f.Text), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compared turns what was measured into what is shown.
+func compared(c *scenarios.Comparison) *reports.Comparison {
+	out := &reports.Comparison{Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model}
+	for _, t := range c.Troubles {
+		out.Troubles = append(out.Troubles, reports.Trouble(t))
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		l := reports.ComparedLock{Name: r.Name, Title: r.Title, Text: r.Text, ClaimLatency: r.Claim.Latency, ClaimThroughput: r.Claim.Throughput,
+			Alone: comparedTiming(&r.Alone), Together: comparedTiming(&r.Together)}
+		for _, s := range r.Survival {
+			l.Cells = append(l.Cells, reports.ComparedCell{Trouble: s.Trouble, Fencing: s.Fencing, Absent: s.Absent,
+				Scenario: s.Scenario.Name, Text: s.Scenario.Text, Data: reports.LawTally(s.Data),
+				Sections: reports.LawTally(s.Sections), Leases: reports.LawTally(s.Leases),
+				Progress: reports.LawTally(s.Progress)})
+		}
+		out.Locks = append(out.Locks, l)
+	}
+	return out
+}
+
+func comparedTiming(t *scenarios.Timing) reports.ComparedTiming {
+	return reports.ComparedTiming{Scenario: t.Scenario.Name, Text: t.Scenario.Text, Acquires: t.Acquires, P50: t.P50, P99: t.P99,
+		First: t.First, PerSecond: t.PerSecond, Requests: t.Requests}
+}

@@ -1,0 +1,132 @@
+package reports
+
+import (
+	"io"
+	"strings"
+	"time"
+)
+
+// Comparison holds ways to lock against each other: the same work, the same faults.
+type Comparison struct {
+	Seeds    int      // runs behind each cell
+	Delay    string   // of each message, each way
+	Retry    string   // between two tries of a lock that is polled
+	Clients  int      // that contend
+	Model    []string // what the figures rest on
+	Troubles []Trouble
+	Locks    []ComparedLock
+	Files    string // the folder that holds each cell's scenario; empty if it was not asked for
+	Repeat   string // command to paste that makes the same comparison again
+}
+
+// Trouble is what each lock is put through: a fault, or the few that make it bite.
+type Trouble struct {
+	Name  string
+	Title string // heads a column; at most eight cells wide
+	Text  string
+}
+
+// ComparedLock is one way to lock.
+type ComparedLock struct {
+	Name                          string
+	Title                         string // at most 16 cells wide
+	Text                          string // what it is, in a sentence
+	ClaimLatency, ClaimThroughput string // what the documents say; empty if nothing
+	Alone, Together               ComparedTiming
+	Cells                         []ComparedCell
+}
+
+// ComparedTiming is measured over all acquires of all runs, in simulated time.
+type ComparedTiming struct {
+	Scenario, Text string // its name, and the file
+	Acquires       int
+	P50, P99       time.Duration // each client's first acquire left out
+	First          time.Duration // median of first acquires
+	PerSecond      float64       // locks taken and given back
+	Requests       float64       // for each lock taken
+}
+
+// ComparedCell is what a lock made of a trouble.
+type ComparedCell struct {
+	Trouble                string // its name
+	Fencing                bool
+	Absent                 string   // why it was not run; then nothing else is set
+	Scenario, Text         string   // its name, and the file
+	Data, Sections, Leases LawTally // resource-safety, mutual-exclusion, lease-exclusion
+	Progress               LawTally // deadlock-freedom
+}
+
+// LawTally counts how one law came out.
+type LawTally struct{ Holds, Violated, Undecided, Unchecked int }
+
+// mark shows a tally in one sign. Only a law that held in every run gets the tick.
+func (t LawTally) mark() (string, style) {
+	untold := t.Undecided + t.Unchecked
+	switch {
+	case t.Violated > 0 && t.Holds+untold == 0:
+		return "✗", red
+	case t.Violated > 0:
+		return "±", red
+	case t.Holds == 0 || untold > 0:
+		return "?", yellow
+	}
+	return "✓", green
+}
+
+// Survives reports whether the data's promise was kept in every run.
+func (c *ComparedCell) Survives() bool {
+	return c.Absent == "" && c.Data.Holds > 0 && c.Data.Violated+c.Data.Undecided+c.Data.Unchecked == 0
+}
+
+// CompareText writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
+func CompareText(w io.Writer, c *Comparison, opt TextOptions) error {
+	p := opt.page(w)
+	p.put(new(line).add(bold, "The same work and the same faults, over all locks").add(plain, "  "+count(c.Seeds, "seed")))
+	for _, sentence := range c.Model {
+		p.text(plain, 2, sentence)
+	}
+	p.blank()
+	t := compareTable{c}
+	if p.width >= timeWidth+2+survivalWidth(len(c.Troubles)) {
+		t.draw(p, true, c.Troubles)
+	} else {
+		t.draw(p, true, nil)
+		for left := c.Troubles; len(left) > 0; {
+			n := min(len(left), max(1, (p.width-titleWidth-fenceWidth)/troubleWidth))
+			p.blank()
+			t.draw(p, false, left[:n])
+			left = left[n:]
+		}
+	}
+	p.blank()
+	t.legend(p)
+	t.notes(p)
+	p.blank()
+	t.commands(p)
+	return p.err
+}
+
+// hung writes a note after a word in the margin.
+func hung(p *page, word, text string) {
+	p.hang(0, word+strings.Repeat(" ", max(titleWidth-cells(word), 1)), plain, text)
+}
+
+// legend says what the columns, rows and marks mean.
+func (t *compareTable) legend(p *page) {
+	hung(p, "first", "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock")
+	hung(p, "asks each", "requests of the client to lock servers, for each lock, from acquire to release")
+	hung(p, "cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend")
+	hung(p, "d", "the data is safe (resource-safety): what counts as survived")
+	hung(p, "s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)")
+	hung(p, "✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run")
+	hung(p, "!", "somebody waits for ever (deadlock-freedom)")
+	hung(p, "fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token")
+	p.blank()
+	for _, trouble := range t.Troubles {
+		hung(p, trouble.Title, trouble.Text)
+	}
+	p.blank()
+	for i := range t.Locks {
+		hung(p, t.Locks[i].Title, t.Locks[i].Text)
+	}
+}

@@ -1,0 +1,255 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+type compareTable struct{ *Comparison }
+
+// The columns of the table, in cells.
+const (
+	titleWidth   = 17
+	fenceWidth   = 6
+	troubleWidth = 9
+	timeWidth    = 79
+)
+
+// timeColumns end at these cells; what the article says begins at the last.
+var timeColumns = []int{23, 30, 37, 43, 52, 62, 65}
+
+// survivalWidth is what the columns of n troubles take, without the locks' titles.
+func survivalWidth(n int) int { return fenceWidth + troubleWidth*n }
+
+// draw draws the figures of time, or what is survived of some troubles, or both side by side.
+func (t *compareTable) draw(p *page, times bool, troubles []Trouble) {
+	from := titleWidth
+	if times {
+		from = timeWidth + 2
+	}
+	for row := range 2 {
+		ln := new(line)
+		if row == 1 {
+			ln.add(bold, "lock")
+		}
+		if times {
+			t.timeHead(p, ln, row)
+		}
+		if len(troubles) > 0 {
+			survivalHead(ln, row, from, troubles)
+		}
+		p.put(ln)
+	}
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		ln := new(line).add(bold, l.Title)
+		if times {
+			t.times(p, ln, l)
+		}
+		if len(troubles) > 0 {
+			l.marks(ln, false, from, troubles)
+		}
+		p.put(ln)
+		if len(troubles) > 0 && l.fenced() {
+			ln := new(line)
+			l.marks(ln, true, from, troubles)
+			p.put(ln)
+		}
+	}
+}
+
+// fenced reports whether any cell was run with fencing.
+func (l *ComparedLock) fenced() bool {
+	return slices.ContainsFunc(l.Cells, func(c ComparedCell) bool { return c.Fencing && c.Absent == "" })
+}
+
+// columns writes words right-aligned under the columns of time. What the article says is left-aligned, and left out where
+// there is no room for it.
+func columns(p *page, ln *line, words ...string) {
+	for i, w := range words {
+		at := timeColumns[i]
+		if i < len(timeColumns)-1 {
+			at -= cells(w)
+		} else if p.width < timeWidth {
+			return
+		}
+		ln.to(at).add(plain, w)
+	}
+}
+
+func (t *compareTable) timeHead(p *page, ln *line, row int) {
+	if row == 0 {
+		columns(p, ln, "", "", "acquire, in ms", "asks", "cycles/s", fmt.Sprintf("by %d", t.Clients), "the article:")
+		return
+	}
+	columns(p, ln, "first", "p50", "p99", "each", "by one", "at once", "latency, ops/s")
+}
+
+func (t *compareTable) times(p *page, ln *line, l *ComparedLock) {
+	columns(p, ln, milliseconds(l.Alone.First), milliseconds(l.Alone.P50), milliseconds(l.Alone.P99),
+		decimal(l.Alone.Requests), decimal(l.Alone.PerSecond), decimal(l.Together.PerSecond), l.claims())
+}
+
+// claims are what the documents say of the lock.
+func (l *ComparedLock) claims() string {
+	if l.ClaimLatency == "" {
+		return "–"
+	}
+	return l.ClaimLatency + ", " + strings.TrimSuffix(l.ClaimThroughput, " ops/s")
+}
+
+// milliseconds gives a time in ms with one decimal.
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64)
+}
+
+// decimal gives a number below a hundred with one decimal, and others with none.
+func decimal(x float64) string {
+	if x < 99.95 {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}
+
+func survivalHead(ln *line, row, from int, troubles []Trouble) {
+	if row == 1 {
+		ln.to(from).add(plain, "fence")
+	}
+	for i, trouble := range troubles {
+		ln.to(from + fenceWidth + i*troubleWidth)
+		if row == 0 {
+			ln.add(bold, trouble.Title)
+		} else {
+			ln.add(plain, "d s l")
+		}
+	}
+}
+
+func (l *ComparedLock) marks(ln *line, fencing bool, from int, troubles []Trouble) {
+	ln.to(from).add(plain, onOff(fencing))
+	for i, trouble := range troubles {
+		ln.to(from + fenceWidth + i*troubleWidth)
+		c := l.cell(trouble.Name, fencing)
+		if c == nil || c.Absent != "" {
+			ln.add(plain, "–")
+			continue
+		}
+		tallies := c.tallies()
+		for k, tally := range tallies[:3] {
+			if k > 0 {
+				ln.add(plain, " ")
+			}
+			mark, tone := tally.mark()
+			ln.add(tone, mark)
+		}
+		if c.Progress.Violated > 0 {
+			ln.add(red, "!")
+		}
+	}
+}
+
+func (l *ComparedLock) cell(trouble string, fencing bool) *ComparedCell {
+	for i := range l.Cells {
+		if c := &l.Cells[i]; c.Trouble == trouble && c.Fencing == fencing {
+			return c
+		}
+	}
+	return nil
+}
+
+// comparedLaws are the laws of a cell's tallies.
+var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion, checker.DeadlockFreedom}
+
+func (c *ComparedCell) tallies() [len(comparedLaws)]LawTally {
+	return [...]LawTally{c.Data, c.Sections, c.Leases, c.Progress}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// notes say why cells are empty, and what does not come out alike for all seeds or leaves somebody waiting.
+func (t *compareTable) notes(p *page) {
+	lines := t.absent()
+	for i := range t.Locks {
+		for k := range t.Locks[i].Cells {
+			lines = append(lines, t.uneven(&t.Locks[i], &t.Locks[i].Cells[k])...)
+		}
+	}
+	if len(lines) > 0 {
+		p.blank()
+	}
+	for _, note := range lines {
+		hung(p, note.mark, note.text)
+	}
+}
+
+type compareNote struct{ mark, text string }
+
+// absent lists the reasons for which cells are empty, each with its locks.
+func (t *compareTable) absent() []compareNote {
+	var reasons []string
+	locks := map[string][]string{}
+	for i := range t.Locks {
+		for _, c := range t.Locks[i].Cells {
+			if c.Absent == "" || c.Fencing && !t.Locks[i].fenced() {
+				continue
+			}
+			if locks[c.Absent] == nil {
+				reasons = append(reasons, c.Absent)
+			}
+			if of := locks[c.Absent]; !slices.Contains(of, t.Locks[i].Title) {
+				locks[c.Absent] = append(of, t.Locks[i].Title)
+			}
+		}
+	}
+	var out []compareNote
+	for _, why := range reasons {
+		out = append(out, compareNote{"–", why + ": " + strings.Join(locks[why], "; ")})
+	}
+	return out
+}
+
+// uneven tells the counts of what came out differently from seed to seed, or could not be told, and of who is stuck.
+func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
+	if c.Absent != "" {
+		return nil
+	}
+	var out []compareNote
+	for k, tally := range c.tallies() {
+		mark, _ := tally.mark()
+		if k == 3 && tally.Violated > 0 {
+			mark = "!"
+		}
+		if mark == "✓" || mark == "✗" {
+			continue
+		}
+		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, c.Trouble, onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds)
+		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
+			text += fmt.Sprintf(", and could not be told in %d", untold)
+		}
+		out = append(out, compareNote{mark, text})
+	}
+	return out
+}
+
+// commands are what to paste to see the comparison, or one cell of it, again.
+func (t *compareTable) commands(p *page) {
+	if t.Files == "" {
+		p.text(plain, 0, "The scenario behind each cell is written with --out DIR, for: fencepost run FILE --seeds "+strconv.Itoa(t.Seeds))
+	} else {
+		p.hang(0, "files   ", plain, t.Files+" holds the scenario behind each cell, which expects what came out here. "+
+			"fencepost run FILE --seeds "+strconv.Itoa(t.Seeds)+" repeats it")
+	}
+	if t.Repeat != "" {
+		command(p, t.Repeat)
+	}
+}

@@ -1,0 +1,153 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// family is the servers that a scenario's lock is on.
+func family(s *Scenario) string {
+	switch {
+	case s.Servers.Etcd > 0:
+		return "etcd"
+	case s.Servers.ZooKeeper > 0:
+		return "ZooKeeper"
+	case s.Servers.Replicas > 0:
+		return "replicated Redis"
+	}
+	return "Redis"
+}
+
+// TestEveryLawIsBrokenAndKeptInEachFamily looks for a broken lock that each law catches and a sound one that it passes,
+// among the catalogue and the variants below, in each family of servers.
+func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
+	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
+	judge := func(s *Scenario) {
+		r := NewRunner(s)
+		result, err := r.Run(s.Plan(1))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := family(s)
+		if seen[f] == nil {
+			seen[f] = map[checker.Law]map[checker.Outcome]string{}
+		}
+		for _, finding := range checker.Check(result.History).Findings {
+			if seen[f][finding.Law] == nil {
+				seen[f][finding.Law] = map[checker.Outcome]string{}
+			}
+			seen[f][finding.Law][finding.Outcome] = s.Name
+		}
+	}
+	for _, name := range Names() {
+		judge(named(t, name))
+	}
+	for _, text := range familyVariants {
+		s, err := Parse("variant.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(s)
+	}
+	for _, f := range []string{"Redis", "replicated Redis", "etcd", "ZooKeeper"} {
+		for _, law := range checker.Laws {
+			for _, o := range []checker.Outcome{checker.Holds, checker.Violated} {
+				if seen[f][law][o] == "" && !cannotBreak(f, law, o) {
+					t.Errorf("%s: no lock for which %s comes out %s", f, law, o)
+				}
+			}
+		}
+	}
+}
+
+// cannotBreak are the laws that no lock of a family here can break: on etcd and ZooKeeper a client's requests name keys and
+// znodes of its own, and etcd's revision never goes back.
+func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
+	return o == checker.Violated && (law == checker.Ownership && (f == "etcd" || f == "ZooKeeper") ||
+		law == checker.TokenOrder && f == "etcd")
+}
+
+// familyVariants fill what the catalogue leaves out.
+var familyVariants = []string{
+	`name: replicated-fence-repeats-a-token
+servers: {redis: 1, replicas: 1, down-after: 500ms, reconfigure-after: 1s}
+lock: {protocol: fenced, ttl: 10s}
+work: {writes: 1, compute: 5s, check-validity: on}
+resource: {fencing: on}
+faults:
+  - cut redis-1 -> redis-1-replica-1 at 0s for 500ms
+  - crash redis-1 losing unsynced writes at 300ms, restart after 5s
+`, `name: replicated-fence-holds
+servers: {redis: 1, replicas: 1}
+lock: {protocol: fenced, ttl: 3s}
+work: {writes: 1, check-validity: on}
+resource: {fencing: on}
+faults:
+  - pause client-1 for 8s after before-write
+`, `name: replicated-del-by-slow-client
+servers: {redis: 1, replicas: 1}
+clients: 3
+lock: {protocol: set-nx-px, ttl: 3s, release: del}
+work: {hold: 2s, check-validity: on}
+faults:
+  - pause client-1 for 2500ms after before-release
+`, `name: replicated-setnx-holder-crash
+servers: {redis: 1, replicas: 1}
+lock: {protocol: setnx}
+faults:
+  - crash client-1 after acquired
+limit: 60s
+`, `name: replicated-slow
+servers: {redis: 1, replicas: 1}
+clients: 1
+lock: {protocol: set-nx-px}
+bound: 100us
+`, `name: etcd-hangs
+servers: {etcd: 3}
+lock: {protocol: etcd, ttl: 5s}
+overrides:
+  client-1: {work: {hold: forever}}
+limit: 60s
+`, `name: etcd-slow
+servers: {etcd: 3}
+clients: 1
+lock: {protocol: etcd, ttl: 5s}
+bound: 100us
+`, `name: etcd-two-locks
+servers: {etcd: 3}
+lock: {protocol: etcd, ttl: 5s}
+work: {stagger: 0s, locks: [a, b]}
+overrides:
+  client-2: {work: {locks: [b, a]}}
+faults:
+  - pause client-1 for 1s after acquired
+  - pause client-2 for 1s after acquired
+limit: 90s
+`, `name: zookeeper-two-locks
+servers: {zookeeper: 3}
+lock: {protocol: zookeeper, ttl: 6s}
+work: {stagger: 0s, locks: [a, b]}
+overrides:
+  client-2: {work: {locks: [b, a]}}
+faults:
+  - pause client-1 for 1s after acquired
+  - pause client-2 for 1s after acquired
+limit: 90s
+`, `name: zookeeper-slow
+servers: {zookeeper: 3}
+clients: 1
+lock: {protocol: zookeeper, ttl: 6s}
+bound: 100us
+`, `name: zookeeper-expired-by-fault
+servers: {zookeeper: 3}
+lock: {protocol: zookeeper, ttl: 6s}
+work: {hold: 5s, stagger: 500ms, stop-when-lost: off}
+faults:
+  - expire session of client-1 at 2s
+`,
+}

@@ -1,0 +1,112 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance, as a
+// failover or a forgetful restart does (002_51ade46bede88cd4.txt): measured, and by the formula.
+type Odds struct {
+	Servers int     // N
+	Held    int     // h: how many servers granted the lock that is held
+	Chance  float64 // k: that one server loses it, 0 to 1
+	Runs    int
+	Lost    int // runs in which a second client was granted the lock meanwhile
+}
+
+// Quorum is the majority of the servers.
+func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
+
+// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and those
+// that lost it.
+func (o *Odds) Formula() float64 {
+	p := 0.0
+	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
+		p += binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost))
+	}
+	return p
+}
+
+// Article is k^N, what the article says: that all servers lose the lock at once.
+func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
+
+// Measured is the share of runs in which exclusion was lost.
+func (o *Odds) Measured() float64 { return float64(o.Lost) / float64(o.Runs) }
+
+// Interval is the 99 % confidence interval of the measured share (Wilson's score interval).
+func (o *Odds) Interval() (low, high float64) {
+	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
+	n, p := float64(o.Runs), o.Measured()
+	centre := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, centre-half), min(1, centre+half)
+}
+
+// Agrees reports whether the formula's value lies within the interval.
+func (o *Odds) Agrees() bool {
+	low, high := o.Interval()
+	return o.Formula() >= low && o.Formula() <= high
+}
+
+func binomial(n, k int) float64 {
+	b := 1.0
+	for i := range k {
+		b = b * float64(n-i) / float64(i+1)
+	}
+	return b
+}
+
+// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five servers, then each
+// server forgets everything with the given chance, and client-2 asks for the lock all the while.
+func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
+	o := &Odds{Servers: 5, Held: held, Chance: chance, Runs: runs}
+	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
+	if err != nil {
+		return nil, err
+	}
+	forget := make([]nemesis.Fault, o.Servers)
+	for i := range forget {
+		forget[i], err = nemesis.Parse(fmt.Sprintf("crash redis-%d losing everything at 500ms, restart after 10ms", i+1))
+		if err != nil {
+			return nil, err
+		}
+	}
+	r := NewRunner(s)
+	var c checker.Checker
+	for seed := range uint64(runs) {
+		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
+		draw := sim.NewStream(seed, "losses")
+		for _, f := range forget {
+			if float64(draw.Uint64()>>11)/(1<<53) < chance {
+				plan.Faults = append(plan.Faults, f)
+			}
+		}
+		result, err := r.Run(plan)
+		if err != nil {
+			return nil, err
+		}
+		if c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated {
+			o.Lost++
+		}
+	}
+	return o, nil
+}
+
+func oddsScenario(o *Odds) string {
+	cut := ""
+	if o.Held < o.Servers {
+		var away []string
+		for i := o.Held; i < o.Servers; i++ {
+			away = append(away, fmt.Sprintf("redis-%d", i+1))
+		}
+		cut = "faults: [cut client-1 | " + strings.Join(away, " ") + " at 0s for 5s]\n"
+	}
+	return "name: failover-probability\nservers: {redis: 5, persistence: none}\nlock: {protocol: redlock, ttl: 10s}\n" +
+		"work: {hold: 4s, stagger: 300ms}\n" + cut
+}
