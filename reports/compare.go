@@ -127,6 +127,11 @@ func (t *compareTable) legend(p *page) {
 	}
 	p.blank()
 	for i := range t.Locks {
-		hung(p, t.Locks[i].Title, t.Locks[i].Text)
+		l := &t.Locks[i]
+		text := l.Text
+		if p.width < timeWidth && l.ClaimLatency != "" { // the table had no room for it
+			text += " The article says " + l.claims() + " ops/s."
+		}
+		hung(p, l.Title, text)
 	}
 }

@@ -17,11 +17,11 @@ const (
 	titleWidth   = 17
 	fenceWidth   = 6
 	troubleWidth = 9
-	timeWidth    = 79
+	timeWidth    = 76
 )
 
 // timeColumns end at these cells; what the article says begins at the last.
-var timeColumns = []int{23, 30, 37, 43, 52, 62, 65}
+var timeColumns = []int{23, 29, 36, 42, 51, 59, 62}
 
 // survivalWidth is what the columns of n troubles take, without the locks' titles.
 func survivalWidth(n int) int { return fenceWidth + troubleWidth*n }
@@ -72,6 +72,9 @@ func (l *ComparedLock) fenced() bool {
 // there is no room for it.
 func columns(p *page, ln *line, words ...string) {
 	for i, w := range words {
+		if w == "" {
+			continue
+		}
 		at := timeColumns[i]
 		if i < len(timeColumns)-1 {
 			at -= cells(w)
@@ -232,13 +235,23 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 		if mark == "✓" || mark == "✗" {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, c.Trouble, onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds)
+		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds)
 		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
 			text += fmt.Sprintf(", and could not be told in %d", untold)
 		}
 		out = append(out, compareNote{mark, text})
 	}
 	return out
+}
+
+// title is the heading of a trouble.
+func (t *compareTable) title(trouble string) string {
+	for _, of := range t.Troubles {
+		if of.Name == trouble {
+			return of.Title
+		}
+	}
+	return trouble
 }
 
 // commands are what to paste to see the comparison, or one cell of it, again.

@@ -15,8 +15,8 @@ type contender struct {
 	servers string // the mapping's inside, without persistence
 	lock    string // the mapping's inside, without ttl
 	nodes   []string
-	cutOff  []string // servers that client-1 cannot reach, so that its lock hangs on the fewest that can grant it
-	lagging []string // members that the others cannot reach, to the same end
+	cutOff  []string // servers that the holder cannot reach, so that its lock hangs on the fewest that can grant it
+	lagging []string // members that the others cannot reach, to the same end where a server is struck
 	struck  string   // the server that faults of servers strike: one that the lock hangs on
 	tokens  bool     // it gives fencing tokens
 	agreed  bool     // on a replicated log: each member fsyncs before it answers
@@ -69,8 +69,8 @@ type Trouble struct {
 var Troubles = []Trouble{
 	{"pause", "pause", "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
 	{"jump", "jump", "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
-	{"crash", "power", "A server that the lock hangs on loses power and is back at once; Redis fsyncs each second, as it ships."},
-	{"crash-always", "power+", "The same with an fsync before each answer, as etcd and ZooKeeper always do."},
+	{"power", "power", "A server that the lock hangs on loses power and is back at once; Redis fsyncs each second, as it ships."},
+	{"power-always", "power+", "A server that the lock hangs on loses power and is back at once, with an fsync before each answer, as etcd and ZooKeeper always have it."},
 	{"failover", "failover", "Master or leader dies for 5 s while one replica or follower has not yet heard of the lock; another takes over."},
 	{"partition", "partition", "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
 }
@@ -81,7 +81,7 @@ func (c *contender) absent(trouble string, fencing bool) string {
 	switch {
 	case fencing && !c.tokens:
 		return "gives no token"
-	case trouble == "crash" && c.agreed:
+	case trouble == "power" && c.agreed:
 		return "always fsyncs before it answers"
 	case trouble == "failover" && !replicated:
 		return "has nothing to fail over to"
@@ -95,30 +95,38 @@ func (c *contender) faults(trouble string) []string {
 	case "pause":
 		return []string{"pause client-1 for 25s after before-write"}
 	case "jump":
-		return append(c.bare(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.struck))
+		return append(c.behind(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.struck))
+	case "power", "power-always":
+		return append(c.behind(), fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
 	case "failover":
-		behind := c.nodes[len(c.nodes)-1]
-		if !c.agreed {
-			behind = c.nodes[1]
+		slow := c.nodes[1] // the replica
+		if c.agreed {
+			slow = c.lagging[0]
 		}
-		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.struck, behind),
+		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.struck, slow),
 			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.struck)}
-	case "partition":
-		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.nodes, " "))}
 	default:
-		return append(c.bare(), fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
+		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.nodes, " "))}
 	}
 }
 
-// bare leaves client-1's lock with the fewest servers that can grant it.
-func (c *contender) bare() []string {
+// behind keeps the lagging members from hearing of the lock.
+func (c *contender) behind() []string {
 	var lines []string
-	if len(c.cutOff) > 0 {
-		lines = append(lines, fmt.Sprintf("cut client-1 | %s at 0s for 30s", strings.Join(c.cutOff, " ")))
-	}
 	for _, member := range c.lagging {
 		others := slices.DeleteFunc(slices.Clone(c.nodes), func(n string) bool { return n == member })
 		lines = append(lines, fmt.Sprintf("cut %s | %s at 0s for 30s", member, strings.Join(others, " ")))
+	}
+	return lines
+}
+
+// outOfReach keeps the first clients from the servers that are cut off.
+func (c *contender) outOfReach(clients int, lasting string) []string {
+	var lines []string
+	for i := range clients {
+		if len(c.cutOff) > 0 {
+			lines = append(lines, fmt.Sprintf("cut client-%d | %s at 0s for %s", i+1, strings.Join(c.cutOff, " "), lasting))
+		}
 	}
 	return lines
 }
@@ -127,7 +135,7 @@ func (c *contender) bare() []string {
 func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
 	servers, compute, state := c.servers, "3s", "off"
 	switch {
-	case t.Name == "crash-always" && !c.agreed:
+	case t.Name == "power-always" && !c.agreed:
 		servers += ", persistence: {append-fsync: always}"
 	case t.Name == "failover" && strings.Contains(c.servers, "replicas"):
 		servers += ", down-after: 500ms, reconfigure-after: 1s"
@@ -141,7 +149,7 @@ func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
 	var b strings.Builder
 	c.head(&b, name, fmt.Sprintf("%s. %s", c.title, t.Text), servers)
 	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n", compute, state)
-	list(&b, c.faults(t.Name))
+	list(&b, append(c.outOfReach(1, "30s"), c.faults(t.Name)...))
 	return name, b.String()
 }
 
@@ -156,11 +164,7 @@ func (c *contender) timing(clients, cycles int) (name, text string) {
 	var b strings.Builder
 	c.head(&b, name, what, c.servers)
 	fmt.Fprintf(&b, "clients: %d\nwork: {cycles: %d, hold: 0s}\n", clients, cycles)
-	if len(c.cutOff) > 0 {
-		var away []string
-		for i := range clients {
-			away = append(away, fmt.Sprintf("cut client-%d | %s at 0s for 60s", i+1, strings.Join(c.cutOff, " ")))
-		}
+	if away := c.outOfReach(clients, "60s"); len(away) > 0 {
 		list(&b, away)
 	}
 	return name, b.String()

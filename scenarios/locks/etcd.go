@@ -50,30 +50,37 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	}
 	s := l.library.etcd
 	key := string(l.config.Key) + "/" + s.lease
+	h.value = key
 	if !l.enter(env, h, key) || !l.waitInLine(env, h, key, patience) {
-		l.caller.call(env, attempt, l.config.Timeout, "DELETE", key)
+		if h.Token == 0 || !l.leave(env, h) {
+			l.Close(env) // the key may still be there, or come to be: it goes with the lease
+		}
 		return nil
 	}
 	env.Point(sim.QuorumReached)
+	if l.config.Recheck && !s.alive(env) {
+		l.Close(env)
+		return nil
+	}
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = s.deadline()
 	h.Ends = []*sim.Signal{&s.lost}
-	h.value = key
 	l.library.keep(h)
 	env.Point(sim.ValidityChecked)
 	return h
 }
 
-// enter puts the client's own key, unless it is there already, and learns its create revision.
+// enter puts the client's own key, unless it is there already, and learns its create revision. It reports false if there is
+// no answer, or if the key is an earlier attempt's, whose request came late.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) bool {
 	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
-		"THEN", "5", "PUT", key, "", "LEASE", l.library.etcd.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
+		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.library.etcd.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
 	if len(r) < 3 {
 		return false
 	}
 	answers := r[2].Array()
 	own := keysOf(&answers[len(answers)-1])
-	if len(own) == 0 {
+	if len(own) == 0 || own[0].value != string(h.Attempt) {
 		return false
 	}
 	h.Token = history.Token(own[0].create)
@@ -116,8 +123,9 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 		switch changes := push.Array(); {
 		case status == sim.Reset:
 			return
-		case status == sim.NoReply: // an idle watch: is the member still there?
-			if w.call(env, h.Attempt, l.config.Timeout, "STATUS") == nil {
+		case status == sim.NoReply: // an idle watch: is the member still there, at the other end of this connection?
+			ask := sim.Request{Conn: w.member(), Args: []string{"STATUS"}, Attempt: h.Attempt, Phase: "STATUS"}
+			if r := env.Call(l.config.Timeout, nil, ask); r[0].Array() == nil {
 				return
 			}
 		case len(changes) > 2:
@@ -132,11 +140,23 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 // Extend has nothing to do: the session keeps the lease alive.
 func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's key.
+// Release deletes the client's key. If nobody confirms that, the session goes with it, so that a late request of this
+// attempt finds nothing of the next one's.
 func (l *etcd) Release(env sim.Env, h *Hold) bool {
 	l.library.drop(h)
-	r := l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)
-	return len(r) == 2 && integer(&r[1]) == 1
+	left := l.leave(env, h)
+	if !left {
+		l.Close(env)
+	}
+	return left
+}
+
+// leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a newer
+// one (etcd issue 22082). It reports whether the deletion was confirmed.
+func (l *etcd) leave(env sim.Env, h *Hold) bool {
+	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=", strconv.FormatInt(int64(h.Token), 10),
+		"THEN", "2", "DELETE", h.value)
+	return len(r) == 3 && integer(&r[1]) == 1
 }
 
 // Close ends the session and revokes its lease.
@@ -150,8 +170,8 @@ func (l *etcd) Close(env sim.Env) {
 
 // etcdKey is a key of a range's answer.
 type etcdKey struct {
-	key    string
-	create int64
+	key, value string
+	create     int64
 }
 
 // keysOf reads the keys of an answer to RANGE: of [REV, count, [KEY ...]] or of the list alone.
@@ -164,7 +184,8 @@ func keysOf(r *sim.Reply) []etcdKey {
 	for i := range list {
 		if k := list[i].Array(); len(k) == 6 {
 			name, _ := k[0].Bulk()
-			keys = append(keys, etcdKey{name, integer(&k[2])})
+			value, _ := k[1].Bulk()
+			keys = append(keys, etcdKey{name, value, integer(&k[2])})
 		}
 	}
 	return keys

@@ -62,15 +62,19 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 		}
 		if first, err := l.first(env, h, left); err != nil && h.node.session.Lost().Raised() {
 			h.node = zooKeeperHold{}
-		} else if err == nil && first && l.client.State() == zookeeper.Connected {
-			l.granted(env, h)
+		} else if err == nil && first && l.client.State() == zookeeper.Connected && l.granted(env, h) {
 			return h, nil
 		}
 	}
 }
 
-func (l *zooKeeper) granted(env sim.Env, h *Hold) {
+// granted notes the decision. It reports false, after a while, if the session may have ended by the client's own count.
+func (l *zooKeeper) granted(env sim.Env, h *Hold) bool {
 	env.Point(sim.QuorumReached)
+	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
+		env.Sleep(draw(env, l.config.Retry))
+		return false
+	}
 	h.Token = h.node.token
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = h.node.session.Deadline()
@@ -80,6 +84,7 @@ func (l *zooKeeper) granted(env sim.Env, h *Hold) {
 	}
 	l.library.keep(h)
 	env.Point(sim.ValidityChecked)
+	return true
 }
 
 // sort is what the client's znodes begin with.

@@ -1,0 +1,171 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+const fewSeeds = 3
+
+func comparison(t *testing.T) *Comparison {
+	t.Helper()
+	c, err := Compare(fewSeeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
+	for _, row := range comparison(t).Rows {
+		files := []Written{row.Alone.Scenario, row.Together.Scenario}
+		for _, cell := range row.Survival {
+			if cell.Absent == "" {
+				files = append(files, cell.Scenario)
+			}
+		}
+		for _, f := range files {
+			s, err := Parse(f.Name+".yaml", []byte(f.Text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Name != f.Name || len(s.Expect.Laws) == 0 {
+				t.Errorf("%s is called %s and expects %d laws", f.Name, s.Name, len(s.Expect.Laws))
+			}
+			r := NewRunner(s)
+			for seed := range uint64(fewSeeds) {
+				result, err := r.Run(s.Plan(seed + 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if j := s.Judge(result); j.Standing() != AsExpected {
+					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
+	for _, row := range comparison(t).Rows {
+		if got := row.Alone.Acquires; got != fewSeeds*aloneCycles {
+			t.Errorf("%s alone: %d acquires", row.Title, got)
+		}
+		if got := row.Together.Acquires; got != fewSeeds*compareClients*togetherCycles {
+			t.Errorf("%s together: %d acquires", row.Title, got)
+		}
+		if a := row.Alone; a.P50 <= 0 || a.P99 < a.P50 || a.First <= 0 || a.PerSecond <= 0 || a.Requests < 1 {
+			t.Errorf("%s alone: %+v", row.Title, a)
+		}
+	}
+}
+
+// survivors are the cells in which the data's promise was kept in every run.
+func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
+	c = comparison(t)
+	kept = map[string]bool{}
+	for _, row := range c.Rows {
+		for _, s := range row.Survival {
+			if s.Absent == "" {
+				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds}
+			}
+		}
+	}
+	return kept, c
+}
+
+func cellName(lock, trouble string, fencing bool) string {
+	return fmt.Sprintf("%s %s fencing %v", lock, trouble, fencing)
+}
+
+func TestNoLockSurvivesAPauseWithoutFencing(t *testing.T) {
+	kept, c := survivors(t)
+	for _, row := range c.Rows {
+		if kept[cellName(row.Name, "pause", false)] {
+			t.Errorf("%s kept the data safe", row.Title)
+		}
+		if safe, run := kept[cellName(row.Name, "pause", true)]; run && !safe {
+			t.Errorf("%s with fencing lost the data", row.Title)
+		}
+	}
+}
+
+func TestWhatALockSurvivesIsWhatItsDocumentsSay(t *testing.T) {
+	kept, _ := survivors(t)
+	for _, want := range []struct {
+		lock, trouble string
+		fencing, safe bool
+	}{
+		{"redis", "jump", false, false},
+		{"redis", "power", false, false},
+		{"redis", "power-always", false, true},
+		{"fenced", "jump", true, true},   // the counter has no expiry
+		{"fenced", "power", true, false}, // the counter is lost as well, and tokens repeat
+		{"replica", "failover", false, false},
+		{"wait", "failover", false, true},
+		{"redlock", "jump", false, true},
+		{"redlock-bare", "jump", false, false},
+		{"redlock", "power", false, true},
+		{"redlock-bare", "power", false, false},
+		{"redlock-bare", "power-always", false, true},
+		{"etcd", "jump", false, true},
+		{"etcd", "power-always", false, true},
+		{"etcd", "failover", false, true},
+		{"zookeeper", "jump", false, true},
+		{"zookeeper", "power-always", false, true},
+		{"zookeeper", "failover", false, true},
+	} {
+		safe, run := kept[cellName(want.lock, want.trouble, want.fencing)]
+		if !run || safe != want.safe {
+			t.Errorf("%s: run %v, safe %v", cellName(want.lock, want.trouble, want.fencing), run, safe)
+		}
+	}
+}
+
+func TestACarefulHolderSurvivesAPartition(t *testing.T) {
+	kept, c := survivors(t)
+	for _, row := range c.Rows {
+		if !kept[cellName(row.Name, "partition", false)] {
+			t.Errorf("%s lost the data", row.Title)
+		}
+	}
+}
+
+func TestAComparisonNeedsASeed(t *testing.T) {
+	if _, err := Compare(0); err == nil {
+		t.Error("no seeds were accepted")
+	}
+}
+
+// The obvious reading of a percentile: try each observation, and count.
+func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
+	for n := range 6 {
+		for code := range 1 << (2 * n) { // every list of n times from 0 to 3
+			var times []history.Time
+			for i := range n {
+				times = append(times, history.Time(code>>(2*i)&3))
+			}
+			for _, p := range []int{1, 50, 99, 100} {
+				want := time.Duration(0)
+				for x := history.Time(3); x >= 0 && n > 0; x-- {
+					within, there := 0, false
+					for _, y := range times {
+						if y <= x {
+							within++
+						}
+						there = there || y == x
+					}
+					if there && within*100 >= p*n {
+						want = x.Duration()
+					}
+				}
+				if got := nearestRank(append([]history.Time(nil), times...), p); got != want {
+					t.Fatalf("%d %% of %v: %v, want %v", p, times, got, want)
+				}
+			}
+		}
+	}
+}
