@@ -9,9 +9,9 @@ import (
 
 // Installed is a plan at work in a world.
 type Installed struct {
-	w        *sim.World
-	names    Names
-	pending  int           // faults whose time or end is still to come
+	w       *sim.World
+	names   Names
+	pending int // faults whose time or end is still to come
 }
 
 // Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
