@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,16 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 		}
 		if a := row.Alone; a.P50 <= 0 || a.P99 < a.P50 || a.First <= 0 || a.PerSecond <= 0 || a.Requests < 1 {
 			t.Errorf("%s alone: %+v", row.Title, a)
+		}
+	}
+}
+
+func TestTheModelSaysThatEtcdIsAskedTwiceForALock(t *testing.T) {
+	c := comparison(t)
+	said := strings.Contains(c.Model[0], "etcd's mutex this model asks twice")
+	for _, row := range c.Rows {
+		if twice := row.Alone.Requests > 2.5; row.Name == "etcd" && twice != said { // two to acquire, one to release
+			t.Errorf("%.1f requests for each lock, but the model says twice: %v", row.Alone.Requests, said)
 		}
 	}
 }

@@ -164,7 +164,7 @@ func (c *contender) timing(clients, cycles int) (name, text string) {
 	var b strings.Builder
 	c.head(&b, name, what, c.servers)
 	fmt.Fprintf(&b, "clients: %d\nwork: {cycles: %d, hold: 0s}\n", clients, cycles)
-	if away := c.outOfReach(clients, "60s"); len(away) > 0 {
+	if away := c.outOfReach(clients, "110s"); len(away) > 0 {
 		list(&b, away)
 	}
 	return name, b.String()
