@@ -29,9 +29,11 @@ type cluster interface {
 func newCluster(s *Servers) cluster {
 	switch {
 	case s.Etcd > 0:
-		return &etcdCluster{etcd.New(consensus.Config{}, s.names())}
+		c := consensus.Config{Fsync: s.Fsync}
+		return &etcdCluster{etcd.New(c, s.names()), c}
 	case s.ZooKeeper > 0:
-		return &zooKeeperCluster{zookeeper.NewEnsemble(zookeeper.Config{}, s.names())}
+		c := zookeeper.Config{Log: consensus.Config{Fsync: s.Fsync}}
+		return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
 	default:
 		return newRedisCluster(s)
 	}
@@ -103,18 +105,24 @@ func (s *Servers) targets() nemesis.Names {
 }
 
 // etcdCluster is the members of an etcd cluster.
-type etcdCluster struct{ *consensus.Cluster }
+type etcdCluster struct {
+	*consensus.Cluster
+	config consensus.Config
+}
 
 func (c *etcdCluster) add(w *sim.World, _ tap) {
-	c.Reset(consensus.Config{})
+	c.Reset(c.config)
 	c.AddTo(w)
 }
 
 // zooKeeperCluster is the members of a ZooKeeper ensemble.
-type zooKeeperCluster struct{ *zookeeper.Ensemble }
+type zooKeeperCluster struct {
+	*zookeeper.Ensemble
+	config zookeeper.Config
+}
 
 func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
-	c.Reset(zookeeper.Config{})
+	c.Reset(c.config)
 	c.AddTo(w)
 }
 

@@ -21,10 +21,9 @@ const (
 
 // compareModel says what the figures rest on.
 var compareModel = []string{
-	"Each message travels " + compareDelay + ", each way. A Redis that fsyncs each second answers before its disk has it; fsync " +
-		"always takes 1 ms more. Commands take no time on a server, and neither do the disks of etcd's and ZooKeeper's members: " +
-		"a real cluster adds at least one fsync to each acquire. For etcd's mutex this model asks twice, for its own key and then " +
-		"for who is first; the shipped client learns both from one answer when nobody else wants the lock.",
+	"Each message travels " + compareDelay + ", each way. A Redis that fsyncs each second answers before its disk has it; an " +
+		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take no time on a " +
+		"server.",
 	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the milliseconds. " +
 		"One lock is taken and given back only as fast as its round trips allow; the article's ops/s, for which it states no " +
 		"conditions, need many locks at once, and what limits servers then is not modelled.",

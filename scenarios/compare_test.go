@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,12 +63,10 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 	}
 }
 
-func TestTheModelSaysThatEtcdIsAskedTwiceForALock(t *testing.T) {
-	c := comparison(t)
-	said := strings.Contains(c.Model[0], "etcd's mutex this model asks twice")
-	for _, row := range c.Rows {
-		if twice := row.Alone.Requests > 2.5; row.Name == "etcd" && twice != said { // two to acquire, one to release
-			t.Errorf("%.1f requests for each lock, but the model says twice: %v", row.Alone.Requests, said)
+func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
+	for _, row := range comparison(t).Rows {
+		if row.Name == "etcd" && (row.Alone.Requests < 2 || row.Alone.Requests > 2.5) { // keepalives now and then
+			t.Errorf("%.1f requests for each lock", row.Alone.Requests)
 		}
 	}
 }

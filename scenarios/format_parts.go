@@ -61,7 +61,7 @@ var serverKinds = []string{"redis", "etcd", "zookeeper"}
 
 // redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
 var (
-	redisKeys   = []string{"persistence", "fsync", "replicas"}
+	redisKeys   = []string{"persistence", "replicas"}
 	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout", "down-after", "reconfigure-after"}
 )
 

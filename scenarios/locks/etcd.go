@@ -51,7 +51,8 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	s := l.library.etcd
 	key := string(l.config.Key) + "/" + s.lease
 	h.value = key
-	if !l.enter(env, h, key) || !l.waitInLine(env, h, key, patience) {
+	first, entered := l.enter(env, h, key)
+	if !entered || !first && !l.waitInLine(env, h, key, patience) {
 		if h.Token == 0 || !l.leave(env, h) {
 			l.Close(env) // the key may still be there, or come to be: it goes with the lease
 		}
@@ -70,21 +71,24 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it is there already, and learns its create revision. It reports false if there is
-// no answer, or if the key is an earlier attempt's, whose request came late.
-func (l *etcd) enter(env sim.Env, h *Hold, key string) bool {
-	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
-		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.library.etcd.lease, "THEN", "2", "RANGE", key, "ELSE", "2", "RANGE", key)
+// enter puts the client's own key, unless it is there already, learns its create revision, and whether it is the oldest. It
+// reports false if there is no answer, or if the key is an earlier attempt's, whose request came late.
+func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
+	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
+	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
+		l.library.etcd.lease, "THEN", "2", "RANGE", key, "THEN", "8"}, oldest...)
+	args = append(append(args, "ELSE", "2", "RANGE", key, "ELSE", "8"), oldest...)
+	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), args...)
 	if len(r) < 3 {
-		return false
+		return false, false
 	}
-	answers := r[2].Array()
-	own := keysOf(&answers[len(answers)-1])
-	if len(own) == 0 || own[0].value != string(h.Attempt) {
-		return false
+	answers := r[2].Array() // of PUT, if there was none yet, and of the two RANGEs
+	own, owner := keysOf(&answers[len(answers)-2]), keysOf(&answers[len(answers)-1])
+	if len(own) == 0 || len(owner) == 0 || own[0].value != string(h.Attempt) {
+		return false, false
 	}
 	h.Token = history.Token(own[0].create)
-	return true
+	return owner[0].key == key, true
 }
 
 // waitInLine returns true once no key under the lock's name is older than the client's own.
