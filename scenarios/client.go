@@ -45,21 +45,13 @@ func newClient(c *Client, resource ResourceConfig) *client {
 func (c *client) main(env sim.Env) {
 	for i := range c.work.Cycles {
 		if i > 0 {
-			env.Sleep(between(env, c.work.Think))
+			env.Sleep(locks.Draw(env, c.work.Think))
 		}
 		c.cycle(env, i)
 	}
 	for _, l := range c.locks {
 		l.Close(env)
 	}
-}
-
-// between draws evenly from a range.
-func between(env sim.Env, d sim.Delay) time.Duration {
-	if d.Hi <= d.Lo {
-		return d.Lo
-	}
-	return d.Lo + time.Duration(env.Rand()%uint64(d.Hi-d.Lo+1))
 }
 
 // section is a critical section in progress.
@@ -87,7 +79,7 @@ func (c *client) cycle(env sim.Env, i int) {
 		if len(c.locks) == 1 {
 			return
 		}
-		env.Sleep(between(env, c.locks[0].config.Retry))
+		env.Sleep(locks.Draw(env, c.locks[0].config.Retry))
 	}
 	if !s.run() {
 		for _, h := range s.held {

@@ -30,7 +30,7 @@ func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
 		if h := l.try(env, left); h != nil {
 			return h, nil
 		}
-		env.Sleep(draw(env, l.config.Retry))
+		env.Sleep(Draw(env, l.config.Retry))
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
 		if h := try(env); h != nil {
 			return h, nil
 		}
-		wait := draw(env, r.config.Retry)
+		wait := Draw(env, r.config.Retry)
 		if p := r.config.Patience; p > 0 && env.Monotonic()+wait-start >= p {
 			return nil, ErrPatience
 		}
@@ -135,8 +135,8 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
 	}
 }
 
-// draw picks evenly from a range.
-func draw(env sim.Env, d sim.Delay) time.Duration {
+// Draw picks evenly from a range, by the process's own randomness.
+func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo
 	}

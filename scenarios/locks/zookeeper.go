@@ -72,7 +72,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 func (l *zooKeeper) granted(env sim.Env, h *Hold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
-		env.Sleep(draw(env, l.config.Retry))
+		env.Sleep(Draw(env, l.config.Retry))
 		return false
 	}
 	h.Token = h.node.token
