@@ -129,12 +129,13 @@ func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
 // redisCluster is Redis masters, each alone or with replicas and a Sentinel that watches them.
 type redisCluster struct {
 	*Servers
-	names []sim.ProcessID
-	nodes []*redis.Node
+	names  []sim.ProcessID
+	shards [][]sim.ProcessID // none without replicas
+	nodes  []*redis.Node
 }
 
 func newRedisCluster(s *Servers) *redisCluster {
-	c := &redisCluster{Servers: s, names: s.names()}
+	c := &redisCluster{Servers: s, names: s.names(), shards: s.shards()}
 	for range c.names {
 		c.nodes = append(c.nodes, redis.New(redis.Config{}))
 	}
@@ -142,20 +143,19 @@ func newRedisCluster(s *Servers) *redisCluster {
 }
 
 func (c *redisCluster) add(w *sim.World, wrap tap) {
-	shards := c.shards()
-	if len(shards) == 0 {
+	if len(c.shards) == 0 {
 		for _, node := range c.nodes {
 			node.Reset(c.config())
 		}
 	}
-	for _, shard := range shards {
+	for _, shard := range c.shards {
 		c.resetShard(w, shard)
 	}
 	for i, id := range c.names {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
-	if len(shards) > 0 {
-		w.AddServer(sentinel, redis.NewSentinel(redis.SentinelConfig{Shards: shards, DownAfter: c.DownAfter,
+	if len(c.shards) > 0 {
+		w.AddServer(sentinel, redis.NewSentinel(redis.SentinelConfig{Shards: c.shards, DownAfter: c.DownAfter,
 			ReconfigureAfter: c.ReconfigureAfter}))
 	}
 }

@@ -62,7 +62,7 @@ func (r *resource) read(q *sim.Incoming, g *register, e history.Event) {
 	}
 	e.Type, e.Value = history.OK, g.value
 	r.host.Record(e)
-	q.Reply(bulk(g.value))
+	q.Reply(sim.AppendBulk(nil, g.value))
 }
 
 func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
@@ -92,10 +92,4 @@ func (r *resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
 	e.Type, e.Why = history.Fail, why
 	r.host.Record(e)
 	q.Reply([]byte(":0\r\n"))
-}
-
-func bulk(s string) []byte {
-	b := append(make([]byte, 0, len(s)+16), '$')
-	b = strconv.AppendInt(b, int64(len(s)), 10)
-	return append(append(append(b, "\r\n"...), s...), "\r\n"...)
 }

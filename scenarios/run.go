@@ -29,6 +29,7 @@ type Runner struct {
 	world    *sim.World
 	cluster  cluster
 	header   history.Header
+	targets  nemesis.Names
 	tap      tap // if set, put before every Redis node
 }
 
@@ -37,9 +38,8 @@ const probe sim.ProcessID = "probe"
 
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
-	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s)}
-	r.cluster = newCluster(&s.Servers)
-	return r
+	return &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
+		cluster: newCluster(&s.Servers)}
 }
 
 // header says what a checker must know about the runs of s.
@@ -90,7 +90,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	for i := range s.Clients {
 		r.addClient(&s.Clients[i])
 	}
-	plan := nemesis.Install(w, s.Targets(), p.Faults)
+	plan := nemesis.Install(w, r.targets, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := w.Run(history.Of(s.Limit), over)
 	if !limited {

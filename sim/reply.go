@@ -74,6 +74,25 @@ func (r *Reply) Error() string {
 	return string(r.raw[1 : len(r.raw)-2])
 }
 
+// AppendInt appends a RESP integer to b.
+func AppendInt(b []byte, n int64) []byte {
+	b = strconv.AppendInt(append(b, ':'), n, 10)
+	return append(b, '\r', '\n')
+}
+
+// AppendBulk appends a RESP bulk string, which holds any bytes.
+func AppendBulk(b []byte, s string) []byte {
+	b = strconv.AppendInt(append(b, '$'), int64(len(s)), 10)
+	b = append(append(b, '\r', '\n'), s...)
+	return append(b, '\r', '\n')
+}
+
+// AppendArray appends the head of a RESP array; its n values follow.
+func AppendArray(b []byte, n int) []byte {
+	b = strconv.AppendInt(append(b, '*'), int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
 // Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is torn.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {

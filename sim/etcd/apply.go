@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 )
 
@@ -66,9 +67,9 @@ func (s *server) carryOut(m *consensus.Member, t *txn, w *write) []byte {
 			revision = w.revision
 		}
 	}
-	b := appendArray(s.out, 3)
-	b = appendInt(appendInt(b, revision), held)
-	b = appendArray(b, len(ops))
+	b := sim.AppendArray(s.out, 3)
+	b = sim.AppendInt(sim.AppendInt(b, revision), held)
+	b = sim.AppendArray(b, len(ops))
 	for i := range ops {
 		b = s.operate(m, &ops[i], w, b)
 	}
@@ -90,10 +91,10 @@ func (s *server) operate(m *consensus.Member, o *op, w *write, b []byte) []byte 
 	switch o.kind {
 	case opPut:
 		s.put(m, o, w)
-		return appendInt(appendArray(b, 1), w.revision)
+		return sim.AppendInt(sim.AppendArray(b, 1), w.revision)
 	case opDelete:
 		n := s.remove(m, w, o.key, o.prefix)
-		return appendInt(appendInt(appendArray(b, 2), s.at(w)), int64(n))
+		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), s.at(w)), int64(n))
 	}
 	return s.appendRangeAt(b, o, s.at(w))
 }
@@ -110,8 +111,8 @@ func (s *server) appendRange(b []byte, o *op) []byte { return s.appendRangeAt(b,
 
 func (s *server) appendRangeAt(b []byte, o *op, revision int64) []byte {
 	count, found := s.store.query(o)
-	b = appendInt(appendInt(appendArray(b, 3), revision), int64(count))
-	b = appendArray(b, len(found))
+	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), revision), int64(count))
+	b = sim.AppendArray(b, len(found))
 	for _, k := range found {
 		b = appendKey(b, k)
 	}

@@ -123,9 +123,9 @@ func (s *server) tell(t told) {
 		}
 		s.asks = append(s.asks[:i], s.asks[i+1:]...)
 		if p.renew {
-			p.request.Reply(appendInt(appendInt(appendArray(s.out, 2), p.lease), t.left))
+			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), p.lease), t.left))
 		} else {
-			p.request.Reply(appendInt(appendInt(appendInt(appendArray(s.out, 3), p.lease), t.left), t.ttl))
+			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left), t.ttl))
 		}
 		return
 	}

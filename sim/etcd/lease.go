@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 )
 
@@ -134,7 +135,7 @@ func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
 	if s.lessor.primary {
 		x.refresh(m.Monotonic(), 0)
 	}
-	return appendInt(appendInt(appendArray(s.out, 2), x.id), x.ttl)
+	return sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), x.id), x.ttl)
 }
 
 // applyRevoke ends a lease and deletes its keys, in one revision.
@@ -156,5 +157,5 @@ func (s *server) applyRevoke(m *consensus.Member, e *consensus.Entry) []byte {
 		s.answer(m, a, 0, x.ttl)
 	}
 	x.waiting = x.waiting[:0]
-	return appendInt(appendArray(s.out, 1), s.store.revision)
+	return sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision)
 }

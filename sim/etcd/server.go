@@ -98,8 +98,8 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 	case "UNWATCH":
 		s.serveUnwatch(r)
 	case "STATUS":
-		b := appendInt(appendArray(s.out, 3), s.store.revision)
-		r.Reply(appendInt(appendBulk(b, string(m.Leader())), int64(m.Term())))
+		b := sim.AppendInt(sim.AppendArray(s.out, 3), s.store.revision)
+		r.Reply(sim.AppendInt(sim.AppendBulk(b, string(m.Leader())), int64(m.Term())))
 	default:
 		r.Reply(appendError(s.out, "fencepost: unknown request"))
 	}

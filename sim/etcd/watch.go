@@ -34,7 +34,7 @@ func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
 	if w.next == 0 {
 		w.next = s.store.revision + 1
 	}
-	r.Reply(appendInt(appendInt(appendArray(s.out, 2), s.store.revision), w.id))
+	r.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), s.store.revision), w.id))
 	s.watchers = append(s.watchers, w)
 	s.push(m, &s.watchers[len(s.watchers)-1])
 }
@@ -70,7 +70,7 @@ func (s *server) serveUnwatch(r *sim.Incoming) {
 			break
 		}
 	}
-	r.Reply(appendInt(appendArray(s.out, 1), s.store.revision))
+	r.Reply(sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision))
 }
 
 // notify tells all watchers what they have not been told.
@@ -96,11 +96,11 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 				kind = "DELETE"
 			}
 			n++
-			b = appendKey(appendBulk(appendArray(b, 2), kind), &all[i].keyValue)
+			b = appendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue)
 		}
 		s.pushed = b
 		if n > 0 {
-			s.head = appendInt(appendInt(appendArray(s.head[:0], 2+n), w.id), revision)
+			s.head = sim.AppendInt(sim.AppendInt(sim.AppendArray(s.head[:0], 2+n), w.id), revision)
 			m.Push(w.conn, append(s.head, b...))
 		}
 	}

@@ -1,9 +1,8 @@
 package etcd
 
 import (
-	"strconv"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text.
@@ -16,26 +15,6 @@ const (
 	errTimeout       = "etcdserver: request timed out"
 )
 
-func appendInt(b []byte, n int64) []byte {
-	b = append(b, ':')
-	b = strconv.AppendInt(b, n, 10)
-	return append(b, '\r', '\n')
-}
-
-func appendBulk(b []byte, s string) []byte {
-	b = append(b, '$')
-	b = strconv.AppendInt(b, int64(len(s)), 10)
-	b = append(b, '\r', '\n')
-	b = append(b, s...)
-	return append(b, '\r', '\n')
-}
-
-func appendArray(b []byte, n int) []byte {
-	b = append(b, '*')
-	b = strconv.AppendInt(b, int64(n), 10)
-	return append(b, '\r', '\n')
-}
-
 func appendError(b []byte, text string) []byte {
 	b = append(b, '-')
 	b = append(b, text...)
@@ -44,13 +23,13 @@ func appendError(b []byte, text string) []byte {
 
 // appendKey writes a key as six values: key, value, create revision, mod revision, version, lease (0 without).
 func appendKey(b []byte, k *keyValue) []byte {
-	b = appendArray(b, 6)
-	b = appendBulk(b, k.key)
-	b = appendBulk(b, k.value)
-	b = appendInt(b, k.create)
-	b = appendInt(b, k.mod)
-	b = appendInt(b, k.version)
-	return appendInt(b, k.lease)
+	b = sim.AppendArray(b, 6)
+	b = sim.AppendBulk(b, k.key)
+	b = sim.AppendBulk(b, k.value)
+	b = sim.AppendInt(b, k.create)
+	b = sim.AppendInt(b, k.mod)
+	b = sim.AppendInt(b, k.version)
+	return sim.AppendInt(b, k.lease)
 }
 
 // lockOf is the lock that a key stands for in records: what lies before its last slash, as the recipe's keys are

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // realRedis is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder.
@@ -51,9 +53,9 @@ func startRealRedis(t *testing.T) *realRedis {
 
 // do sends a command and gives the reply in RESP.
 func (s *realRedis) do(args ...string) string {
-	b := appendLen(nil, len(args))
+	b := sim.AppendArray(nil, len(args))
 	for _, a := range args {
-		b = appendBulk(b, a)
+		b = sim.AppendBulk(b, a)
 	}
 	if _, err := s.conn.Write(b); err != nil {
 		s.t.Fatalf("redis-server does not take %q: %v", args, err)

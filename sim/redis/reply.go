@@ -1,6 +1,10 @@
 package redis
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
 // The node answers in RESP2, appended to one reused buffer.
 
@@ -12,26 +16,6 @@ const (
 	errOverflow  = "ERR increment or decrement would overflow"
 	errNoKey     = "ERR no such key"
 )
-
-func appendBulk(b []byte, s string) []byte {
-	b = append(b, '$')
-	b = strconv.AppendInt(b, int64(len(s)), 10)
-	b = append(b, '\r', '\n')
-	b = append(b, s...)
-	return append(b, '\r', '\n')
-}
-
-func appendInt(b []byte, v int64) []byte {
-	b = append(b, ':')
-	b = strconv.AppendInt(b, v, 10)
-	return append(b, '\r', '\n')
-}
-
-func appendLen(b []byte, n int) []byte {
-	b = append(b, '*')
-	b = strconv.AppendInt(b, int64(n), 10)
-	return append(b, '\r', '\n')
-}
 
 // appendLine writes a one-line reply: '+' for a status, '-' for an error. Line breaks in s become spaces, as in Redis.
 func appendLine(b []byte, sort byte, s string) []byte {
@@ -48,9 +32,9 @@ func appendLine(b []byte, sort byte, s string) []byte {
 
 func (n *Node) replyOK()                { n.out = append(n.out, "+OK\r\n"...) }
 func (n *Node) replyNull()              { n.out = append(n.out, "$-1\r\n"...) }
-func (n *Node) replyInt(v int64)        { n.out = appendInt(n.out, v) }
-func (n *Node) replyBulk(s string)      { n.out = appendBulk(n.out, s) }
-func (n *Node) replyLen(count int)      { n.out = appendLen(n.out, count) }
+func (n *Node) replyInt(v int64)        { n.out = sim.AppendInt(n.out, v) }
+func (n *Node) replyBulk(s string)      { n.out = sim.AppendBulk(n.out, s) }
+func (n *Node) replyLen(count int)      { n.out = sim.AppendArray(n.out, count) }
 func (n *Node) replyError(text string)  { n.out = appendLine(n.out, '-', text) }
 func (n *Node) replyStatus(text string) { n.out = appendLine(n.out, '+', text) }
 

@@ -192,7 +192,7 @@ func (s *Sentinel) answer(r *sim.Incoming) []byte {
 		if i < 0 {
 			return []byte("*-1\r\n")
 		}
-		return appendBulk(appendBulk(appendLen(nil, 2), string(s.shards[i].master.name)), port)
+		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.shards[i].master.name)), port)
 	case "subscribe":
 		if len(a) != 2 || strings.TrimPrefix(a[1], "+") != switchMaster {
 			return appendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)
@@ -200,7 +200,7 @@ func (s *Sentinel) answer(r *sim.Incoming) []byte {
 		if !slices.Contains(s.subscribers, r.ConnID) {
 			s.subscribers = append(s.subscribers, r.ConnID)
 		}
-		return appendInt(appendBulk(appendBulk(appendLen(nil, 3), "subscribe"), a[1]), 1)
+		return sim.AppendInt(sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 3), "subscribe"), a[1]), 1)
 	}
 	return appendLine(nil, '-', "ERR unknown command '"+clip(a[0], 128)+"'")
 }

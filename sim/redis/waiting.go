@@ -1,8 +1,6 @@
 package redis
 
-import (
-	"github.com/fencepost-sim/fencepost/sim"
-)
+import "github.com/fencepost-sim/fencepost/sim"
 
 // blocked is a request that waits for replicas: a WAIT, or a write under semi-synchronous replication. Later requests of
 // its connection wait behind it, other connections go on.
@@ -155,7 +153,7 @@ func (n *Node) unblockAll(reply string) {
 func (n *Node) unblock(b *blocked) {
 	reply := b.reply
 	if reply == nil {
-		reply = appendInt(nil, n.acked(b.offset))
+		reply = sim.AppendInt(nil, n.acked(b.offset))
 	}
 	n.hold(b.r, reply)
 	b.c.blocked = false

@@ -68,7 +68,7 @@ func (s *server) serve(m *consensus.Member, c *connection) {
 // answer gives the first request its answer.
 func (s *server) answer(c *connection, body []byte) {
 	var room [256]byte
-	b := appendInt(appendInt(appendList(room[:0], 3), int64(s.zxid)), c.events)
+	b := sim.AppendInt(sim.AppendInt(sim.AppendArray(room[:0], 3), int64(s.zxid)), c.events)
 	c.queue[0].Reply(append(b, body...))
 	c.queue = slices.Delete(c.queue, 0, 1)
 }

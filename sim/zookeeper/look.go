@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 )
 
@@ -43,13 +44,13 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 func appendNode(b []byte, request string, n *znode) []byte {
 	switch request {
 	case reqExists:
-		return appendStat(appendList(b, statLength), n.stat())
+		return appendStat(sim.AppendArray(b, statLength), n.stat())
 	case reqGetData:
-		return appendStat(appendString(appendList(b, 1+statLength), n.data), n.stat())
+		return appendStat(sim.AppendBulk(sim.AppendArray(b, 1+statLength), n.data), n.stat())
 	default:
-		b = appendStat(appendList(b, statLength+len(n.children)), n.stat())
+		b = appendStat(sim.AppendArray(b, statLength+len(n.children)), n.stat())
 		for _, name := range n.children {
-			b = appendString(b, name)
+			b = sim.AppendBulk(b, name)
 		}
 		return b
 	}

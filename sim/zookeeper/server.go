@@ -101,9 +101,9 @@ func (s *server) outcome(c *command, r *result) []byte {
 	case r.code != "":
 		b = appendCode(b, r.code)
 	case c.kind == createSession || c.kind == moveSession:
-		b = appendInt(appendInt(appendList(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
+		b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
 	case r.node != nil:
-		b = appendStat(appendString(appendList(b, 1+statLength), r.node.path), r.node.stat())
+		b = appendStat(sim.AppendBulk(sim.AppendArray(b, 1+statLength), r.node.path), r.node.stat())
 	default:
 		b = appendOK(b)
 	}

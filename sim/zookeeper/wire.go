@@ -1,10 +1,6 @@
 package zookeeper
 
-import (
-	"strconv"
-
-	"github.com/fencepost-sim/fencepost/sim"
-)
+import "github.com/fencepost-sim/fencepost/sim"
 
 // Requests, by their first argument. The others follow in the order given.
 const (
@@ -34,26 +30,6 @@ const closed = "-CLOSED\r\n"
 // Every other answer is *3 [zxid of the member] [events pushed on this connection so far] [body]; the body is +OK, an
 // error with its Code, or a list. A watch event is *3 [its number on the connection] +type $path.
 
-func appendInt(b []byte, n int64) []byte {
-	b = append(b, ':')
-	b = strconv.AppendInt(b, n, 10)
-	return append(b, "\r\n"...)
-}
-
-func appendList(b []byte, n int) []byte {
-	b = append(b, '*')
-	b = strconv.AppendInt(b, int64(n), 10)
-	return append(b, "\r\n"...)
-}
-
-func appendString(b []byte, s string) []byte {
-	b = append(b, '$')
-	b = strconv.AppendInt(b, int64(len(s)), 10)
-	b = append(b, "\r\n"...)
-	b = append(b, s...)
-	return append(b, "\r\n"...)
-}
-
 func appendCode(b []byte, c Code) []byte {
 	b = append(b, '-')
 	b = append(b, c...)
@@ -66,20 +42,20 @@ func appendOK(b []byte) []byte { return append(b, "+OK\r\n"...) }
 const statLength = 7
 
 func appendStat(b []byte, s Stat) []byte {
-	b = appendInt(b, int64(s.Czxid))
-	b = appendInt(b, int64(s.Mzxid))
-	b = appendInt(b, int64(s.Pzxid))
-	b = appendInt(b, s.Version)
-	b = appendInt(b, s.Cversion)
-	b = appendInt(b, int64(s.EphemeralOwner))
-	return appendInt(b, s.NumChildren)
+	b = sim.AppendInt(b, int64(s.Czxid))
+	b = sim.AppendInt(b, int64(s.Mzxid))
+	b = sim.AppendInt(b, int64(s.Pzxid))
+	b = sim.AppendInt(b, s.Version)
+	b = sim.AppendInt(b, s.Cversion)
+	b = sim.AppendInt(b, int64(s.EphemeralOwner))
+	return sim.AppendInt(b, s.NumChildren)
 }
 
 func appendEvent(b []byte, number int64, e Event) []byte {
-	b = appendList(b, 3)
-	b = appendInt(b, number)
-	b = appendString(b, string(e.Type))
-	return appendString(b, e.Path)
+	b = sim.AppendArray(b, 3)
+	b = sim.AppendInt(b, number)
+	b = sim.AppendBulk(b, string(e.Type))
+	return sim.AppendBulk(b, e.Path)
 }
 
 // answer is a reply as the client reads it.
