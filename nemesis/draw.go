@@ -19,9 +19,13 @@ type Generator struct {
 	horizon time.Duration
 	targets targets
 	kinds   []Kind // those that can be drawn
-	weights int    // sum of the weights of kinds
+	enabled []Kind // those that the current draw chooses from
+	weights int    // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
 }
+
+// ErrNothing reports a mix that can draw nothing for a run.
+var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
 
 // NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most MaxDuration), the length of
 // a run.
@@ -33,12 +37,14 @@ func NewGenerator(mix Mix, names Names, horizon time.Duration) (*Generator, erro
 		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
 	}
 	g := &Generator{mix: mix, names: names, horizon: horizon, targets: targetsOf(&names)}
-	g.mix.Points = slices.Clone(mix.Points)
+	g.mix.Points, g.mix.Without = slices.Clone(mix.Points), slices.Clone(mix.Without)
 	for _, k := range Kinds {
 		if mix.Weights[k] > 0 && g.targets.has(k) {
 			g.kinds = append(g.kinds, k)
-			g.weights += mix.Weights[k]
 		}
+	}
+	if mix.Most == 0 || !slices.ContainsFunc(g.kinds, g.possible) {
+		return nil, ErrNothing
 	}
 	g.fuzzer = fuzz.NewWithSeed(0).Funcs(g.fuzzPlan, g.fuzzFault, g.fuzzTrigger)
 	return g, nil
@@ -76,14 +82,36 @@ type drawn []Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	n := g.mix.Fewest + c.Intn(g.mix.Most-g.mix.Fewest+1)
-	if len(g.kinds) == 0 || n == 0 {
-		*faults = nil
-		return
-	}
+	g.enable(c)
 	*faults = make(drawn, n)
 	for i := range *faults {
 		c.Fuzz(&(*faults)[i])
 	}
+	*faults = slices.DeleteFunc(*faults, g.excluded)
+}
+
+// enable chooses the kinds of this draw: all, or in a swarm each by a coin, but at least one.
+func (g *Generator) enable(c fuzz.Continue) {
+	g.enabled, g.weights = g.enabled[:0], 0
+	for _, k := range g.kinds {
+		if !g.mix.Swarm || c.RandBool() {
+			g.enabled = append(g.enabled, k)
+			g.weights += g.mix.Weights[k]
+		}
+	}
+	if len(g.enabled) == 0 {
+		k := pick(c, g.kinds)
+		g.enabled, g.weights = append(g.enabled, k), g.mix.Weights[k]
+	}
+}
+
+// possible reports whether some fault of the kind is left by the exclusions. Those of parts of a kind are not added up.
+func (g *Generator) possible(k Kind) bool {
+	return !slices.ContainsFunc(g.mix.Without, func(x Exclusion) bool { return x == Exclusion{Kind: k} })
+}
+
+func (g *Generator) excluded(f Fault) bool {
+	return slices.ContainsFunc(g.mix.Without, func(x Exclusion) bool { return x.Covers(f, &g.names) })
 }
 
 func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
@@ -195,16 +223,16 @@ func (g *Generator) choosePasser(f *Fault, c fuzz.Continue) {
 
 func (g *Generator) kind(c fuzz.Continue) Kind {
 	n := c.Intn(g.weights)
-	for _, k := range g.kinds {
+	for _, k := range g.enabled {
 		if n -= g.mix.Weights[k]; n < 0 {
 			return k
 		}
 	}
-	return g.kinds[0] // not reached: the weights add up
+	return g.enabled[0] // not reached: the weights add up
 }
 
 func (g *Generator) ppm(c fuzz.Continue) int {
-	ppm := 1 + c.Intn(g.mix.PPM)
+	ppm := int(doubling(c, 1, int64(g.mix.PPM)))
 	if ppm > 1000 {
 		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
 	}
@@ -231,16 +259,20 @@ func (g *Generator) downtime(c fuzz.Continue) time.Duration {
 	return duration(c, g.mix.Downtime)
 }
 
-// duration draws whole milliseconds: first a doubling of the smallest one, then evenly within it.
+// duration draws whole milliseconds.
 func duration(c fuzz.Continue, s Span) time.Duration {
-	low, high := int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond)
+	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
+}
+
+// doubling draws from low to high, both at least 1: first a doubling of low, then evenly within it.
+func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {
 		doublings++
 	}
 	low <<= c.Intn(doublings)
 	high = min(high, 2*low-1)
-	return time.Duration(low+c.Int63n(high-low+1)) * time.Millisecond
+	return low + c.Int63n(high-low+1)
 }
 
 func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }

@@ -116,7 +116,7 @@ func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	if len(different) < 995 {
 		t.Errorf("1000 seeds drew %d different plans", len(different))
 	}
-	if got, want := fmt.Sprintf("%016x", digest.Sum64()), "98797039e4a727c2"; got != want {
+	if got, want := fmt.Sprintf("%016x", digest.Sum64()), "2fa2054f7a6d4f2a"; got != want {
 		t.Errorf("digest of the first 1000 draws is %s, was %s", got, want)
 	}
 }
@@ -151,7 +151,6 @@ func TestOnlyWhatTheRunCanSufferIsDrawn(t *testing.T) {
 		{"a cluster", Names{Clients: ids("client-1"), Consensus: ids("etcd-1 etcd-2 etcd-3")}, []Kind{FailOver, SlowFsync}},
 		{"servers without clients", Names{Redis: ids("redis-1 redis-2")},
 			[]Kind{FailOver, Cut, DelayLink, DelayMessage, Break, ExpireSession}},
-		{"nothing", Names{}, Kinds},
 	} {
 		g, err := NewGenerator(DefaultMix(), test.names, time.Second)
 		if err != nil {

@@ -26,6 +26,11 @@ type Mix struct {
 	AtPoint int
 	// Points are the points drawn; pass those that the protocol passes.
 	Points []sim.Point
+	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only pauses and
+	// cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
+	Swarm bool
+	// Without are faults that are taken out of each draw; the others stay as they are.
+	Without []Exclusion
 	// Messages is the largest number drawn for a message or a reply, from 1; Passes that for the passing of a point.
 	Messages, Passes int
 }
@@ -60,6 +65,7 @@ func MixFor(ttl time.Duration) Mix {
 		Forever:  10,
 		AtPoint:  50,
 		Points:   sim.Points,
+		Swarm:    true,
 		Messages: 12, Passes: 3,
 	}
 }

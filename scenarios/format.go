@@ -66,6 +66,7 @@ func Parse(path string, text []byte) (*Scenario, error) {
 	if r.failed() {
 		return nil, r.err()
 	}
+	f.scenario.text = text
 	return f.scenario, nil
 }
 
@@ -80,7 +81,7 @@ type file struct {
 	lock      lockSettings // of all clients
 	work      Work         // of all clients; Start aside
 	// Nodes that can be read only when the clients and servers are known.
-	links, overrides, faults, metrics ast.Node
+	links, overrides, faults, mix, metrics ast.Node
 }
 
 // fields are the keys of the top level.
@@ -109,6 +110,8 @@ func (f *file) fields() []field {
 		{name: "resource", read: func(n ast.Node) { f.mapping(n, "resource", f.resourceFields()) }},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }},
 		{name: "faults", read: func(n ast.Node) { f.faults = n }},
+		{name: "mix", read: func(n ast.Node) { f.mix = n }},
+		{name: "promise", read: f.readPromise},
 		{name: "limit", read: into(&s.Limit, f.positive)},
 		{name: "bound", read: into(&s.Bound, f.positive)},
 		{name: "expect", read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) }},
@@ -124,8 +127,10 @@ func (f *file) settle() {
 	f.readLinks(names)
 	f.readMetrics(names)
 	f.readFaults(names)
+	f.readMix(names)
 	f.readClients(names)
 	f.defaultBound()
+	f.defaultPromise()
 }
 
 // names are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not

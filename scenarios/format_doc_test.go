@@ -145,6 +145,9 @@ func TestDefaultsInWords(t *testing.T) {
 		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
 		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
+		"mix.pause": "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
+		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL", "mix.downtime": "TTL / 100 to 2 TTL",
+		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none", "promise": "see below", // TestMixDefaults
 	}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("got %v\nwant %v", words, want)
@@ -200,7 +203,7 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range fields.FindAllSubmatch(text, -1) {
-			if found++; !slices.Contains(append(keys, "lock", "work", "network", "resource", "retry", "wait"), string(m[1])) {
+			if found++; !slices.Contains(append(keys, "lock", "work", "network", "resource", "retry", "wait", "mix"), string(m[1])) {
 				t.Errorf("FORMAT.md lacks the key %s of %s", m[1], path)
 			}
 		}
@@ -225,7 +228,7 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 	for _, p := range sim.Points {
 		wanted = append(wanted, "`"+string(p)+"`")
 	}
-	wanted = append(wanted, nemesis.Usage()...)
+	wanted = append(append(wanted, nemesis.Usage()...), nemesis.ExclusionUsage)
 	for _, w := range wanted {
 		if !strings.Contains(doc, w) {
 			t.Errorf("FORMAT.md lacks %q", w)

@@ -24,12 +24,16 @@ type Scenario struct {
 	Summary string
 	Source  string // the document that describes the situation
 	Path    string // the file it was read from; empty for the catalogue's
+	text    []byte
 
 	Servers  Servers
 	Network  Network
 	Clients  []Client // client-1 first; differ only where the file says so
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
+	Mix      nemesis.Mix   // from which random faults are drawn; default nemesis.MixFor the lock's TTL
+	Within   time.Duration // the time in which they strike; zero: as long as a run without faults takes
+	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated
 	Limit    time.Duration // of simulated time; default 120 s
 	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
 	Expect   Expect
@@ -143,6 +147,9 @@ type MetricBound struct {
 	Min, Max float64 // in the metric's own unit; ±Inf where open
 	Text     string  // as written
 }
+
+// Text is the file's text, which must not be changed.
+func (s *Scenario) Text() []byte { return s.text }
 
 // Locks are the names of the locks in use, each once. They are the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {

@@ -19,20 +19,21 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history": {},
-	"checker/linear":  {"checker/history"},
-	"checker":         {"checker/history", "checker/linear"},
-	"checker/slow":    {"checker/history"},
-	"sim":             {"checker/history"},
-	"sim/redis":       {"checker/history", "sim"},
-	"sim/consensus":   {"checker/history", "sim"},
-	"sim/etcd":        {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":   {"checker/history", "sim", "sim/consensus"},
-	"nemesis":         {"checker/history", "sim"},
-	"scenarios/locks": {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios":       {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
-	"reports":         {"checker", "checker/history"},
-	"cmd/fencepost":   {"checker", "checker/history", "nemesis", "reports", "scenarios"},
+	"checker/history":  {},
+	"checker/linear":   {"checker/history"},
+	"checker":          {"checker/history", "checker/linear"},
+	"checker/slow":     {"checker/history"},
+	"sim":              {"checker/history"},
+	"sim/redis":        {"checker/history", "sim"},
+	"sim/consensus":    {"checker/history", "sim"},
+	"sim/etcd":         {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":    {"checker/history", "sim", "sim/consensus"},
+	"nemesis":          {"checker/history", "sim"},
+	"scenarios/locks":  {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios":        {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/search": {"checker", "checker/history", "nemesis", "scenarios", "sim"},
+	"reports":          {"checker", "checker/history"},
+	"cmd/fencepost":    {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/search"},
 }
 
 // simulated are the rooms in which nothing may come from the host.

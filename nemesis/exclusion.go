@@ -1,0 +1,148 @@
+package nemesis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Exclusion is a sort of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
+// 1000ppm", "crash losing everything, restart within 10s". An exclusion that ParseExclusion returned prints and parses back.
+type Exclusion struct {
+	Kind Kind
+	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.
+	Loss Loss
+	// Of is the sort of processes that must be among those struck; AnyProcess: whichever are.
+	Of Sort
+	// Above, of a Drift, is the rate in ppm, either way, that must be exceeded; zero: any.
+	Above int
+	// Within, of a Crash or ShutDown, is the time within which the server must restart: sooner than that. Zero: whether
+	// it does or not.
+	Within time.Duration
+}
+
+// Sort is a sort of processes.
+type Sort uint8
+
+// The sorts that an exclusion can name.
+const (
+	AnyProcess Sort = iota
+	AnyClient
+	AnyServer
+	AnyResource
+)
+
+// sortWords are how exclusions name sorts, at their index.
+var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResource: "resource"}
+
+// ExclusionUsage shows the grammar of exclusions to people.
+const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
+	"[above NUMBERppm] [, restart within DURATION]"
+
+// ParseExclusion reads one exclusion. A returned error is a *ParseError.
+func ParseExclusion(line string) (Exclusion, error) {
+	p := new(parser)
+	var err *ParseError
+	if p.tokens, p.end, err = tokenize(line, p.space[:0]); err != nil {
+		return Exclusion{}, err
+	}
+	var x Exclusion
+	if form := p.form(nil); form != nil {
+		x.Kind = form.kind
+		p.exclusion(&x)
+	}
+	if p.err == nil && p.next < len(p.tokens) {
+		p.expect("the end of the line")
+		p.unexpected()
+	}
+	if p.err != nil {
+		return Exclusion{}, p.err
+	}
+	return x, nil
+}
+
+// exclusion reads what follows the kind.
+func (p *parser) exclusion(x *Exclusion) {
+	if x.Kind == Crash {
+		var f Fault
+		parseLoss(p, &f)
+		x.Loss = f.Loss
+	}
+	if p.err == nil && p.accept("of") {
+		for s := AnyClient; s <= AnyResource; s++ {
+			if p.accept(sortWords[s]) {
+				x.Of = s
+			}
+		}
+		if x.Of == AnyProcess {
+			p.unexpected()
+		}
+	}
+	if p.err == nil && x.Kind == Drift && p.accept("above") {
+		x.Above = p.limit()
+	}
+	if p.err == nil && (x.Kind == Crash || x.Kind == ShutDown) && p.accept(",") {
+		p.require([]string{"restart", "within"})
+		if p.err == nil {
+			x.Within = p.duration()
+		}
+	}
+}
+
+// limit reads a rate without a sign.
+func (p *parser) limit() int {
+	text := p.peek()
+	if text == "" {
+		p.expect("a rate such as 1000ppm")
+		p.unexpected()
+		return 0
+	}
+	n, problem, nearest := parsePPM("+" + text)
+	if problem != "" {
+		p.failQuantity("expected a rate such as 1000ppm, up to 500000ppm", strings.TrimPrefix(nearest, "+"))
+	}
+	p.advance()
+	return n
+}
+
+// String prints the exclusion as the line that ParseExclusion reads.
+func (x Exclusion) String() string {
+	b := printLoss([]byte(x.Kind.String()), &Fault{Loss: x.Loss})
+	if x.Of != AnyProcess {
+		b = append(append(b, " of "...), sortWords[x.Of]...)
+	}
+	if x.Above > 0 {
+		b = append(strconv.AppendInt(append(b, " above "...), int64(x.Above), 10), "ppm"...)
+	}
+	if x.Within > 0 {
+		b = appendDuration(append(b, ", restart within "...), x.Within)
+	}
+	return string(b)
+}
+
+// Covers reports whether f is a fault of this sort in a run with the given processes.
+func (x Exclusion) Covers(f Fault, names *Names) bool {
+	switch {
+	case f.Kind != x.Kind,
+		x.Loss != LosesMemory && f.Loss != x.Loss,
+		x.Above > 0 && max(f.PPM, -f.PPM) <= x.Above,
+		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within):
+		return false
+	}
+	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })
+}
+
+func (r role) sort() Sort {
+	switch {
+	case r == client:
+		return AnyClient
+	case r.isServer():
+		return AnyServer
+	case r == theResource:
+		return AnyResource
+	}
+	return AnyProcess
+}

@@ -1,0 +1,287 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Document is the text of a scenario as a tree that can be changed: keys set and taken away, and the whole printed
+// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, Parse says.
+type Document struct{ root tree }
+
+// tree is a scalar, a mapping or a list.
+type tree struct {
+	sort    treeSort
+	scalar  string
+	entries []entry // of a mapping, in their order
+	items   []tree  // of a list
+}
+
+type treeSort uint8
+
+const (
+	isScalar treeSort = iota
+	isMapping
+	isList
+)
+
+type entry struct {
+	key   string
+	value tree
+}
+
+// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are those of Parse.
+func ParseDocument(path string, text []byte) (*Document, error) {
+	if len(text) > MaxFile {
+		return nil, tooLarge(path, int64(len(text)))
+	}
+	r := newReader(path, text)
+	body := r.yaml()
+	if r.failed() {
+		return nil, r.err()
+	}
+	d := &Document{r.tree(body)}
+	if r.failed() {
+		return nil, r.err()
+	}
+	return d, nil
+}
+
+// tree copies a node.
+func (r *reader) tree(n ast.Node) tree {
+	switch node := n.(type) {
+	case *ast.LiteralNode:
+		text, _ := r.prose(node)
+		return tree{scalar: strings.Join(strings.Fields(text), " ")}
+	case *ast.SequenceNode:
+		t := tree{sort: isList}
+		for _, v := range node.Values {
+			t.items = append(t.items, r.tree(v))
+		}
+		return t
+	case ast.MapNode:
+		t := tree{sort: isMapping}
+		r.entries(n, "the file", func(key string, _ at, value ast.Node) {
+			t.entries = append(t.entries, entry{key, r.tree(value)})
+		})
+		return t
+	default:
+		text, ok := scalarText(n)
+		if !ok {
+			r.problem(startOf(n), "", "expected a value, found %s", describe(n))
+		}
+		return tree{scalar: text}
+	}
+}
+
+// Clone copies the document.
+func (d *Document) Clone() *Document { return &Document{d.root.clone()} }
+
+func (t tree) clone() tree {
+	t.entries, t.items = slices.Clone(t.entries), slices.Clone(t.items)
+	for i := range t.entries {
+		t.entries[i].value = t.entries[i].value.clone()
+	}
+	for i := range t.items {
+		t.items[i] = t.items[i].clone()
+	}
+	return t
+}
+
+// Get returns the scalar at a path such as "lock.ttl"; entries of lists are counted from 1: "faults.2".
+func (d *Document) Get(path string) (string, bool) {
+	t := d.root.at(strings.Split(path, "."))
+	if t == nil || t.sort != isScalar {
+		return "", false
+	}
+	return t.scalar, true
+}
+
+// Keys lists the keys of the mapping at a path; none if there is none. The empty path is the whole document.
+func (d *Document) Keys(path string) []string {
+	var keys []string
+	t := &d.root
+	if path != "" {
+		t = t.at(strings.Split(path, "."))
+	}
+	if t != nil {
+		for _, e := range t.entries {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
+}
+
+// List returns the scalars of the list at a path; none if there is none.
+func (d *Document) List(path string) []string {
+	var list []string
+	if t := d.root.at(strings.Split(path, ".")); t != nil {
+		for _, item := range t.items {
+			list = append(list, item.scalar)
+		}
+	}
+	return list
+}
+
+func (t *tree) at(path []string) *tree {
+	for _, key := range path {
+		if t = t.child(key); t == nil {
+			return nil
+		}
+	}
+	return t
+}
+
+// child is the value of a key, or the entry of a list by its number.
+func (t *tree) child(key string) *tree {
+	for i := range t.entries {
+		if t.entries[i].key == key {
+			return &t.entries[i].value
+		}
+	}
+	if n, err := strconv.Atoi(key); err == nil && n >= 1 && n <= len(t.items) {
+		return &t.items[n-1]
+	}
+	return nil
+}
+
+// Set writes a scalar at a path. Mappings on the way are made where they are missing, also in place of a scalar such
+// as none. The entries of a list must be there.
+func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
+
+// SetList writes a list of scalars at a path, as Set does.
+func (d *Document) SetList(path string, scalars []string) {
+	list := tree{sort: isList}
+	for _, s := range scalars {
+		list.items = append(list.items, tree{scalar: s})
+	}
+	d.put(path, list)
+}
+
+func (d *Document) put(path string, value tree) {
+	t := &d.root
+	for _, key := range strings.Split(path, ".") {
+		next := t.child(key)
+		if next == nil {
+			if t.sort != isMapping {
+				*t = tree{sort: isMapping}
+			}
+			t.entries = append(t.entries, entry{key: key})
+			next = &t.entries[len(t.entries)-1].value
+		}
+		t = next
+	}
+	*t = value
+}
+
+// Remove takes away a key or an entry of a list, and mappings that it leaves empty.
+func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
+
+func (t *tree) remove(path []string) {
+	child := t.child(path[0])
+	if child == nil {
+		return
+	}
+	if len(path) > 1 {
+		if child.remove(path[1:]); len(child.entries)+len(child.items) > 0 || child.sort == isScalar {
+			return
+		}
+	}
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool { return e.key == path[0] })
+	if n, err := strconv.Atoi(path[0]); err == nil && t.sort == isList {
+		t.items = slices.Delete(t.items, n-1, n)
+	}
+}
+
+// Rename gives the key at the end of a path another name.
+func (d *Document) Rename(path, name string) {
+	before, key, nested := cutLast(path, ".")
+	t := &d.root
+	if nested {
+		t = t.at(strings.Split(before, "."))
+	}
+	for i := range t.entries {
+		if t.entries[i].key == key {
+			t.entries[i].key = name
+		}
+	}
+}
+
+// cutLast splits s at the last sep; all of it comes after if there is none.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// widest is how far a line of the text goes before its mapping is spread over several.
+const widest = 110
+
+// String prints the document as YAML: what fits in a line stands in a line, except lists at the top.
+func (d *Document) String() string {
+	var b strings.Builder
+	d.root.print(&b, "")
+	return b.String()
+}
+
+// print writes a mapping with a key a line.
+func (t *tree) print(b *strings.Builder, indent string) {
+	for _, e := range t.entries {
+		b.WriteString(indent + quoted(e.key, true) + ":")
+		line := e.value.flow()
+		switch {
+		case e.value.sort == isScalar:
+			b.WriteString(" " + quoted(e.value.scalar, false) + "\n")
+		case e.value.sort == isList && indent == "" && len(e.value.items) > 0:
+			b.WriteString("\n")
+			for _, item := range e.value.items {
+				b.WriteString(indent + "  - " + item.inList() + "\n")
+			}
+		case len(indent)+len(e.key)+2+len(line) <= widest && (indent != "" || e.key != "expect" && e.key != "overrides"):
+			b.WriteString(" " + line + "\n")
+		default:
+			b.WriteString("\n")
+			e.value.print(b, indent+"  ")
+		}
+	}
+}
+
+func (t *tree) inList() string {
+	if t.sort == isScalar {
+		return quoted(t.scalar, false)
+	}
+	return t.flow()
+}
+
+// flow writes a value in one line.
+func (t *tree) flow() string {
+	var parts []string
+	switch t.sort {
+	case isScalar:
+		return quoted(t.scalar, true)
+	case isMapping:
+		for _, e := range t.entries {
+			parts = append(parts, quoted(e.key, true)+": "+e.value.flow())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	default:
+		for _, item := range t.items {
+			parts = append(parts, item.flow())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+}
+
+// quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
+func quoted(s string, inside bool) string {
+	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
+		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "\n\t\\\"")
+	if inside && strings.ContainsAny(s, ",[]{}") || s == "null" || s == "~" || !plain {
+		return strconv.Quote(s)
+	}
+	return s
+}

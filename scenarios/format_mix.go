@@ -1,0 +1,195 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Bounds on what a mix counts.
+const (
+	maxFaults   = 1000
+	maxWeight   = 1_000_000
+	maxMessages = 1_000_000
+)
+
+// mixFields are the keys under mix, over the defaults that the TTL gives.
+func (f *file) mixFields(m *nemesis.Mix) []field {
+	span := func(name string, to *nemesis.Span) field { return field{name: name, read: into(to, f.span)} }
+	return []field{
+		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, maxFaults, m.Fewest, m.Most) }},
+		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }},
+		span("pause", &m.Pause), span("jump", &m.Jump), span("delay", &m.Delay), span("slow-fsync", &m.Fsync),
+		span("outage", &m.Outage), span("downtime", &m.Downtime),
+		{name: "drift", read: into(&m.PPM, f.rate)},
+		{name: "forever", read: into(&m.Forever, f.percent)},
+		{name: "at-points", read: into(&m.AtPoint, f.percent)},
+		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) }},
+		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount))},
+		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages))},
+		{name: "swarm", read: into(&m.Swarm, f.onOff)},
+		{name: "within", read: into(&f.scenario.Within, f.millis)},
+		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) }},
+	}
+}
+
+// readMix reads the mix, whose defaults rest on the TTL, and makes sure that something can be drawn from it.
+func (f *file) readMix(names *nemesis.Names) {
+	m := nemesis.MixFor(f.lock.config.TTL)
+	f.scenario.Mix = m
+	if f.mix == nil {
+		return
+	}
+	before := len(f.problems)
+	f.mapping(f.mix, "mix", f.mixFields(&m))
+	f.scenario.Mix = m
+	if names == nil || len(f.problems) > before {
+		return
+	}
+	if f.scenario.Within > f.scenario.Limit {
+		f.problem(startOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within, f.scenario.Limit)
+	}
+	if _, err := nemesis.NewGenerator(m, *names, f.scenario.Limit); err != nil {
+		f.problem(startOf(f.mix), "", "%s", err)
+	}
+}
+
+// readWeights reads how often each kind is drawn against the others. One that is not named is not drawn.
+func (f *file) readWeights(n ast.Node, m *nemesis.Mix) {
+	m.Weights = nemesis.Weights{}
+	var fields []field
+	for _, k := range nemesis.Kinds {
+		fields = append(fields, field{name: k.String(), read: into(&m.Weights[k], f.whole(0, maxWeight))})
+	}
+	f.mapping(n, "mix.weights", fields)
+}
+
+func (f *file) readPoints(n ast.Node, m *nemesis.Mix) {
+	m.Points = nil
+	f.list(n, "mix.points", func(n ast.Node) {
+		if p, ok := choose(f.reader, words(sim.Points...))(n); ok && !slices.Contains(m.Points, p) {
+			m.Points = append(m.Points, p)
+		}
+	})
+}
+
+func (f *file) readExclusions(n ast.Node, m *nemesis.Mix) {
+	f.list(n, "mix.without", func(n ast.Node) {
+		line, ok := f.scalar(n, "a sort of faults such as: jump of servers")
+		if !ok {
+			return
+		}
+		place, _ := f.inLine(n, line)
+		x, err := nemesis.ParseExclusion(line)
+		if err != nil {
+			f.badFault(err, place)
+			return
+		}
+		m.Without = append(m.Without, x)
+	})
+}
+
+// readPromise reads the laws that must hold whatever strikes.
+func (f *file) readPromise(n ast.Node) {
+	f.scenario.Promise = []checker.Law{}
+	f.list(n, "promise", func(n ast.Node) {
+		law, ok := choose(f.reader, words(checker.Laws...))(n)
+		switch {
+		case ok && slices.Contains(f.scenario.Promise, law):
+			f.problem(startOf(n), "", "%s is promised twice", law)
+		case ok:
+			f.scenario.Promise = append(f.scenario.Promise, law)
+		}
+	})
+}
+
+// defaultPromise is every law that the file does not expect to be violated.
+func (f *file) defaultPromise() {
+	if f.scenario.Promise != nil {
+		return
+	}
+	for _, law := range checker.Laws {
+		if f.scenario.Expect.Laws[law].Outcome != checker.Violated {
+			f.scenario.Promise = append(f.scenario.Promise, law)
+		}
+	}
+}
+
+// wholeRange reads a whole number, or a range of them such as 1..5; it returns the given ends if it cannot.
+func (r *reader) wholeRange(n ast.Node, most, first, last int) (int, int) {
+	const what = "a whole number or a range such as 1..5"
+	text, ok := r.scalar(n, what)
+	if !ok {
+		return first, last
+	}
+	lo, hi, isRange := strings.Cut(text, "..")
+	if !isRange {
+		hi = lo
+	}
+	a, errA := strconv.Atoi(lo)
+	b, errB := strconv.Atoi(hi)
+	switch {
+	case errA != nil || errB != nil || a < 0 || b > most:
+		r.problem(startOf(n), "", "expected %s, up to %d, found %s", what, most, found(text))
+	case a > b:
+		r.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
+	default:
+		return a, b
+	}
+	return first, last
+}
+
+// span reads a range of whole milliseconds.
+func (r *reader) span(n ast.Node) (nemesis.Span, bool) {
+	d, ok := r.delay(n)
+	if ok && (d.Lo < time.Millisecond || d.Lo%time.Millisecond != 0 || d.Hi%time.Millisecond != 0) {
+		r.problem(startOf(n), "", "both ends of this range must be whole milliseconds, at least 1ms")
+		return nemesis.Span{}, false
+	}
+	return nemesis.Span{Min: d.Lo, Max: d.Hi}, ok
+}
+
+// percent reads a whole percentage.
+func (r *reader) percent(n ast.Node) (int, bool) {
+	text, ok := r.scalar(n, "a percentage such as 10%")
+	if !ok {
+		return 0, false
+	}
+	digits, isPercent := strings.CutSuffix(text, "%")
+	v, err := strconv.Atoi(digits)
+	if !isPercent || err != nil || strconv.Itoa(v) != digits || v < 0 || v > 100 {
+		nearest := ""
+		if err == nil && !isPercent && v >= 0 && v <= 100 {
+			nearest = digits + "%"
+		}
+		r.problem(startOf(n), nearest, "expected a whole percentage from 0%% to 100%%, found %s", found(text))
+		return 0, false
+	}
+	return v, true
+}
+
+// rate reads the largest drift, in ppm.
+func (r *reader) rate(n ast.Node) (int, bool) {
+	text, ok := r.scalar(n, "a rate such as 1000ppm")
+	if !ok {
+		return 0, false
+	}
+	digits, isPPM := strings.CutSuffix(text, "ppm")
+	v, err := strconv.Atoi(digits)
+	if !isPPM || err != nil || strconv.Itoa(v) != digits || v < 1 || v > nemesis.MaxPPM {
+		nearest := ""
+		if err == nil && !isPPM && v >= 1 && v <= nemesis.MaxPPM {
+			nearest = digits + "ppm"
+		}
+		r.problem(startOf(n), nearest, "expected a rate from 1ppm to %dppm, found %s", nemesis.MaxPPM, found(text))
+		return 0, false
+	}
+	return v, true
+}
