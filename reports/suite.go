@@ -1,0 +1,153 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+)
+
+// Suite is what a command judged, as a CI system counts it: a list of cases.
+type Suite struct {
+	Name   string // of the command and what it was given: "run kleppmann-gc-pause"
+	Cases  []Case
+	Repeat string // command to paste that judges again
+}
+
+// Case is one thing that was judged.
+type Case struct {
+	Group string // what it belongs to: a scenario
+	Name  string // what was judged: a law, a metric, an assertion
+	Result
+	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
+	Story   string // what happened, over several lines; empty if there is nothing to tell
+}
+
+// Result is how a case came out.
+type Result uint8
+
+// The zero Result is no pass.
+const (
+	NotRun    Result = iota // nothing was judged
+	Passed                  // as expected
+	Failed                  // otherwise
+	Undecided               // could not be told
+)
+
+type junitSuites struct {
+	XMLName xml.Name   `xml:"testsuites"`
+	Suite   junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Failure *junitNote `xml:"failure,omitempty"`
+	Error   *junitNote `xml:"error,omitempty"`
+	Skipped *junitNote `xml:"skipped,omitempty"`
+	Output  string     `xml:"system-out,omitempty"`
+}
+
+type junitNote struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told is an
+// error there, what was not run is skipped. It states no times, so that equal runs give equal bytes.
+func JUnit(s Suite) ([]byte, error) {
+	out := junitSuite{Name: s.Name, Tests: len(s.Cases)}
+	for _, c := range s.Cases {
+		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name)}
+		note := &junitNote{Message: forXML(c.Message), Text: forXML(c.Story)}
+		switch c.Result {
+		case Passed:
+			j.Output = forXML(strings.TrimSpace(c.Message + "\n" + c.Story))
+		case Failed:
+			j.Failure = note
+			out.Failures++
+		case Undecided:
+			j.Error = note
+			out.Errors++
+		default:
+			j.Skipped = note
+			out.Skipped++
+		}
+		out.Cases = append(out.Cases, j)
+	}
+	text, err := xml.MarshalIndent(junitSuites{Suite: out}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+// forXML leaves out the control characters that XML cannot hold.
+func forXML(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// Markdown gives the suite as GitHub shows it in the summary of a step: a table, and the stories of what failed.
+func Markdown(s Suite) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### fencepost %s\n\n| | what | result |\n|---|---|---|\n", cell(s.Name))
+	for _, c := range s.Cases {
+		name := c.Name
+		if c.Group != "" {
+			name = c.Group + ": " + c.Name
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.Result.sign(), cell(name), cell(c.Message))
+	}
+	for _, c := range s.Cases {
+		if c.Result != Passed && c.Story != "" {
+			fence := fence(c.Story)
+			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence, strings.TrimRight(c.Story, "\n"), fence)
+		}
+	}
+	if s.Repeat != "" {
+		fmt.Fprintf(&b, "\nAgain: `%s`\n", s.Repeat)
+	}
+	return []byte(b.String())
+}
+
+// fence is a row of backticks longer than any in the text.
+func fence(text string) string {
+	longest, run := 2, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// cell makes text that stands in one cell of a table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+}
+
+func (r Result) sign() string {
+	switch r {
+	case Passed:
+		return "✓"
+	case Failed:
+		return "✗"
+	case Undecided:
+		return "?"
+	}
+	return "–"
+}
