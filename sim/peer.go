@@ -20,7 +20,11 @@ func (p *Process) Send(to ProcessID, phase string, body any) {
 	peer := p.w.process(to)
 	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
 	m.nth = m.link.number("", phase)
-	m.link.carry(m, m.link.next())
+	n := m.link.next()
+	if p.w.watch != nil {
+		p.w.watch(Moment{Kind: Sends, At: p.w.now, Process: p.id, To: to, Number: n})
+	}
+	m.link.carry(m, n)
 }
 
 func (m *letter) depart(extra Time) {
