@@ -189,7 +189,7 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 			}},
 		{"everything ends", func(m *Mix) { m.Forever = 0 },
 			func(f Fault) bool {
-				return (f.Kind != Cut && f.Kind != Drift || f.For > 0) && (f.Kind != Crash && f.Kind != ShutDown || f.Restart > 0 || isClient(f.Target))
+				return (f.Kind != Cut && f.Kind != Drift || f.For > 0) && (f.Kind != Crash && f.Kind != ShutDown || f.Restart > 0 || IsClient(f.Target))
 			}},
 		{"nothing ends", func(m *Mix) { m.Forever = 100 },
 			func(f Fault) bool { return (f.Kind != Cut && f.Kind != Drift || f.For == 0) && f.Restart == 0 }},
