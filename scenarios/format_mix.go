@@ -112,12 +112,15 @@ func (f *file) readPromise(n ast.Node) {
 
 // defaultPromise is every law that the file does not expect to be violated.
 func (f *file) defaultPromise() {
-	if f.scenario.Promise != nil {
-		return
-	}
+	s := f.scenario
+	stated := s.Promise != nil
 	for _, law := range checker.Laws {
-		if f.scenario.Expect.Laws[law].Outcome != checker.Violated {
-			f.scenario.Promise = append(f.scenario.Promise, law)
+		expected := s.Expect.Laws[law].Outcome
+		if !stated && expected != checker.Violated {
+			s.Promise = append(s.Promise, law)
+		}
+		if expected == checker.Holds || stated && slices.Contains(s.Promise, law) {
+			s.Shown = append(s.Shown, law)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Scenario struct {
 	Mix      nemesis.Mix   // from which random faults are drawn; default nemesis.MixFor the lock's TTL
 	Within   time.Duration // the time in which they strike; zero: as long as a run without faults takes
 	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated
+	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold
 	Limit    time.Duration // of simulated time; default 120 s
 	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
 	Expect   Expect

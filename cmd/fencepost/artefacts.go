@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
@@ -58,39 +59,10 @@ func (j *job) folder(seed uint64) string {
 	return filepath.Join(j.out, fmt.Sprintf("seed-%d", seed))
 }
 
-// write leaves the files of one run in dir: what it was, what happened, and what came of it.
+// write leaves the files of one run in dir, and those that were asked for elsewhere.
 func (j *job) write(dir string, run *reports.Run) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := writeRun(dir, j.scenario, j.plan(run.Seed), run); err != nil {
 		return err
-	}
-	plan := j.plan(run.Seed)
-	if path := j.scenario.Path; path != "" { // a plan in a folder of its own brings its scenario along
-		plan.Scenario = "./scenario.yaml"
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o666); err != nil {
-			return err
-		}
-	}
-	var events, verdict bytes.Buffer
-	if err := history.Encode(&events, run.History); err != nil {
-		return err
-	}
-	text, err := reports.JSON(run)
-	if err != nil {
-		return err
-	}
-	verdict.Write(text)
-	for name, content := range map[string][]byte{
-		"plan.txt":      []byte(planText(plan, run.Digest)),
-		"history.jsonl": events.Bytes(),
-		"verdict.json":  verdict.Bytes(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			return err
-		}
 	}
 	if j.metrics != "" {
 		if err := os.WriteFile(j.metrics, reports.OpenMetrics(run), 0o666); err != nil {
@@ -98,6 +70,34 @@ func (j *job) write(dir string, run *reports.Run) error {
 		}
 	}
 	return j.writeHTML(run)
+}
+
+// writeRun leaves the files of one run in dir: what it was, what happened, and what came of it. A scenario that is not of the
+// catalogue goes along, so that the folder can be moved.
+func writeRun(dir string, s *scenarios.Scenario, plan nemesis.Plan, run *reports.Run) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	if s.Path != "" {
+		plan.Scenario = "./scenario.yaml"
+		files["scenario.yaml"] = s.Text()
+	}
+	var events bytes.Buffer
+	if err := history.Encode(&events, run.History); err != nil {
+		return err
+	}
+	verdict, err := reports.JSON(run)
+	if err != nil {
+		return err
+	}
+	files["plan.txt"], files["history.jsonl"], files["verdict.json"] = []byte(planText(plan, run.Digest)), events.Bytes(), verdict
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // planText is the plan with the digest of the run that it gives.

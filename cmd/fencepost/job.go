@@ -5,9 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
-
-	"golang.org/x/term"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -78,12 +75,18 @@ func (j *job) report(seed uint64) (*reports.Run, *scenarios.Judgement, error) {
 }
 
 func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) *reports.Run {
-	s := j.scenario
+	run := described(j.scenario, r, judged)
+	run.Files, run.Repeat = j.folder(r.Plan.Seed), j.repeat(r.Plan.Seed)
+	return run
+}
+
+// described is what a report says of a run, but for where its files lie and how it is repeated.
+func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judgement) *reports.Run {
 	run := &reports.Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed, Digest: digest(r),
 		Expected: expectLines(s, judged), OK: judged.Standing() == scenarios.AsExpected, Undecided: judged.Standing() == scenarios.NotDecidable,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
-		Events: r.Events, Simulated: r.History.Header.End.Duration(), Files: j.folder(r.Plan.Seed), Repeat: j.repeat(r.Plan.Seed),
+		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
 	for _, f := range r.Plan.Faults {
 		run.Plan = append(run.Plan, f.String())
@@ -123,18 +126,26 @@ func expectLines(s *scenarios.Scenario, j scenarios.Judgement) []reports.ExpectL
 
 // repeat is a command that shows the run again, in the way in which this one was called.
 func (j *job) repeat(seed uint64) string {
-	call := "fencepost"
-	if strings.Contains(os.Args[0], "go-build") {
-		call = "go run ./cmd/fencepost"
-	}
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s", call, shellWord(j.planPath(seed)))
+		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
 	}
-	name := j.scenario.Name
-	if j.scenario.Path != "" {
-		name = j.scenario.Path
+	return fmt.Sprintf("%s run %s --seed %d", program(), shellWord(nameOf(j.scenario)), seed)
+}
+
+// program is how this program was called.
+func program() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/fencepost"
 	}
-	return fmt.Sprintf("%s run %s --seed %d", call, shellWord(name), seed)
+	return "fencepost"
+}
+
+// nameOf is the word under which a command finds the scenario.
+func nameOf(s *scenarios.Scenario) string {
+	if s.Path != "" {
+		return s.Path
+	}
+	return s.Name
 }
 
 // shellWord quotes a word for a shell if it needs to be.
@@ -173,7 +184,7 @@ func exitFor(s scenarios.Standing) error {
 func (j *job) runMany() error {
 	var c scenarios.Campaign
 	var undecided []uint64
-	progress := j.progress()
+	progress := progressOn(j.stderr, j.seeds)
 	for i := range j.seeds {
 		seed := j.first + uint64(i)
 		result, err := j.runner.Run(j.plan(seed))
@@ -232,22 +243,4 @@ func (j *job) summary(c *scenarios.Campaign, undecided []uint64) (*reports.Many,
 		many.Runs = append(many.Runs, run)
 	}
 	return many, nil
-}
-
-// progress returns what to call after each run: on a terminal it tells how far the work is, at most ten times a second.
-func (j *job) progress() func(done int) {
-	f, ok := j.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func(int) {}
-	}
-	last := time.Now()
-	return func(done int) {
-		switch now := time.Now(); {
-		case done == j.seeds:
-			fmt.Fprint(f, "\r\x1b[K")
-		case now.Sub(last) > 100*time.Millisecond:
-			last = now
-			fmt.Fprintf(f, "\r%d of %d runs", done, j.seeds)
-		}
-	}
 }

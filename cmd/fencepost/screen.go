@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -55,4 +57,23 @@ func wrap(text string, width int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// progressOn returns what to call when some of all runs are done: on a terminal it tells how far the work is, at most ten
+// times a second.
+func progressOn(w io.Writer, all int) func(done int) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(int) {}
+	}
+	last := time.Now()
+	return func(done int) {
+		switch now := time.Now(); {
+		case done == all:
+			fmt.Fprint(f, "\r\x1b[K")
+		case now.Sub(last) > 100*time.Millisecond:
+			last = now
+			fmt.Fprintf(f, "\r%d of %d runs", done, all)
+		}
+	}
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written and
+// told.
+type conclusion struct {
+	output
+	out      string
+	scenario *scenarios.Scenario
+	found    *search.Exploration
+	saved    time.Time
+	screen   screen
+	stdout   io.Writer
+	stderr   io.Writer
+}
+
+func (x *conclusion) register(c *cobra.Command) {
+	x.output.register(c)
+	c.Flags().StringVar(&x.out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
+}
+
+// prepare makes sure that everything can be written.
+func (x *conclusion) prepare() error {
+	if err := writable(x.out); err != nil {
+		return fmt.Errorf("cannot write to the folder %s: %w", x.out, err)
+	}
+	return nil
+}
+
+// conclude cuts down, writes and tells what was found.
+func (x *conclusion) conclude(ctx context.Context) error {
+	report := x.report()
+	for _, promised := range []bool{true, false} {
+		for _, f := range x.found.Findings {
+			if f.Promised(x.scenario) != promised {
+				continue
+			}
+			told, err := x.finding(ctx, f)
+			if err != nil {
+				return err
+			}
+			report.Findings = append(report.Findings, *told)
+		}
+	}
+	text, err := reports.ExploreJSON(report)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(x.out, "verdict.json"), text, 0o666); err != nil {
+		return err
+	}
+	if err := x.tell(exploreSuite(report)); err != nil {
+		return err
+	}
+	if x.json {
+		_, err = x.stdout.Write(text)
+	} else {
+		err = reports.ExploreText(x.stdout, report, reports.TextOptions{Width: x.screen.width, Color: x.screen.color})
+	}
+	if err != nil {
+		return err
+	}
+	standing, _ := x.found.Standing(x.scenario)
+	return exitFor(standing)
+}
+
+// report is all that the tallies say.
+func (x *conclusion) report() *reports.Exploration {
+	e, s := x.found, x.scenario
+	standing, open := e.Standing(s)
+	r := &reports.Exploration{Scenario: s.Name, Summary: s.Summary, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+		OK: standing == scenarios.AsExpected, Broken: standing == scenarios.Otherwise, Open: open, Notes: e.Doubts(), Files: x.out,
+		Repeat: x.repeat()}
+	if e.Shard != search.Whole {
+		r.Shard = e.Shard.String()
+	}
+	for _, t := range e.Laws {
+		r.Laws = append(r.Laws, reports.ExploredLaw{Law: string(t.Law), Promised: search.Finding{Law: t.Law}.Promised(s), Holds: t.Holds,
+			Violated: t.Violated, Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: search.UpperBound(t.Exercised())})
+	}
+	for _, t := range e.Faults {
+		r.Faults = append(r.Faults, reports.ExploredFault{Kind: t.Kind.String(), Drawn: t.Drawn, Struck: t.Struck, Met: t.Met})
+	}
+	return r
+}
+
+// repeat is the command that does the same again, or goes on.
+func (x *conclusion) repeat() string {
+	e := x.found
+	if !e.Finished() {
+		return fmt.Sprintf("%s explore --resume %s", program(), shellWord(x.out))
+	}
+	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), shellWord(nameOf(x.scenario)), e.From, e.Seeds)
+	if e.Shard != search.Whole {
+		call += " --shard " + e.Shard.String()
+	}
+	return call
+}
+
+// finding cuts one finding down and writes what is left of it.
+func (x *conclusion) finding(ctx context.Context, f search.Finding) (*reports.ExploredFinding, error) {
+	plans, err := search.NewPlans(x.scenario)
+	if err != nil {
+		return nil, err
+	}
+	drawn := plans.Plan(f.First)
+	result, err := scenarios.NewRunner(x.scenario).Run(drawn)
+	if err != nil {
+		return nil, err
+	}
+	run := described(x.scenario, result, x.scenario.Judge(result))
+	dir := filepath.Join(x.out, slugOf(f))
+	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, "plan.txt")))
+	if err := writeRun(dir, x.scenario, drawn, run); err != nil {
+		return nil, err
+	}
+	return &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario), Runs: f.Runs, First: f.First,
+		Drawn: len(drawn.Faults), Run: run}, nil
+}
+
+// slugOf names the folder of a finding.
+func slugOf(f search.Finding) string {
+	words := strings.FieldsFunc(string(f.Law)+" "+f.Cause.String(), func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r)
+	})
+	return strings.Join(words, "-")
+}
+
+// exploreSuite is a case for each law.
+func exploreSuite(e *reports.Exploration) reports.Suite {
+	s := reports.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+	for i := range e.Laws {
+		l := &e.Laws[i]
+		c := reports.Case{Group: e.Scenario, Name: l.Law, Result: reports.Passed,
+			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		switch {
+		case l.Violated > 0 && !l.Promised:
+			c.Message = fmt.Sprintf("not promised; broken in %d of %d runs", l.Violated, l.Violated+l.Holds)
+		case l.Violated > 0:
+			c.Result, c.Message = reports.Failed, fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Violated+l.Holds)
+			c.Story = stories(e, l.Law)
+		case l.Holds == 0:
+			c.Result, c.Message = reports.NotRun, "no run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for _, open := range e.Open {
+		s.Cases = append(s.Cases, reports.Case{Group: e.Scenario, Name: "complete", Result: reports.Undecided, Message: open})
+	}
+	return s
+}
+
+// stories tells the findings on one law.
+func stories(e *reports.Exploration, law string) string {
+	var b strings.Builder
+	for _, f := range e.Findings {
+		if f.Law != law {
+			continue
+		}
+		fmt.Fprintf(&b, "%s, in %d runs, first with seed %d\n", f.Cause, f.Runs, f.First)
+		for _, finding := range f.Run.Verdict.Findings {
+			if string(finding.Law) == law {
+				b.WriteString(finding.Explanation + "\n")
+			}
+		}
+		fmt.Fprintf(&b, "%s\nagain: %s\n\n", strings.Join(f.Run.Plan, "\n"), f.Run.Repeat)
+	}
+	return strings.TrimSpace(b.String())
+}

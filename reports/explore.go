@@ -1,0 +1,271 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Exploration is what random plans have done to a scenario.
+type Exploration struct {
+	Scenario string
+	Summary  string
+	Shard    string // "2/5"; empty if the seeds were not divided
+	From     uint64 // the first seed
+	Seeds    int    // how many were to be run, by all shards
+	Runs     int    // how many were
+	Within   string // the time in which faults strike
+	OK       bool   // no promise was broken, and every promise that had to be tried was
+	Broken   bool   // some promise was
+	Open     []string
+	Notes    []string // what makes the result weaker than it looks
+	Laws     []ExploredLaw
+	Faults   []ExploredFault
+	Findings []ExploredFinding // broken promises first, then the rest, each by the seed that shows it first
+	Files    string            // folder with all that was found
+	Repeat   string            // command to paste that does it again, or goes on
+}
+
+// ExploredLaw counts how a law came out.
+type ExploredLaw struct {
+	Law                                   string
+	Promised                              bool
+	Holds, Violated, Undecided, Unchecked int
+	// Bound is the upper 95 % confidence bound of the rate of violations per run that exercises the law. It is stated where
+	// the law was exercised and never violated.
+	Bound float64
+}
+
+// ExploredFault counts what became of the faults of a kind.
+type ExploredFault struct {
+	Kind               string
+	Drawn, Struck, Met int // Met: struck while a lock was asked for or held
+}
+
+// ExploredFinding is one way in which a law was broken, cut down to what it takes.
+type ExploredFinding struct {
+	Law, Cause string
+	Promised   bool
+	Runs       int    // that showed it
+	First      uint64 // the first seed that did
+	Drawn      int    // faults of the plan that was drawn for it
+	Tries      int    // runs that it took to cut it down
+	Minimal    bool   // no fault can be taken away and nothing made simpler
+	Run        *Run   // the smallest run that still shows it
+	Test       string // file with a Go test that fails as long as the law is broken
+	Scenario   string // file with the smallest scenario
+}
+
+func (e *Exploration) standing() string {
+	switch {
+	case e.Broken:
+		return "promise broken"
+	case e.OK:
+		return "promises kept"
+	}
+	return undecided
+}
+
+// ExploreText writes what was found: the laws, the ways in which they were broken, how much of what was drawn has struck
+// anything, and the first finding in full. The error is w's.
+func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
+	p := opt.page(w)
+	what := fmt.Sprintf("%s from %d", count(e.Runs, "random plan"), e.From)
+	if e.Shard != "" {
+		what += ", shard " + e.Shard
+	}
+	exploreTitle(p, e, what)
+	if e.Summary != "" {
+		p.text(plain, 2, e.Summary)
+	}
+	p.blank()
+	exploredLaws(p, e)
+	if len(e.Findings) > 0 {
+		p.blank()
+		exploredFindings(p, e)
+	}
+	p.blank()
+	exploredFaults(p, e)
+	for _, note := range e.Open {
+		p.hang(0, "open    ", yellow, note)
+	}
+	for _, note := range e.Notes {
+		p.hang(0, "note    ", yellow, note)
+	}
+	if e.Files != "" {
+		p.hang(0, "files   ", plain, e.Files)
+	}
+	if e.Repeat != "" {
+		command(p, e.Repeat)
+	}
+	for i := range e.Findings {
+		p.blank()
+		rule(p)
+		exploredStory(p, &e.Findings[i], i == 0)
+	}
+	return p.err
+}
+
+func exploreTitle(p *page, e *Exploration, what string) {
+	standing := e.standing()
+	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
+	if standing == undecided {
+		tone = yellow
+	}
+	room := p.width - cells(what) - cells(standing) - 6
+	ln := new(line).add(bold, clip(e.Scenario, room)).add(plain, "  "+what)
+	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+}
+
+// right puts numbers under each other.
+func right(ln *line, end int, n int) *line {
+	text := grouped(n)
+	return ln.to(end-cells(text)).add(plain, text)
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+func exploredLaws(p *page, e *Exploration) {
+	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
+		to(54).add(plain, "a run breaks it"))
+	for i := range e.Laws {
+		l := &e.Laws[i]
+		mark, tone := "–", plain
+		switch {
+		case l.Violated > 0 && l.Promised:
+			mark, tone = "✗", red
+		case l.Violated > 0:
+			mark = "·"
+		case l.Holds > 0:
+			mark, tone = "✓", green
+		}
+		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, l.Law)
+		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
+			right(ln, n.end, n.n)
+		}
+		switch {
+		case l.Violated > 0 && !l.Promised:
+			ln.to(54).add(plain, rate(l)+", not promised")
+		case l.Violated > 0:
+			ln.to(54).add(red, rate(l))
+		case l.Holds > 0:
+			ln.to(54).add(plain, "< "+percentage(l.Bound)+" (95 % sure)")
+		}
+		p.put(ln)
+	}
+}
+
+// rate is the share of the runs that exercised a law in which it was broken.
+func rate(l *ExploredLaw) string {
+	return percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+}
+
+// percentage gives two significant digits.
+func percentage(x float64) string { return strconv.FormatFloat(100*x, 'g', 2, 64) + " %" }
+
+func exploredFindings(p *page, e *Exploration) {
+	p.put(new(line).add(bold, "found").to(56).add(plain, "runs   first  faults"))
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		mark, tone := "✗", red
+		if !f.Promised {
+			mark, tone = "·", plain
+		}
+		words := wrap(f.Law+": "+f.Cause, 47)
+		for j, t := range words {
+			ln := new(line)
+			if j == 0 {
+				ln.add(plain, " ").add(tone, mark).add(plain, " ")
+			}
+			ln.to(3).add(plain, t)
+			if j == len(words)-1 {
+				right(ln, 60, f.Runs)
+				seed := strconv.FormatUint(f.First, 10)
+				ln.to(68-len(seed)).add(plain, seed).to(70).add(plain, fmt.Sprintf("%d → %d", f.Drawn, len(f.Run.Plan)))
+			}
+			p.put(ln)
+		}
+	}
+}
+
+func exploredFaults(p *page, e *Exploration) {
+	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
+	var sum ExploredFault
+	for _, f := range e.Faults {
+		sum.Drawn, sum.Struck, sum.Met = sum.Drawn+f.Drawn, sum.Struck+f.Struck, sum.Met+f.Met
+		if f.Drawn > 0 {
+			exploredFault(p, f)
+		}
+	}
+	sum.Kind = "all"
+	exploredFault(p, sum)
+}
+
+func exploredFault(p *page, f ExploredFault) {
+	ln := new(line).add(plain, "   "+f.Kind)
+	right(ln, 27, f.Drawn)
+	right(ln, 36, f.Struck)
+	right(ln, 46, f.Met)
+	if f.Drawn > 0 {
+		share := strconv.Itoa(100*f.Met/f.Drawn) + " %"
+		ln.to(55-cells(share)).add(plain, share)
+	}
+	p.put(ln)
+}
+
+// exploredStory tells one finding: the first in full, the others without the timeline.
+func exploredStory(p *page, f *ExploredFinding, full bool) {
+	standing := "promised"
+	tone := red
+	if !f.Promised {
+		standing, tone = "not promised", plain
+	}
+	what := f.Law + ": " + f.Cause
+	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
+	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
+	size := "cut down as far as the budget of runs went"
+	if f.Minimal {
+		size = "nothing can be taken away or made simpler"
+	}
+	p.text(plain, 2, fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s.", count(f.Runs, "run"), f.First,
+		count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), count(f.Tries, "run"), size))
+	p.blank()
+	lanes := Arrange(f.Run.history())
+	if full {
+		timeline(p, lanes, witnesses(f.Run))
+		p.blank()
+	}
+	for _, finding := range f.Run.findings() {
+		if string(finding.Law) == f.Law {
+			violation(p, lanes, &finding)
+		}
+	}
+	p.blank()
+	for i, fault := range f.Run.Plan {
+		label := "plan    "
+		if i > 0 {
+			label = "        "
+		}
+		p.hang(0, label, plain, fault)
+	}
+	for _, file := range []struct{ label, name string }{{"scene   ", f.Scenario}, {"test    ", f.Test}} {
+		if file.name != "" {
+			p.hang(0, file.label, plain, file.name)
+		}
+	}
+	if f.Run.Repeat != "" {
+		command(p, f.Run.Repeat)
+	}
+}
