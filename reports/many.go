@@ -10,7 +10,11 @@ import (
 // run worth showing in full. The error is w's.
 func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 	p := opt.page(w)
-	title(p, many.Scenario, fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From), many.standing())
+	what := fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From)
+	if many.Shard != "" {
+		what += ", shard " + many.Shard
+	}
+	title(p, many.Scenario, what, many.standing())
 	if many.Summary != "" {
 		p.text(plain, 2, many.Summary)
 	}

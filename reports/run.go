@@ -45,6 +45,7 @@ type ExpectLine struct {
 type Many struct {
 	Scenario   string
 	Summary    string
+	Shard      string // "2/5"; empty if the seeds were not divided
 	Seeds      int    // how many were run
 	From       uint64 // the first seed
 	Expected   int    // runs that came out as expected

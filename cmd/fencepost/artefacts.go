@@ -13,10 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
 func (j *job) prepare() error {
+	if err := j.check(); err != nil {
+		return err
+	}
 	dirs := []string{j.out}
 	for flag, file := range map[string]string{"html": j.html, "metrics": j.metrics} {
 		if file == "" {
@@ -53,7 +57,7 @@ func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed)
 
 // folder is where the files of one run lie.
 func (j *job) folder(seed uint64) string {
-	if j.seeds == 1 {
+	if j.seeds == 1 && j.shard == search.Whole {
 		return j.out
 	}
 	return filepath.Join(j.out, fmt.Sprintf("seed-%d", seed))
@@ -80,8 +84,8 @@ func writeRun(dir string, s *scenarios.Scenario, plan nemesis.Plan, run *reports
 	}
 	files := map[string][]byte{}
 	if s.Path != "" {
-		plan.Scenario = "./scenario.yaml"
-		files["scenario.yaml"] = s.Text()
+		plan.Scenario = "./" + scenarioFile
+		files[scenarioFile] = s.Text()
 	}
 	var events bytes.Buffer
 	if err := history.Encode(&events, run.History); err != nil {
@@ -106,7 +110,17 @@ func planText(p nemesis.Plan, digest string) string {
 }
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
-func (j *job) writeMany(many *reports.Many) error {
+// What was run goes along, for merge.
+func (j *job) writeMany(many *reports.Many, runs *search.Runs) error {
+	record, err := runs.Encode()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{runsFile: record, scenarioFile: j.scenario.Text()} {
+		if err := os.WriteFile(filepath.Join(j.out, name), content, 0o666); err != nil {
+			return err
+		}
+	}
 	text, err := reports.JSONMany(many)
 	if err != nil {
 		return err

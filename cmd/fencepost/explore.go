@@ -128,7 +128,7 @@ func (x *explore) goOn(args []string, changed func(string) bool) error {
 		return err
 	}
 	x.out = x.resume
-	if x.scenario, err = scenarioOf(x.resume, x.found); err != nil {
+	if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
 		return err
 	}
 	if len(args) == 1 {
@@ -150,13 +150,12 @@ func (x *explore) goOn(args []string, changed func(string) bool) error {
 
 // run explores, keeps what is found as it goes, and tells it.
 func (x *explore) run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	if err := x.save(); err != nil {
 		return err
 	}
-	done := progressOn(x.stderr, x.found.Shard.Size(x.found.Seeds))
+	done := progressOn(x.stderr, x.found.Size())
 	err := x.found.Run(ctx, x.scenario, x.workers, func() error {
 		done(x.found.Done)
 		return x.saveNowAndThen()
@@ -168,4 +167,11 @@ func (x *explore) run() error {
 		return err
 	}
 	return x.conclude(ctx)
+}
+
+// interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

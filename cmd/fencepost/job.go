@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // job is one call of run or replay.
@@ -18,6 +19,8 @@ type job struct {
 	flags
 	first    uint64 // seed
 	seeds    int
+	shard    search.Shard
+	workers  int
 	faults   []nemesis.Fault
 	replayed bool // the faults come from a plan file, not from the scenario
 	screen   screen
@@ -34,12 +37,15 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 func (j *job) run() error {
 	if j.out == "" {
 		j.out = fmt.Sprintf("_runs/%s-%d", j.scenario.Name, j.first)
+		if j.shard != search.Whole {
+			j.out += fmt.Sprintf("-shard-%d-of-%d", j.shard.Index, j.shard.Of)
+		}
 	}
 	if err := j.prepare(); err != nil {
 		return err
 	}
 	j.runner = scenarios.NewRunner(j.scenario)
-	if j.seeds == 1 {
+	if j.seeds == 1 && j.shard == search.Whole {
 		return j.runOne()
 	}
 	return j.runMany()
@@ -51,6 +57,9 @@ func (j *job) runOne() error {
 		return err
 	}
 	if err := j.write(j.out, report); err != nil {
+		return err
+	}
+	if err := j.tell(runSuite(report)); err != nil {
 		return err
 	}
 	if j.json {
@@ -179,30 +188,32 @@ func exitFor(s scenarios.Standing) error {
 	}
 }
 
-// runMany runs one seed after the other and shows the first run of each way in which they came out otherwise, or else
-// the first that is undecided.
+// runMany runs all seeds and shows the first run of each way in which they came out otherwise, or else the first that is
+// undecided.
 func (j *job) runMany() error {
-	var c scenarios.Campaign
-	var undecided []uint64
-	progress := progressOn(j.stderr, j.seeds)
-	for i := range j.seeds {
-		seed := j.first + uint64(i)
-		result, err := j.runner.Run(j.plan(seed))
-		if err != nil {
-			return err
-		}
-		judged := j.scenario.Judge(result)
-		c.Add(result, judged)
-		if judged.Standing() == scenarios.NotDecidable && len(undecided) == 0 {
-			undecided = append(undecided, seed)
-		}
-		progress(i + 1)
-	}
-	many, err := j.summary(&c, undecided)
+	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {
 		return err
 	}
-	if err := j.writeMany(many); err != nil {
+	ctx, stop := interruptible()
+	defer stop()
+	progress := progressOn(j.stderr, runs.Size())
+	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress(runs.Done) }); err != nil {
+		return err
+	}
+	return j.conclude(runs)
+}
+
+// conclude writes and tells what came of many runs.
+func (j *job) conclude(runs *search.Runs) error {
+	many, err := j.summary(runs)
+	if err != nil {
+		return err
+	}
+	if err := j.writeMany(many, runs); err != nil {
+		return err
+	}
+	if err := j.tell(manySuite(many)); err != nil {
 		return err
 	}
 	if j.json {
@@ -213,18 +224,22 @@ func (j *job) runMany() error {
 	if err != nil {
 		return err
 	}
-	return exitFor(c.Standing())
+	return exitFor(runs.Standing())
 }
 
 // summary runs again what is worth showing: a history lives only until the next run.
-func (j *job) summary(c *scenarios.Campaign, undecided []uint64) (*reports.Many, error) {
-	s := j.scenario
+func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
+	s, c := j.scenario, &runs.Campaign
 	many := &reports.Many{Scenario: s.Name, Summary: s.Summary, Seeds: c.Seeds, From: j.first, Expected: c.AsExpected,
-		Unexpected: c.Otherwise, Undecided: c.Undecided, Digests: c.Digests(),
+		Unexpected: c.Otherwise, Undecided: c.Undecided + runs.Size() - runs.Done, Digests: c.Digests(),
 		Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
-	seeds := undecided
-	if len(c.Groups) > 0 {
-		seeds = nil
+	if j.shard != search.Whole {
+		many.Shard = j.shard.String()
+		many.Repeat += " --shard " + many.Shard
+	}
+	var seeds []uint64
+	if len(c.Groups) == 0 && c.Undecided > 0 {
+		seeds = append(seeds, c.FirstUndecided)
 	}
 	shown := map[uint64]bool{}
 	for _, g := range c.Groups {

@@ -11,9 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// What an exploration keeps in its folder, so that it can go on and be merged.
+// What explorations and runs of many seeds keep in their folder, so that they can go on and be merged.
 const (
 	recordFile   = "exploration.json"
+	runsFile     = "runs.json"
 	scenarioFile = "scenario.yaml"
 )
 
@@ -39,23 +40,24 @@ func readRecord(dir string) (*search.Exploration, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := search.Decode(text)
+	e, err := search.DecodeExploration(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", path, err)
 	}
 	return e, nil
 }
 
-// scenarioOf opens what was explored: of the catalogue if it is still there as it was, or else the copy in the folder.
-func scenarioOf(dir string, e *search.Exploration) (*scenarios.Scenario, error) {
-	if s, err := scenarios.Named(e.Scenario); err == nil && e.Matches(s) == nil {
+// scenarioOf opens what was run: of the catalogue if it is still there as it was, or else the copy in the folder. matches
+// says why it is another.
+func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
+	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
 	}
 	s, err := scenarios.Load(filepath.Join(dir, scenarioFile))
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Matches(s); err != nil {
+	if err := matches(s); err != nil {
 		return nil, fmt.Errorf("%s %w", dir, err)
 	}
 	return s, nil

@@ -15,14 +15,7 @@ import (
 // Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its size
 // does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
 type Exploration struct {
-	Scenario string `json:"scenario"`
-	// Identity is what the runs depend on: explorations of different identity have nothing to do with each other.
-	Identity Identity `json:"identity"`
-	From     uint64   `json:"from"`  // the first seed
-	Seeds    int      `json:"seeds"` // how many, over all shards; at least 1
-	Shard    Shard    `json:"shard"`
-	// Done is how many of the shard's own seeds have been run, the lowest first.
-	Done      int          `json:"done"`
+	Span
 	Undecided int          `json:"undecided"` // runs in which some law could not be told
 	Empty     int          `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
 	Laws      []LawTally   `json:"laws"`      // in the order of checker.Laws
@@ -53,14 +46,15 @@ type Finding struct {
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can draw
 // nothing, that the seeds are more than there are, or that the run without faults failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
-	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
-		return nil, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
-	}
-	id, err := IdentityOf(s)
+	plans, err := NewPlans(s)
 	if err != nil {
 		return nil, err
 	}
-	e := &Exploration{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}
+	span, err := newSpan(s, plans.Plan(calm), from, seeds, shard)
+	if err != nil {
+		return nil, err
+	}
+	e := &Exploration{Span: span}
 	e.Laws, e.Faults = newTallies()
 	return e, nil
 }
@@ -75,35 +69,25 @@ func newTallies() (laws []LawTally, faults []FaultTally) {
 	return laws, faults
 }
 
-// Finished reports whether all seeds of the shard have been run.
-func (e *Exploration) Finished() bool { return e.Done == e.Shard.Size(e.Seeds) }
-
-// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon.
-const portion = 64
-
 // Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are done or
 // ctx is. After each portion it calls saved, if not nil, with all that has been found up to there counted in, and stops at
 // its error. What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, saved func() error) error {
-	start, left := e.Done, e.Shard.Size(e.Seeds)-e.Done
-	newWorker := func() func(int) (*Exploration, error) {
+	return runPortions(ctx, e.Span, workers, func() func(first, n int) (*Exploration, error) {
 		w, err := newExplorer(s)
-		return func(job int) (*Exploration, error) {
+		return func(first, n int) (*Exploration, error) {
 			if err != nil {
 				return nil, err
 			}
-			first := start + job*portion
-			return w.explore(e, first, min(portion, start+left-first))
+			return w.explore(e.Span, first, n)
 		}
-	}
-	_, err := inOrder(ctx, workers, (left+portion-1)/portion, newWorker, func(_ int, part *Exploration) error {
+	}, func(part *Exploration) error {
 		e.add(part)
 		if saved != nil {
 			return saved()
 		}
 		return nil
 	})
-	return err
 }
 
 // explorer is one worker.
@@ -123,12 +107,12 @@ func newExplorer(s *scenarios.Scenario) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: scenarios.NewRunner(s)}, nil
 }
 
-// explore runs n of the seeds of e's shard, from its first-th on.
-func (w *explorer) explore(e *Exploration, first, n int) (*Exploration, error) {
-	part := &Exploration{Done: n}
+// explore runs n seeds of a span, from its first-th on.
+func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
+	part := &Exploration{Span: Span{Done: n}}
 	part.Laws, part.Faults = newTallies()
 	for i := range n {
-		seed := e.From + uint64(e.Shard.Position(first+i))
+		seed := span.Seed(first + i)
 		plan := w.plans.Plan(seed)
 		result, err := w.runner.Run(plan)
 		if err != nil {

@@ -116,7 +116,7 @@ func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 		for i := of; i >= 1; i-- { // the order of the parts is no matter
 			parts = append(parts, explored(t, s, 5, seeds, Shard{i, of}, 2))
 		}
-		got, err := Merge(parts, func(i int) string { return fmt.Sprint(i) })
+		got, err := MergeExplorations(parts, func(i int) string { return fmt.Sprint(i) })
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d shards: %v, %+v\nwant %+v", of, err, got, want)
 		}
@@ -133,7 +133,7 @@ func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stopped, err = Decode(line); err != nil || calls > seeds {
+		if stopped, err = DecodeExploration(line); err != nil || calls > seeds {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestWrongShardsAreNotMerged(t *testing.T) {
 		"of different seeds":                    {a, explored(t, s, 1, 21, Shard{2, 3}, 1)},
 		"but part 1 is shard 2/2: they overlap": {a, explored(t, s, 1, 20, Shard{2, 2}, 1)},
 	} {
-		if _, err := Merge(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -201,7 +201,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 	for i := range line[:len(line)-1] { // the line break at the end is not missed
 		for _, bad := range [][]byte{line[:i], append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
-			if e, err := Decode(bad); !errors.Is(err, ErrDamaged) {
+			if e, err := DecodeExploration(bad); !errors.Is(err, ErrDamaged) {
 				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
 			}
 		}
@@ -220,7 +220,7 @@ func TestRecordsOfSomethingElseAreRefused(t *testing.T) {
 	for want, got := range map[string]error{
 		"another scenario, x":        e.Matches(named(t, "kleppmann-gc-pause")),
 		"before its text was change": e.Matches(parsed(t, text+"clients: 3\n")),
-		"another version":            changed.Matches(s),
+		"other runs":                 changed.Matches(s),
 	} {
 		if got == nil || !strings.Contains(got.Error(), want) {
 			t.Errorf("got %v, want %s", got, want)

@@ -14,19 +14,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// record is how an exploration is kept between two calls of the program: with a sum that tells a whole one from a damaged.
+// record is how a search is kept between two calls of the program: with a sum that tells a whole one from a damaged.
 type record struct {
-	Sum         string          `json:"sum"` // SHA-256 of the rest, as it stands
-	Exploration json.RawMessage `json:"exploration"`
+	Sum  string          `json:"sum"` // SHA-256 of the rest, as it stands
+	Held json.RawMessage `json:"held"`
 }
 
-// Encode gives the exploration as one line of JSON, for Decode.
-func (e *Exploration) Encode() ([]byte, error) {
-	inner, err := json.Marshal(e)
+// encode gives a search as one line of JSON, for decode.
+func encode(v any) ([]byte, error) {
+	held, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(record{sumOf(inner), inner})
+	line, err := json.Marshal(record{sumOf(held), held})
 	return append(line, '\n'), err
 }
 
@@ -35,29 +35,37 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrDamaged reports a record that is cut short or was changed since it was written.
-var ErrDamaged = errors.New("is damaged, or no record of an exploration")
+// ErrDamaged reports a record that is cut short, was changed since it was written, or is of something else.
+var ErrDamaged = errors.New("is damaged, or no record of this kind")
 
-// Decode reads what Encode wrote. An error wraps ErrDamaged.
-func Decode(b []byte) (*Exploration, error) {
+// decode reads what encode wrote into v. An error wraps ErrDamaged.
+func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	var inner bytes.Buffer
-	if err := json.Compact(&inner, r.Exploration); err != nil || sumOf(inner.Bytes()) != r.Sum {
-		return nil, fmt.Errorf("%w: its sum does not match what it holds", ErrDamaged)
+	var held bytes.Buffer
+	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
+		return fmt.Errorf("%w: its sum does not match what it holds", ErrDamaged)
 	}
-	e := new(Exploration)
-	d := json.NewDecoder(bytes.NewReader(inner.Bytes()))
+	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
-	if err := d.Decode(e); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if !e.consistent() {
-		return nil, fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)
+	if !v.consistent() {
+		return fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)
 	}
-	return e, nil
+	return nil
+}
+
+// Encode gives the exploration as one line of JSON, for DecodeExploration.
+func (e *Exploration) Encode() ([]byte, error) { return encode(e) }
+
+// DecodeExploration reads what Encode wrote. An error wraps ErrDamaged.
+func DecodeExploration(b []byte) (*Exploration, error) {
+	e := new(Exploration)
+	return e, decode(b, e)
 }
 
 // consistent reports whether e could have come from a run of this program.
@@ -68,56 +76,30 @@ func (e *Exploration) consistent() bool {
 	faults := func(t FaultTally, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	return e.Seeds >= 1 && e.Shard.Of >= 1 && e.Done >= 0 && e.Done <= e.Shard.Size(e.Seeds) &&
-		slices.EqualFunc(e.Laws, checker.Laws, laws) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+	return e.Span.consistent() && slices.EqualFunc(e.Laws, checker.Laws, laws) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 
 // Matches says why the exploration is not one of s with the program as it is; nil if it is.
 func (e *Exploration) Matches(s *scenarios.Scenario) error {
-	id, err := IdentityOf(s)
-	switch {
-	case err != nil:
+	plans, err := NewPlans(s)
+	if err != nil {
 		return err
-	case e.Scenario != s.Name:
-		return fmt.Errorf("holds the results of another scenario, %s", e.Scenario)
-	case e.Identity.Text != id.Text:
-		return fmt.Errorf("holds the results of %s as it was before its text was changed", e.Scenario)
-	case e.Identity != id:
-		return errors.New("holds the results of another version of this program, whose runs differ")
 	}
-	return nil
+	return e.differs(s, plans.Plan(calm))
 }
 
-// Merge puts the shards of one exploration together: the result equals the exploration that was never divided. An error says
-// which shards do not fit, overlap, are missing or not finished; it names them by their place in parts, through name.
-func Merge(parts []*Exploration, name func(int) string) (*Exploration, error) {
-	if len(parts) == 0 {
-		return nil, errors.New("there is nothing to merge")
-	}
-	first := parts[0]
-	had := make(map[int]int, len(parts)) // which part has which shard
+// MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never divided.
+// An error says which shards do not fit, overlap, are missing or not finished; it names them by their place through name.
+func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
+	spans := make([]Span, len(parts))
 	for i, p := range parts {
-		before, twice := had[p.Shard.Index]
-		switch {
-		case p.Scenario != first.Scenario || p.Identity != first.Identity:
-			return nil, fmt.Errorf("%s and %s are of different scenarios or versions of this program", name(0), name(i))
-		case p.From != first.From || p.Seeds != first.Seeds:
-			return nil, fmt.Errorf("%s and %s are of different seeds", name(0), name(i))
-		case p.Shard.Of != first.Shard.Of:
-			return nil, fmt.Errorf("%s is shard %s, but %s is shard %s: they overlap", name(0), first.Shard, name(i), p.Shard)
-		case twice:
-			return nil, fmt.Errorf("%s and %s overlap: both are shard %s", name(before), name(i), p.Shard)
-		case !p.Finished():
-			return nil, fmt.Errorf("%s is not finished: it has %d of %d seeds", name(i), p.Done, p.Shard.Size(p.Seeds))
-		}
-		had[p.Shard.Index] = i
+		spans[i] = p.Span
 	}
-	for i := range first.Shard.Of {
-		if _, ok := had[i+1]; !ok {
-			return nil, fmt.Errorf("shard %s is missing", Shard{i + 1, first.Shard.Of})
-		}
+	span, err := joined(spans, name)
+	if err != nil {
+		return nil, err
 	}
-	whole := &Exploration{Scenario: first.Scenario, Identity: first.Identity, From: first.From, Seeds: first.Seeds, Shard: Whole}
+	whole := &Exploration{Span: span}
 	whole.Laws, whole.Faults = newTallies()
 	for _, p := range parts {
 		whole.add(p)

@@ -10,9 +10,8 @@ import (
 // Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if what
 // must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence each.
 func (e *Exploration) Standing(s *scenarios.Scenario) (standing scenarios.Standing, open []string) {
-	size := e.Shard.Size(e.Seeds)
 	if !e.Finished() {
-		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, size))
+		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
 	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
 		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was asked for or held", struck))
