@@ -71,11 +71,7 @@ func (e *Exploration) standing() string {
 // anything, and the first finding in full. The error is w's.
 func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	p := opt.page(w)
-	what := fmt.Sprintf("%s from %d", count(e.Runs, "random plan"), e.From)
-	if e.Shard != "" {
-		what += ", shard " + e.Shard
-	}
-	exploreTitle(p, e, what)
+	exploreTitle(p, e)
 	if e.Summary != "" {
 		p.text(plain, 2, e.Summary)
 	}
@@ -107,8 +103,8 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	return p.err
 }
 
-func exploreTitle(p *page, e *Exploration, what string) {
-	standing := e.standing()
+func exploreTitle(p *page, e *Exploration) {
+	what, standing := e.size(), e.standing()
 	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
 	if standing == undecided {
 		tone = yellow
@@ -142,34 +138,44 @@ func exploredLaws(p *page, e *Exploration) {
 		to(54).add(plain, "a run breaks it"))
 	for i := range e.Laws {
 		l := &e.Laws[i]
-		mark, tone := "–", plain
-		switch {
-		case l.Violated > 0 && l.Promised:
-			mark, tone = "✗", red
-		case l.Violated > 0:
-			mark = "·"
-		case l.Holds > 0:
-			mark, tone = "✓", green
-		}
+		mark, tone := l.sign()
 		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, l.Law)
 		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
 			right(ln, n.end, n.n)
 		}
-		switch {
-		case l.Violated > 0 && !l.Promised:
-			ln.to(54).add(plain, rate(l)+", not promised")
-		case l.Violated > 0:
-			ln.to(54).add(red, rate(l))
-		case l.Holds > 0:
-			ln.to(54).add(plain, "< "+percentage(l.Bound)+" (95 % sure)")
+		ln.to(54)
+		if tone == green {
+			tone = plain
 		}
-		p.put(ln)
+		p.put(ln.add(tone, l.rate()))
 	}
 }
 
-// rate is the share of the runs that exercised a law in which it was broken.
-func rate(l *ExploredLaw) string {
-	return percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
+func (l *ExploredLaw) sign() (string, style) {
+	switch {
+	case l.Violated > 0 && l.Promised:
+		return "✗", red
+	case l.Violated > 0:
+		return "·", plain
+	case l.Holds > 0:
+		return "✓", green
+	}
+	return "–", plain
+}
+
+// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
+func (l *ExploredLaw) rate() string {
+	share := percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+	switch {
+	case l.Violated > 0 && !l.Promised:
+		return share + ", not promised"
+	case l.Violated > 0:
+		return share
+	case l.Holds > 0:
+		return "< " + percentage(l.Bound) + " (95 % sure)"
+	}
+	return ""
 }
 
 // percentage gives two significant digits.
@@ -202,15 +208,11 @@ func exploredFindings(p *page, e *Exploration) {
 
 func exploredFaults(p *page, e *Exploration) {
 	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
-	var sum ExploredFault
-	for _, f := range e.Faults {
-		sum.Drawn, sum.Struck, sum.Met = sum.Drawn+f.Drawn, sum.Struck+f.Struck, sum.Met+f.Met
-		if f.Drawn > 0 {
+	for _, f := range append(e.Faults, e.allFaults()) {
+		if f.Drawn > 0 || f.Kind == "all" {
 			exploredFault(p, f)
 		}
 	}
-	sum.Kind = "all"
-	exploredFault(p, sum)
 }
 
 func exploredFault(p *page, f ExploredFault) {
@@ -218,11 +220,8 @@ func exploredFault(p *page, f ExploredFault) {
 	right(ln, 27, f.Drawn)
 	right(ln, 36, f.Struck)
 	right(ln, 46, f.Met)
-	if f.Drawn > 0 {
-		share := strconv.Itoa(100*f.Met/f.Drawn) + " %"
-		ln.to(55-cells(share)).add(plain, share)
-	}
-	p.put(ln)
+	share := f.share()
+	p.put(ln.to(55-cells(share)).add(plain, share))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
@@ -235,12 +234,7 @@ func exploredStory(p *page, f *ExploredFinding, full bool) {
 	what := f.Law + ": " + f.Cause
 	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
 	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
-	size := "cut down as far as the budget of runs went"
-	if f.Minimal {
-		size = "nothing can be taken away or made simpler"
-	}
-	p.text(plain, 2, fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s.", count(f.Runs, "run"), f.First,
-		count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), count(f.Tries, "run"), size))
+	p.text(plain, 2, f.size())
 	p.blank()
 	lanes := Arrange(f.Run.history())
 	if full {
@@ -268,4 +262,14 @@ func exploredStory(p *page, f *ExploredFinding, full bool) {
 	if f.Run.Repeat != "" {
 		command(p, f.Run.Repeat)
 	}
+}
+
+// size says how often it was found, and how small it has become.
+func (f *ExploredFinding) size() string {
+	how := "cut down as far as the budget of runs went"
+	if f.Minimal {
+		how = "nothing can be taken away or made simpler"
+	}
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s.", countGrouped(f.Runs, "run"), f.First,
+		count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how)
 }

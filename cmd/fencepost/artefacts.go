@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -21,8 +23,14 @@ func (j *job) prepare() error {
 	if err := j.check(); err != nil {
 		return err
 	}
-	dirs := []string{j.out}
-	for flag, file := range map[string]string{"html": j.html, "metrics": j.metrics} {
+	return canWrite(j.out, map[string]string{"html": j.html, "metrics": j.metrics})
+}
+
+// canWrite makes sure that a folder can be written to, and the files that flags name.
+func canWrite(dir string, files map[string]string) error {
+	dirs := []string{dir}
+	for _, flag := range slices.Sorted(maps.Keys(files)) {
+		file := files[flag]
 		if file == "" {
 			continue
 		}

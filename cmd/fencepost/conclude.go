@@ -21,6 +21,7 @@ import (
 type conclusion struct {
 	output
 	out      string
+	html     string
 	scenario *scenarios.Scenario
 	found    *search.Exploration
 	saved    time.Time
@@ -31,15 +32,13 @@ type conclusion struct {
 
 func (x *conclusion) register(c *cobra.Command) {
 	x.output.register(c)
+	c.Flags().StringVar(&x.html, "html", "", "write a page to `FILE`, and one for each finding beside it")
 	c.Flags().StringVar(&x.out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
 // prepare makes sure that everything can be written.
 func (x *conclusion) prepare() error {
-	if err := writable(x.out); err != nil {
-		return fmt.Errorf("cannot write to the folder %s: %w", x.out, err)
-	}
-	return nil
+	return canWrite(x.out, map[string]string{"html": x.html})
 }
 
 // conclude cuts down, writes and tells what was found.
@@ -62,6 +61,9 @@ func (x *conclusion) conclude(ctx context.Context) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(x.out, "verdict.json"), text, 0o666); err != nil {
+		return err
+	}
+	if err := x.writeHTML(report); err != nil {
 		return err
 	}
 	if err := x.tell(exploreSuite(report)); err != nil {
@@ -124,7 +126,7 @@ func (x *conclusion) finding(ctx context.Context, f search.Finding) (*reports.Ex
 		return nil, err
 	}
 	run := described(x.scenario, result, x.scenario.Judge(result))
-	dir := filepath.Join(x.out, slugOf(f))
+	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
 	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, "plan.txt")))
 	if err := writeRun(dir, x.scenario, drawn, run); err != nil {
 		return nil, err
@@ -133,10 +135,27 @@ func (x *conclusion) finding(ctx context.Context, f search.Finding) (*reports.Ex
 		Drawn: len(drawn.Faults), Run: run}, nil
 }
 
-// slugOf names the folder of a finding.
-func slugOf(f search.Finding) string {
-	words := strings.FieldsFunc(string(f.Law)+" "+f.Cause.String(), func(r rune) bool {
+// slug names the files of a finding.
+func slug(law, cause string) string {
+	words := strings.FieldsFunc(law+" "+cause, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r)
 	})
 	return strings.Join(words, "-")
+}
+
+// writeHTML writes the page of the exploration, and one for each finding.
+func (x *conclusion) writeHTML(e *reports.Exploration) error {
+	if x.html == "" {
+		return nil
+	}
+	var beside []string
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		page := strings.TrimSuffix(x.html, filepath.Ext(x.html)) + "-" + slug(f.Law, f.Cause) + ".html"
+		if err := writeFile(page, func(w io.Writer) error { return reports.HTML(w, f.Run, nil) }); err != nil {
+			return err
+		}
+		beside = append(beside, filepath.Base(page))
+	}
+	return writeFile(x.html, func(w io.Writer) error { return reports.ExploreHTML(w, e, beside) })
 }
