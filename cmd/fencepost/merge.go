@@ -38,6 +38,7 @@ if it had never been divided.`,
 		},
 	}
 	m.output.register(c)
+	c.Flags().StringVar(&m.html, "html", "", "write a report to `FILE`, and other pages beside it")
 	c.Flags().StringVar(&m.out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
 	return c
 }
@@ -45,6 +46,7 @@ if it had never been divided.`,
 // merge is one call of merge.
 type merge struct {
 	output
+	html string
 	out  string
 	dirs []string
 	cmd  *cobra.Command
@@ -63,7 +65,7 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
-	x := conclusion{output: m.output, out: m.out, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
+	x := conclusion{output: m.output, out: m.out, html: m.html, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
 		stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if x.out == "" {
 		x.out = defaultFolder(whole)
@@ -99,7 +101,7 @@ func (m *merge) runs() error {
 	if err != nil {
 		return err
 	}
-	j := job{scenario: s, flags: flags{output: m.output, out: m.out}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
+	j := job{scenario: s, flags: flags{output: m.output, out: m.out, html: m.html}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
 		faults: faults, screen: screenOf(m.cmd.OutOrStdout()), stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if j.out == "" {
 		j.out = fmt.Sprintf("_runs/%s-%d", s.Name, j.first)
