@@ -76,7 +76,7 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 		p.text(plain, 2, e.Summary)
 	}
 	p.blank()
-	exploredLaws(p, e)
+	lawTable(p, e.Laws, "a run breaks it")
 	if len(e.Findings) > 0 {
 		p.blank()
 		exploredFindings(p, e)
@@ -133,21 +133,24 @@ func grouped(n int) string {
 	return b.String()
 }
 
-func exploredLaws(p *page, e *Exploration) {
+// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
+func lawTable(p *page, laws []ExploredLaw, last string) {
 	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
-		to(54).add(plain, "a run breaks it"))
-	for i := range e.Laws {
-		l := &e.Laws[i]
+		to(54).add(plain, last))
+	for i := range laws {
+		l := &laws[i]
 		mark, tone := l.sign()
 		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, l.Law)
 		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
 			right(ln, n.end, n.n)
 		}
-		ln.to(54)
 		if tone == green {
 			tone = plain
 		}
-		p.put(ln.add(tone, l.rate()))
+		if last != "" {
+			ln.to(54).add(tone, l.rate())
+		}
+		p.put(ln)
 	}
 }
 

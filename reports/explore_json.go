@@ -55,14 +55,19 @@ func (o *object) strings(key string, list []string) {
 func (o *object) exploredLaw(l *ExploredLaw) {
 	o.open('{')
 	o.field("promised", l.Promised)
-	o.field("holds", l.Holds)
-	o.field("violated", l.Violated)
-	o.field("undecided", l.Undecided)
-	o.field("unchecked", l.Unchecked)
+	o.lawCounts(l)
 	if l.Holds > 0 && l.Violated == 0 {
 		o.field("rate_below", l.Bound)
 	}
 	o.close('}')
+}
+
+// lawCounts says how often a law came out how.
+func (o *object) lawCounts(l *ExploredLaw) {
+	o.field("holds", l.Holds)
+	o.field("violated", l.Violated)
+	o.field("undecided", l.Undecided)
+	o.field("unchecked", l.Unchecked)
 }
 
 func (o *object) exploredFinding(f *ExploredFinding) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,13 +93,17 @@ func (x *conclusion) report() *reports.Exploration {
 		r.Shard = e.Shard.String()
 	}
 	for _, t := range e.Laws {
-		r.Laws = append(r.Laws, reports.ExploredLaw{Law: string(t.Law), Promised: search.Finding{Law: t.Law}.Promised(s), Holds: t.Holds,
-			Violated: t.Violated, Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: search.UpperBound(t.Exercised())})
+		r.Laws = append(r.Laws, exploredLaw(s, t))
 	}
 	for _, t := range e.Faults {
 		r.Faults = append(r.Faults, reports.ExploredFault{Kind: t.Kind.String(), Drawn: t.Drawn, Struck: t.Struck, Met: t.Met})
 	}
 	return r
+}
+
+func exploredLaw(s *scenarios.Scenario, t search.LawTally) reports.ExploredLaw {
+	return reports.ExploredLaw{Law: string(t.Law), Promised: slices.Contains(s.Promise, t.Law), Holds: t.Holds, Violated: t.Violated,
+		Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: search.UpperBound(t.Exercised())}
 }
 
 // repeat is the command that does the same again, or goes on.

@@ -97,8 +97,16 @@ func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judge
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
-	for _, f := range r.Plan.Faults {
-		run.Plan = append(run.Plan, f.String())
+	for _, f := range search.Planned(r.Plan.Faults, r.History) {
+		run.Plan = append(run.Plan, f.Line)
+		idle := ""
+		switch {
+		case f.Struck == 0:
+			idle = "never struck"
+		case f.Met == 0:
+			idle = "struck when no lock was asked for or held"
+		}
+		run.Idle = append(run.Idle, idle)
 	}
 	return run
 }
@@ -233,6 +241,12 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 	many := &reports.Many{Scenario: s.Name, Summary: s.Summary, Seeds: c.Seeds, From: j.first, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: c.Undecided + runs.Size() - runs.Done, Digests: c.Digests(),
 		Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
+	for _, t := range runs.Laws {
+		many.Laws = append(many.Laws, exploredLaw(s, t))
+	}
+	for _, f := range runs.Plan {
+		many.Faults = append(many.Faults, reports.PlannedFault(f))
+	}
 	if j.shard != search.Whole {
 		many.Shard = j.shard.String()
 		many.Repeat += " --shard " + many.Shard

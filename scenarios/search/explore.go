@@ -129,15 +129,26 @@ func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 
 // count adds the verdict on one run.
 func (e *Exploration) count(seed uint64, v checker.Verdict) {
-	undecided := false
+	undecided := countLaws(e.Laws, v)
 	for i := range v.Findings {
-		f, t := &v.Findings[i], &e.Laws[i]
-		switch f.Outcome {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated {
+			e.found(Finding{f.Law, f.Cause, 1, seed})
+		}
+	}
+	if undecided {
+		e.Undecided++
+	}
+}
+
+// countLaws adds a verdict to tallies in the order of checker.Laws; undecided reports that some law could not be told.
+func countLaws(tallies []LawTally, v checker.Verdict) (undecided bool) {
+	for i := range v.Findings {
+		t := &tallies[i]
+		switch v.Findings[i].Outcome {
 		case checker.Holds:
 			t.Holds++
 		case checker.Violated:
 			t.Violated++
-			e.found(Finding{f.Law, f.Cause, 1, seed})
 		case checker.Undecided:
 			t.Undecided++
 			undecided = true
@@ -145,8 +156,16 @@ func (e *Exploration) count(seed uint64, v checker.Verdict) {
 			t.Unchecked++
 		}
 	}
-	if undecided {
-		e.Undecided++
+	return undecided
+}
+
+func addLaws(to, more []LawTally) {
+	for i := range to {
+		t, m := &to[i], &more[i]
+		t.Holds += m.Holds
+		t.Violated += m.Violated
+		t.Undecided += m.Undecided
+		t.Unchecked += m.Unchecked
 	}
 }
 
@@ -167,13 +186,7 @@ func (e *Exploration) add(part *Exploration) {
 	e.Done += part.Done
 	e.Undecided += part.Undecided
 	e.Empty += part.Empty
-	for i := range e.Laws {
-		t, p := &e.Laws[i], &part.Laws[i]
-		t.Holds += p.Holds
-		t.Violated += p.Violated
-		t.Undecided += p.Undecided
-		t.Unchecked += p.Unchecked
-	}
+	addLaws(e.Laws, part.Laws)
 	for i := range e.Faults {
 		t, p := &e.Faults[i], &part.Faults[i]
 		t.Drawn += p.Drawn

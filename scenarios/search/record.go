@@ -70,13 +70,17 @@ func DecodeExploration(b []byte) (*Exploration, error) {
 
 // consistent reports whether e could have come from a run of this program.
 func (e *Exploration) consistent() bool {
-	laws := func(t LawTally, l checker.Law) bool {
-		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == e.Done
-	}
 	faults := func(t FaultTally, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	return e.Span.consistent() && slices.EqualFunc(e.Laws, checker.Laws, laws) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+	return e.Span.consistent() && consistentLaws(e.Laws, e.Done) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+}
+
+// consistentLaws reports whether each law came out somehow in each of the runs.
+func consistentLaws(tallies []LawTally, runs int) bool {
+	return slices.EqualFunc(tallies, checker.Laws, func(t LawTally, l checker.Law) bool {
+		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs
+	})
 }
 
 // Matches says why the exploration is not one of s with the program as it is; nil if it is.

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -11,27 +12,34 @@ import (
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
-	Plan     []string           `json:"plan"` // the faults, a line each
+	Plan     []PlannedFault     `json:"plan"`
+	Laws     []LawTally         `json:"laws"` // in the order of checker.Laws
 	Campaign scenarios.Campaign `json:"campaign"`
 }
 
 // NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
 func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Runs, error) {
 	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
-	r := &Runs{Span: span, Plan: []string{}}
-	for _, f := range faults {
-		r.Plan = append(r.Plan, f.String())
+	return newPart(span, planned(faults)), err
+}
+
+// newPart begins to count.
+func newPart(span Span, plan []PlannedFault) *Runs {
+	r := &Runs{Span: span, Plan: slices.Clone(plan)}
+	for i := range r.Plan {
+		r.Plan[i].Struck, r.Plan[i].Met = 0, 0
 	}
-	return r, err
+	r.Laws, _ = newTallies()
+	return r
 }
 
 // Faults are those of all runs.
 func (r *Runs) Faults() ([]nemesis.Fault, error) {
 	var faults []nemesis.Fault
-	for _, line := range r.Plan {
-		f, err := nemesis.Parse(line)
+	for _, p := range r.Plan {
+		f, err := nemesis.Parse(p.Line)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", line, err)
+			return nil, fmt.Errorf("%q: %w", p.Line, err)
 		}
 		faults = append(faults, f)
 	}
@@ -46,15 +54,18 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 		return err
 	}
 	return runPortions(ctx, r.Span, workers, func() func(first, n int) (*Runs, error) {
-		runner := scenarios.NewRunner(s)
+		runner, strikes := scenarios.NewRunner(s), strikes{}
 		return func(first, n int) (*Runs, error) {
-			part := &Runs{Span: Span{Done: n}}
+			part := newPart(Span{Done: n}, r.Plan)
 			for i := range n {
 				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: r.Seed(first + i), Faults: faults})
 				if err != nil {
 					return nil, err
 				}
-				part.Campaign.Add(result, s.Judge(result))
+				judged := s.Judge(result)
+				part.Campaign.Add(result, judged)
+				countLaws(part.Laws, judged.Verdict)
+				strikes.countPlanned(part.Plan, faults, result.History)
 			}
 			return part, nil
 		}
@@ -70,6 +81,11 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 func (r *Runs) add(part *Runs) {
 	r.Done += part.Done
 	r.Campaign.Merge(&part.Campaign)
+	addLaws(r.Laws, part.Laws)
+	for i := range r.Plan {
+		r.Plan[i].Struck += part.Plan[i].Struck
+		r.Plan[i].Met += part.Plan[i].Met
+	}
 }
 
 // Standing sums the runs up: NotDecidable also if there are some left.
@@ -91,7 +107,9 @@ func DecodeRuns(b []byte) (*Runs, error) {
 
 func (r *Runs) consistent() bool {
 	c := &r.Campaign
-	return r.Span.consistent() && c.Seeds == r.Done && c.AsExpected+c.Otherwise+c.Undecided == r.Done && c.Digests() <= r.Done
+	wrong := func(p PlannedFault) bool { return p.Met > p.Struck || p.Struck > r.Done }
+	return r.Span.consistent() && consistentLaws(r.Laws, r.Done) && !slices.ContainsFunc(r.Plan, wrong) &&
+		c.Seeds == r.Done && c.AsExpected+c.Otherwise+c.Undecided == r.Done && c.Digests() <= r.Done
 }
 
 // Matches says why the runs are not those of s with the program as it is; nil if they are.
@@ -114,7 +132,7 @@ func MergeRuns(parts []*Runs, name func(int) string) (*Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := &Runs{Span: span, Plan: parts[0].Plan}
+	whole := newPart(span, parts[0].Plan)
 	for _, p := range parts {
 		whole.add(p)
 	}

@@ -20,6 +20,42 @@ type FaultTally struct {
 	Met int `json:"met"`
 }
 
+// PlannedFault counts in how many runs a fault that was planned for all of them struck, and met a lock in use.
+type PlannedFault struct {
+	Line   string `json:"line"`
+	Struck int    `json:"struck"`
+	Met    int    `json:"met"`
+}
+
+// Planned says of each fault of a plan what became of it in the run that left h: 1 for yes.
+func Planned(plan []nemesis.Fault, h *history.History) []PlannedFault {
+	var s strikes
+	faults := planned(plan)
+	s.countPlanned(faults, plan, h)
+	return faults
+}
+
+func planned(plan []nemesis.Fault) []PlannedFault {
+	faults := make([]PlannedFault, len(plan))
+	for i, f := range plan {
+		faults[i].Line = f.String()
+	}
+	return faults
+}
+
+// countPlanned adds what became of each fault in the run that left h.
+func (s *strikes) countPlanned(faults []PlannedFault, plan []nemesis.Fault, h *history.History) {
+	s.follow(plan, h)
+	for i := range faults {
+		if s.struck[i] {
+			faults[i].Struck++
+		}
+		if s.met[i] {
+			faults[i].Met++
+		}
+	}
+}
+
 // strikes follows one run.
 type strikes struct {
 	plan   []nemesis.Fault
@@ -27,24 +63,12 @@ type strikes struct {
 	under  []bool                  // struck, and not over yet
 	met    []bool                  // met a lock in use
 	busy   map[history.Process]int // locks that a client asks for or holds
+	fallen history.Process         // the last client that crashed while it asked for a lock or held one
 }
 
 // count adds what became of a plan's faults in the run that left h.
 func (s *strikes) count(tallies []FaultTally, plan []nemesis.Fault, h *history.History) {
-	n := len(plan)
-	s.plan = plan
-	s.struck, s.under, s.met = cleared(s.struck, n), cleared(s.under, n), cleared(s.met, n)
-	if s.busy == nil {
-		s.busy = map[history.Process]int{}
-	}
-	clear(s.busy)
-	for i := range h.Events {
-		if e := &h.Events[i]; e.Process == history.Nemesis {
-			s.fault(e)
-		} else {
-			s.client(e)
-		}
-	}
+	s.follow(plan, h)
 	for i := range plan {
 		t := &tallies[plan[i].Kind-1]
 		t.Drawn++
@@ -53,6 +77,25 @@ func (s *strikes) count(tallies []FaultTally, plan []nemesis.Fault, h *history.H
 		}
 		if s.met[i] {
 			t.Met++
+		}
+	}
+}
+
+// follow finds out what became of each fault of a plan.
+func (s *strikes) follow(plan []nemesis.Fault, h *history.History) {
+	n := len(plan)
+	s.plan = plan
+	s.struck, s.under, s.met = cleared(s.struck, n), cleared(s.under, n), cleared(s.met, n)
+	if s.busy == nil {
+		s.busy = map[history.Process]int{}
+	}
+	clear(s.busy)
+	s.fallen = ""
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == history.Nemesis {
+			s.fault(e)
+		} else {
+			s.client(e)
 		}
 	}
 }
@@ -73,6 +116,7 @@ func (s *strikes) fault(e *history.Event) {
 		switch {
 		case e.Type == history.Invoke && !s.struck[i]:
 			s.struck[i], s.under[i] = true, true
+			s.met[i] = f.Kind == nemesis.Crash && f.Target == s.fallen // it is recorded once the client is gone
 			for c, n := range s.busy {
 				s.met[i] = s.met[i] || n > 0 && concerns(f, c)
 			}
@@ -101,6 +145,9 @@ func (s *strikes) client(e *history.Event) {
 			s.met[i] = s.met[i] || s.under[i] && concerns(&s.plan[i], e.Process)
 		}
 	case e.F == history.Crashed:
+		if s.busy[e.Process] > 0 {
+			s.fallen = e.Process
+		}
 		s.busy[e.Process] = 0
 	case e.F == history.Acquire && e.Type != history.OK, e.F == history.Release && e.Type != history.Invoke:
 		s.busy[e.Process] = max(s.busy[e.Process]-1, 0)
