@@ -101,7 +101,7 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 		s.pushed = b
 		if n > 0 {
 			s.head = sim.AppendInt(sim.AppendInt(sim.AppendArray(s.head[:0], 2+n), w.id), revision)
-			m.Push(w.conn, append(s.head, b...))
+			m.Push(w.conn, sim.Key(revision).Text(w.key), append(s.head, b...))
 		}
 	}
 	w.next = max(w.next, s.store.revision+1)

@@ -1,0 +1,66 @@
+package consensus
+
+import (
+	"math"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// keyOf says which message of its type this is. What concerns the log is named by the entry that it brings or
+// acknowledges: an index counts what others proposed before.
+func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
+	entries := msg.GetEntries()
+	switch msg.GetType() {
+	case raftpb.MsgApp:
+		if len(entries) > 0 {
+			return nameOf(entries[len(entries)-1])
+		}
+		return m.nameAt(msg.GetIndex()).Word(uint64(m.nameAt(msg.GetCommit())))
+	case raftpb.MsgAppResp:
+		return m.nameAt(msg.GetIndex())
+	case raftpb.MsgProp:
+		return nameOf(entries[len(entries)-1])
+	case raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp:
+		if len(msg.GetContext()) == 0 {
+			return m.round(m.config.Heartbeat)
+		}
+		return m.round(1) // it confirms reads, known to raft by their number alone
+	case raftpb.MsgReadIndex, raftpb.MsgReadIndexResp:
+		return m.round(1)
+	}
+	return m.round(m.config.ElectionTimeout()).Word(msg.GetTerm())
+}
+
+// round is the member's own time in rounds of a length. It tells apart what is sent again and again.
+func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
+
+// nameAt names the entry that stands at an index, by the index if it is not on disk here.
+func (m *Member) nameAt(index uint64) sim.Key {
+	if last, _ := m.disk.LastIndex(); index <= last {
+		if entries, err := m.disk.Entries(index, index+1, math.MaxUint64); err == nil {
+			return nameOf(entries[0])
+		}
+	}
+	return sim.Key(index)
+}
+
+// nameOf names an entry by the attempt that it is for and the sort of its command; by the whole command if it is for no
+// attempt. A new leader's empty entry has the name of its term.
+func nameOf(raw *raftpb.Entry) sim.Key {
+	if len(raw.GetData()) == 0 {
+		return sim.Key(raw.GetTerm())
+	}
+	var e Entry
+	decode(raw.GetData(), &e)
+	if e.Attempt != "" {
+		e.Args = e.Args[:1]
+	}
+	key := sim.Key(0).Text(string(e.Attempt))
+	for _, a := range e.Args {
+		key = key.Text(a)
+	}
+	return key
+}
