@@ -30,7 +30,8 @@ type Runner struct {
 	cluster  cluster
 	header   history.Header
 	targets  nemesis.Names
-	tap      tap // if set, put before every Redis node
+	tap      tap            // if set, put before every Redis node
+	onlooker func(sim.Sent) // if set, told of what servers send unasked
 }
 
 // probe is the client that asks once more for each lock when all else is over.
@@ -84,7 +85,7 @@ func (c *Client) slack() time.Duration {
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
-	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links})
+	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker})
 	r.cluster.add(w, r.wrap)
 	w.AddServer(history.Resource, &resource{config: s.Resource})
 	for i := range s.Clients {

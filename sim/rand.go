@@ -37,11 +37,11 @@ func fold(h, w uint64) uint64 {
 // later draws. Equal keys give equal draws: what is sent again takes equally long, unless the time is in its key.
 type Key uint64
 
-// Word adds a number to the key.
-func (k Key) Word(w uint64) Key { return Key(fold(uint64(k), w)) }
+// Word adds a number to the key. What the key is so far is mixed first: two small numbers must not make up for each other.
+func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 
 // Text adds a text to the key.
-func (k Key) Text(s string) Key { return Key(hashString(uint64(k), s)) }
+func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
 // A Stream is a named source of random bits: derived from the run's seed and its name, so that a draw on one stream
 // never moves another (SplitMix64).

@@ -37,6 +37,9 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 // round is the member's own time in rounds of a length. It tells apart what is sent again and again.
 func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
 
+// Second is the second of the member's own time, which tells apart what a machine sends again and again.
+func (m *Member) Second() sim.Key { return m.round(time.Second) }
+
 // nameAt names the entry that stands at an index, by the index if it is not on disk here.
 func (m *Member) nameAt(index uint64) sim.Key {
 	if last, _ := m.disk.LastIndex(); index <= last {

@@ -36,7 +36,7 @@ type pendingAsk struct {
 func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, renew bool) {
 	s.lastAsk++
 	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk,
-		key: sim.Key(m.Monotonic() / time.Second).Text(string(r.Attempt))}
+		key: m.Second().Text(string(r.Attempt))}
 	s.dropLateAsks(m)
 	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, r})
 	s.passOn(m, a)
