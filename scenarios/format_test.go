@@ -70,6 +70,9 @@ func TestExample(t *testing.T) {
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},
 		Faults:   []nemesis.Fault{pause},
+		Mix:      nemesis.DefaultMix(),
+		Promise:  []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance},
+		Shown:    []checker.Law{checker.LeaseExclusion},
 		Limit:    60 * time.Second,
 		Bound:    10 * time.Second,
 		Expect: Expect{

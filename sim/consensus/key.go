@@ -59,7 +59,7 @@ func nameOf(raw *raftpb.Entry) sim.Key {
 	var e Entry
 	decode(raw.GetData(), &e)
 	if e.Attempt != "" {
-		e.Args = e.Args[:1]
+		e.Args = e.Args[:min(1, len(e.Args))]
 	}
 	key := sim.Key(0).Text(string(e.Attempt))
 	for _, a := range e.Args {
