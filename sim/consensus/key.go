@@ -56,14 +56,15 @@ func nameOf(raw *raftpb.Entry) sim.Key {
 	if len(raw.GetData()) == 0 {
 		return sim.Key(raw.GetTerm())
 	}
-	var e Entry
-	decode(raw.GetData(), &e)
-	if e.Attempt != "" {
-		e.Args = e.Args[:min(1, len(e.Args))]
-	}
-	key := sim.Key(0).Text(string(e.Attempt))
-	for _, a := range e.Args {
-		key = key.Text(a)
+	attempt, rest := cutText(raw.GetData()[8:])
+	key := sim.Key(0).Text(string(attempt))
+	for len(rest) > 0 {
+		var word []byte
+		word, rest = cutText(rest)
+		key = key.Text(string(word))
+		if len(attempt) > 0 {
+			break
+		}
 	}
 	return key
 }
