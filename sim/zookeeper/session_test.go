@@ -99,7 +99,7 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.4 client-1 CONNECTED", "20.0 <nil> <nil> true true")
+	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED", "20.0 <nil> <nil> true true")
 }
 
 func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
