@@ -235,7 +235,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 		line := e.value.flow()
 		switch {
 		case e.value.sort == isScalar:
-			b.WriteString(" " + quoted(e.value.scalar, false) + "\n")
+			b.WriteString(" " + e.value.line(len(e.key), indent) + "\n")
 		case e.value.sort == isList && indent == "" && len(e.value.items) > 0:
 			b.WriteString("\n")
 			for _, item := range e.value.items {
@@ -248,6 +248,23 @@ func (t *tree) print(b *strings.Builder, indent string) {
 			e.value.print(b, indent+"  ")
 		}
 	}
+}
+
+// line writes a scalar behind a key; prose that is too long for one line is folded over several.
+func (t *tree) line(key int, indent string) string {
+	words := strings.Fields(t.scalar)
+	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
+		return quoted(t.scalar, false)
+	}
+	text, column := ">-", widest
+	for _, word := range words {
+		if column += 1 + len(word); column > widest {
+			text, column = text+"\n  "+word, 2+len(word)
+		} else {
+			text += " " + word
+		}
+	}
+	return text
 }
 
 func (t *tree) inList() string {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -102,6 +103,29 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 			if got, ok := back.Get(path); !ok || got != s {
 				t.Errorf("%s: %q was read back as %q from\n%s", path, s, got, d)
 			}
+		}
+	}
+}
+
+func TestLongProseIsFolded(t *testing.T) {
+	const summary = "With one fault two clients hold the lock: the first has outlived its lease # and does not know, " +
+		"the second was granted it in good faith, as - if anyone asked - it should have been."
+	d := document(t, "name: x\n")
+	d.Set("summary", summary)
+	const want = "name: x\n" +
+		"summary: >-\n" +
+		"  With one fault two clients hold the lock: the first has outlived its lease # and does not know, the second\n" +
+		"  was granted it in good faith, as - if anyone asked - it should have been.\n"
+	if d.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", d, want)
+	}
+	if got, _ := document(t, d.String()).Get("summary"); got != summary {
+		t.Errorf("read back as %q", got)
+	}
+	for _, odd := range []string{strings.Repeat("two  spaces ", 20), strings.Repeat("x", 200)} {
+		d.Set("summary", odd)
+		if got, _ := document(t, d.String()).Get("summary"); got != odd {
+			t.Errorf("%q was read back as %q from\n%s", odd, got, d)
 		}
 	}
 }
