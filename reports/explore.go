@@ -47,14 +47,14 @@ type ExploredFault struct {
 type ExploredFinding struct {
 	Law, Cause string
 	Promised   bool
-	Runs       int    // that showed it
-	First      uint64 // the first seed that did
-	Drawn      int    // faults of the plan that was drawn for it
-	Tries      int    // runs that it took to cut it down
-	Minimal    bool   // no fault can be taken away and nothing made simpler
-	Run        *Run   // the smallest run that still shows it
-	Test       string // file with a Go test that fails as long as the law is broken
-	Scenario   string // file with the smallest scenario
+	Runs       int      // that showed it
+	First      uint64   // the first seed that did
+	Drawn      int      // faults of the plan that was drawn for it
+	Tries      int      // runs that it took to cut it down
+	Minimal    bool     // no fault can be taken away and nothing made simpler
+	Often      int      // how many of the seeds 1 to 16 show it under the faults of Run
+	Run        *Run     // the smallest run that still shows it
+	Files      []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
 
 func (e *Exploration) standing() string {
@@ -257,10 +257,8 @@ func exploredStory(p *page, f *ExploredFinding, full bool) {
 		}
 		p.hang(0, label, plain, fault)
 	}
-	for _, file := range []struct{ label, name string }{{"scene   ", f.Scenario}, {"test    ", f.Test}} {
-		if file.name != "" {
-			p.hang(0, file.label, plain, file.name)
-		}
+	if f.Run.Files != "" {
+		p.hang(0, "files   ", plain, strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " "))
 	}
 	if f.Run.Repeat != "" {
 		command(p, f.Run.Repeat)
@@ -273,6 +271,6 @@ func (f *ExploredFinding) size() string {
 	if f.Minimal {
 		how = "nothing can be taken away or made simpler"
 	}
-	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s.", countGrouped(f.Runs, "run"), f.First,
-		count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how)
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", countGrouped(f.Runs, "run"),
+		f.First, count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how, f.Often)
 }

@@ -61,7 +61,7 @@ func writable(dir string) error {
 }
 
 // planPath is where the plan of a run is written.
-func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), "plan.txt") }
+func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
 // folder is where the files of one run lie.
 func (j *job) folder(seed uint64) string {
@@ -73,7 +73,7 @@ func (j *job) folder(seed uint64) string {
 
 // write leaves the files of one run in dir, and those that were asked for elsewhere.
 func (j *job) write(dir string, run *reports.Run) error {
-	if err := writeRun(dir, j.scenario, j.plan(run.Seed), run); err != nil {
+	if err := writeRun(dir, inputs(j.scenario, j.plan(run.Seed), run.Digest), run); err != nil {
 		return err
 	}
 	if j.metrics != "" {
@@ -84,16 +84,19 @@ func (j *job) write(dir string, run *reports.Run) error {
 	return j.writeHTML(run)
 }
 
-// writeRun leaves the files of one run in dir: what it was, what happened, and what came of it. A scenario that is not of the
-// catalogue goes along, so that the folder can be moved.
-func writeRun(dir string, s *scenarios.Scenario, plan nemesis.Plan, run *reports.Run) error {
+// inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be moved.
+func inputs(s *scenarios.Scenario, plan nemesis.Plan, digest string) []search.File {
+	if s.Path == "" {
+		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}}
+	}
+	plan.Scenario = "./" + search.ScenarioFile
+	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
+}
+
+// writeRun leaves the files of one run in dir: what it was made from, what happened, and what came of it.
+func writeRun(dir string, from []search.File, run *reports.Run) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
-	}
-	files := map[string][]byte{}
-	if s.Path != "" {
-		plan.Scenario = "./" + scenarioFile
-		files[scenarioFile] = s.Text()
 	}
 	var events bytes.Buffer
 	if err := history.Encode(&events, run.History); err != nil {
@@ -103,9 +106,9 @@ func writeRun(dir string, s *scenarios.Scenario, plan nemesis.Plan, run *reports
 	if err != nil {
 		return err
 	}
-	files["plan.txt"], files["history.jsonl"], files["verdict.json"] = []byte(planText(plan, run.Digest)), events.Bytes(), verdict
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+	all := append(from, search.File{Name: "history.jsonl", Text: events.Bytes()}, search.File{Name: "verdict.json", Text: verdict})
+	for _, f := range all {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o666); err != nil {
 			return err
 		}
 	}
@@ -124,7 +127,7 @@ func (j *job) writeMany(many *reports.Many, runs *search.Runs) error {
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string][]byte{runsFile: record, scenarioFile: j.scenario.Text()} {
+	for name, content := range map[string][]byte{runsFile: record, search.ScenarioFile: j.scenario.Text()} {
 		if err := os.WriteFile(filepath.Join(j.out, name), content, 0o666); err != nil {
 			return err
 		}

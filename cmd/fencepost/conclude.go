@@ -45,12 +45,16 @@ func (x *conclusion) prepare() error {
 // conclude cuts down, writes and tells what was found.
 func (x *conclusion) conclude(ctx context.Context) error {
 	report := x.report()
+	plans, err := search.NewPlans(x.scenario)
+	if err != nil {
+		return err
+	}
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
 			if f.Promised(x.scenario) != promised {
 				continue
 			}
-			told, err := x.finding(ctx, f)
+			told, err := x.finding(ctx, plans, f)
 			if err != nil {
 				return err
 			}
@@ -120,25 +124,29 @@ func (x *conclusion) repeat() string {
 }
 
 // finding cuts one finding down and writes what is left of it.
-func (x *conclusion) finding(ctx context.Context, f search.Finding) (*reports.ExploredFinding, error) {
-	plans, err := search.NewPlans(x.scenario)
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f search.Finding) (*reports.ExploredFinding, error) {
+	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
+	}
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
 	if err != nil {
 		return nil, err
 	}
-	drawn := plans.Plan(f.First)
-	result, err := scenarios.NewRunner(x.scenario).Run(drawn)
-	if err != nil {
-		return nil, err
-	}
-	run := described(x.scenario, result, x.scenario.Judge(result))
 	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
-	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, "plan.txt")))
-	if err := writeRun(dir, x.scenario, drawn, run); err != nil {
-		return nil, err
+	run := described(small.Scenario, result, small.Scenario.Judge(result))
+	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, search.PlanFile)))
+	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario), Runs: f.Runs,
+		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}
+	files := small.Files(testPackage)
+	for _, file := range files {
+		told.Files = append(told.Files, file.Name)
 	}
-	return &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario), Runs: f.Runs, First: f.First,
-		Drawn: len(drawn.Faults), Run: run}, nil
+	return told, writeRun(dir, files, run)
 }
+
+// testPackage is the package of the tests that are written; whoever takes one over gives it another.
+const testPackage = "locks"
 
 // slug names the files of a finding.
 func slug(law, cause string) string {

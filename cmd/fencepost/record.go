@@ -13,9 +13,8 @@ import (
 
 // What explorations and runs of many seeds keep in their folder, so that they can go on and be merged.
 const (
-	recordFile   = "exploration.json"
-	runsFile     = "runs.json"
-	scenarioFile = "scenario.yaml"
+	recordFile = "exploration.json"
+	runsFile   = "runs.json"
 )
 
 // savedEvery is how much work is lost at most when the program is killed.
@@ -53,7 +52,7 @@ func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
 	}
-	s, err := scenarios.Load(filepath.Join(dir, scenarioFile))
+	s, err := scenarios.Load(filepath.Join(dir, search.ScenarioFile))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (x *conclusion) save() error {
 		return err
 	}
 	x.saved = time.Now()
-	if err := replaceFile(filepath.Join(x.out, scenarioFile), x.scenario.Text()); err != nil {
+	if err := replaceFile(filepath.Join(x.out, search.ScenarioFile), x.scenario.Text()); err != nil {
 		return err
 	}
 	return replaceFile(filepath.Join(x.out, recordFile), text)
