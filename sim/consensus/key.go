@@ -20,6 +20,9 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		}
 		return m.nameAt(msg.GetIndex()).Word(uint64(m.nameAt(msg.GetCommit())))
 	case raftpb.MsgAppResp:
+		if msg.GetReject() { // it lacks that entry, and says what it has
+			return m.nameAt(msg.GetRejectHint()).Word(1)
+		}
 		return m.nameAt(msg.GetIndex())
 	case raftpb.MsgProp:
 		return nameOf(entries[len(entries)-1])
