@@ -145,7 +145,7 @@ func TestDefaultsInWords(t *testing.T) {
 		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
 		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
-		"mix.pause": "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
+		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL", "mix.downtime": "TTL / 100 to 2 TTL",
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none", "promise": "see below", // TestMixDefaults
 	}
