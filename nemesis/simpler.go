@@ -3,7 +3,6 @@ package nemesis
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -73,11 +72,15 @@ func (f *Fault) turned() bool {
 func numbers(processes ...sim.ProcessID) int64 {
 	sum := int64(0)
 	for _, p := range processes {
-		for part := range strings.SplitSeq(string(p), "-") {
-			if n, err := strconv.Atoi(part); err == nil {
-				sum += int64(n)
+		number := int64(0)
+		for _, c := range []byte(p) {
+			if c < '0' || c > '9' {
+				sum, number = sum+number, 0
+				continue
 			}
+			number = 10*number + int64(c-'0')
 		}
+		sum += number
 	}
 	return sum
 }
@@ -95,23 +98,39 @@ func numbers(processes ...sim.ProcessID) int64 {
 //
 // From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
 func (f Fault) Simpler(known Names) []Fault {
+	type candidate struct {
+		fault   Fault
+		measure measure
+	}
+	var list []*candidate
 	own := f.measure()
-	simpler := slices.DeleteFunc(f.variants(known), func(c Fault) bool { return c.measure().compare(own) >= 0 })
-	slices.SortStableFunc(simpler, func(a, b Fault) int { return a.measure().compare(b.measure()) })
-	return slices.CompactFunc(simpler, func(a, b Fault) bool { return reflect.DeepEqual(a, b) })
+	for _, v := range f.variants(known) {
+		if m := v.measure(); m.compare(own) < 0 && Validate(v, known) == nil {
+			list = append(list, &candidate{v, m})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *candidate) int { return a.measure.compare(b.measure) })
+	var simpler []Fault
+	for i, c := range list {
+		if i == 0 || !reflect.DeepEqual(c.fault, list[i-1].fault) {
+			simpler = append(simpler, c.fault)
+		}
+	}
+	return simpler
 }
 
-// variants lists faults that differ from f in one thing, simpler or not. Some may be listed twice.
+// variants lists faults that differ from f in one thing, simpler or not. Not all of them are possible, and some may be
+// listed twice.
 func (f Fault) variants(known Names) []Fault {
 	v := variants{of: f, known: known}
 	v.parts()
 	v.moments()
 	v.quantities()
 	v.processes()
-	return slices.DeleteFunc(v.list, func(c Fault) bool { return Validate(c, known) != nil })
+	return v.list
 }
 
-// variants collects faults that differ from one in one thing. Not all of them are possible.
+// variants collects faults that differ from one in one thing.
 type variants struct {
 	of    Fault
 	known Names

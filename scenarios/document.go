@@ -210,6 +210,12 @@ func (d *Document) Rename(path, name string) {
 	}
 }
 
+// Arrange puts the keys at the top in the order in which FORMAT.md describes them.
+func (d *Document) Arrange() {
+	order := namesOf(newFile(nil).fields())
+	slices.SortStableFunc(d.root.entries, func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
+}
+
 // cutLast splits s at the last sep; all of it comes after if there is none.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {

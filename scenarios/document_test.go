@@ -107,6 +107,26 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	}
 }
 
+func TestDocumentsAreArrangedAsTheFormatIsDescribed(t *testing.T) {
+	d := document(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: 1}\nname: x\n")
+	d.Arrange()
+	const want = "name: x\nservers: {redis: 1}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nexpect:\n  ownership: holds\n"
+	if d.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", d, want)
+	}
+	last := -1
+	for _, key := range namesOf(newFile(nil).fields()) {
+		at := strings.Index(formatDoc(t), "\n| `"+key+"` |")
+		if at < 0 {
+			at = strings.Index(formatDoc(t), "\n| `"+key+".") // described part by part
+		}
+		if at < last {
+			t.Errorf("FORMAT.md describes %s earlier", key)
+		}
+		last = at
+	}
+}
+
 func TestLongProseIsFolded(t *testing.T) {
 	const summary = "With one fault two clients hold the lock: the first has outlived its lease # and does not know, " +
 		"the second was granted it in good faith, as - if anyone asked - it should have been."

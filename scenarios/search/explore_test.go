@@ -25,7 +25,7 @@ func named(t testing.TB, name string) *scenarios.Scenario {
 
 func parsed(t testing.TB, text string) *scenarios.Scenario {
 	t.Helper()
-	s, err := scenarios.Parse("x.yaml", []byte(text))
+	s, err := scenarios.Parse("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

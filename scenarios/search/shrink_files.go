@@ -22,10 +22,11 @@ type File struct {
 // Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a scenario
 // (fencepost run with the plan's seed) and a Go test, in a package of the given name.
 func (r *Shrunk) Files(pkg string) []File {
+	test := strings.TrimLeft(strings.ReplaceAll(r.Scenario.Name, "-", "_"), "_") // Go ignores files that begin with "_"
 	return []File{
 		{PlanFile, r.PlanText()},
 		{ScenarioFile, r.Scenario.Text()},
-		{strings.ReplaceAll(r.Scenario.Name, "-", "_") + "_test.go", r.GoTest(pkg)},
+		{test + "_test.go", r.GoTest(pkg)},
 	}
 }
 
