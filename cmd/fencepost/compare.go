@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,11 +59,7 @@ func newCompare() *cobra.Command {
 
 // again is the command that makes the same comparison.
 func again(seeds int, out string) string {
-	call := "fencepost"
-	if strings.Contains(os.Args[0], "go-build") {
-		call = "go run ./cmd/fencepost"
-	}
-	call += fmt.Sprintf(" compare --seeds %d", seeds)
+	call := fmt.Sprintf("%s compare --seeds %d", calledAs(), seeds)
 	if out != "" {
 		call += " --out " + shellWord(out)
 	}

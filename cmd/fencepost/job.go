@@ -123,18 +123,22 @@ func expectLines(s *scenarios.Scenario, j scenarios.Judgement) []reports.ExpectL
 
 // repeat is a command that shows the run again, in the way in which this one was called.
 func (j *job) repeat(seed uint64) string {
-	call := "fencepost"
-	if strings.Contains(os.Args[0], "go-build") {
-		call = "go run ./cmd/fencepost"
-	}
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s", call, shellWord(j.planPath(seed)))
+		return fmt.Sprintf("%s replay %s", calledAs(), shellWord(j.planPath(seed)))
 	}
 	name := j.scenario.Name
 	if j.scenario.Path != "" {
 		name = j.scenario.Path
 	}
-	return fmt.Sprintf("%s run %s --seed %d", call, shellWord(name), seed)
+	return fmt.Sprintf("%s run %s --seed %d", calledAs(), shellWord(name), seed)
+}
+
+// calledAs is how this program was called.
+func calledAs() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/fencepost"
+	}
+	return "fencepost"
 }
 
 // shellWord quotes a word for a shell if it needs to be.

@@ -1,0 +1,90 @@
+package reports
+
+// grid draws the points of a sweep as signs: a strip for one axis, a map for two.
+type grid struct {
+	*Sweep
+	law    *SweepLaw
+	across int  // points in a row
+	rows   int  // of points
+	margin int  // cells before the signs
+	cell   int  // cells of one sign, its gap included
+	block  int  // signs in a line; more go into another block of lines
+	beside bool // the words of each row stand at its right
+}
+
+// newGrid lays the grid out: with a gap between the signs where there is room for it.
+func newGrid(s *Sweep, l *SweepLaw, width int) *grid {
+	g := &grid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
+	g.rows = len(l.Cells) / g.across
+	if g.two() {
+		for _, level := range s.Axes[1].Levels {
+			g.margin = max(g.margin, 4+cells(level.Text))
+		}
+	}
+	room := width - g.margin
+	longest := 0
+	for i := range l.Lines {
+		longest = max(longest, cells(l.Lines[i].words("")))
+	}
+	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
+	for _, try := range []struct {
+		cell   int
+		beside bool
+	}{{2, true}, {1, true}, {2, false}, {1, false}} {
+		g.cell, g.beside = try.cell, try.beside && side
+		needed := g.across * g.cell
+		if try.beside {
+			needed += 2 + longest
+		}
+		if needed <= room && g.beside == try.beside {
+			break
+		}
+	}
+	g.block = min(g.across, max(room/g.cell, 1))
+	return g
+}
+
+func (g *grid) two() bool { return len(g.Axes) == 2 }
+
+// draw draws the rows, the highest first, and the values across below them.
+func (g *grid) draw(p *page) {
+	for from := 0; from < g.across; from += g.block {
+		to := min(from+g.block, g.across)
+		if g.two() {
+			p.put(new(line).to(2).add(plain, g.Axes[1].Name))
+		}
+		for row := g.rows - 1; row >= 0; row-- {
+			ln := new(line)
+			if g.two() {
+				ln.to(2).add(plain, g.Axes[1].Levels[row].Text)
+			}
+			ln.to(g.margin)
+			for i := from; i < to; i++ {
+				mark, tone := g.law.Cells[row*g.across+i].mark()
+				ln.to(g.margin+(i-from)*g.cell).add(tone, mark)
+			}
+			if g.beside {
+				ln.to(g.margin+(to-from)*g.cell+2).add(plain, g.law.Lines[row].words(""))
+			}
+			p.put(ln)
+		}
+		g.values(p, from, to)
+	}
+}
+
+// values writes the values across, as many as have room.
+func (g *grid) values(p *page, from, to int) {
+	ln := new(line)
+	name := "  " + g.Axes[0].Name
+	for i := from; i < to; i++ {
+		at := g.margin + (i-from)*g.cell
+		text := g.Axes[0].Levels[i].Text
+		if (ln.cells == 0 || at > ln.cells+1) && at+cells(text) <= p.width {
+			ln.to(at).add(plain, text)
+		}
+	}
+	if g.two() && ln.cells+cells(name) <= p.width {
+		ln.add(plain, name)
+	}
+	p.put(ln)
+}
