@@ -1,7 +1,7 @@
 package reports
 
-// grid draws the points of a sweep as signs: a strip for one axis, a map for two.
-type grid struct {
+// signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
+type signGrid struct {
 	*Sweep
 	law    *SweepLaw
 	across int  // points in a row
@@ -13,8 +13,8 @@ type grid struct {
 }
 
 // newGrid lays the grid out: with a gap between the signs where there is room for it.
-func newGrid(s *Sweep, l *SweepLaw, width int) *grid {
-	g := &grid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
+func newGrid(s *Sweep, l *SweepLaw, width int) *signGrid {
+	g := &signGrid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
 		for _, level := range s.Axes[1].Levels {
@@ -27,10 +27,14 @@ func newGrid(s *Sweep, l *SweepLaw, width int) *grid {
 		longest = max(longest, cells(l.Lines[i].words("")))
 	}
 	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
+	wide := 2 // so wide that each value has room
+	for _, level := range s.Axes[0].Levels {
+		wide = max(wide, cells(level.Text)+1)
+	}
 	for _, try := range []struct {
 		cell   int
 		beside bool
-	}{{2, true}, {1, true}, {2, false}, {1, false}} {
+	}{{wide, true}, {2, true}, {1, true}, {wide, false}, {2, false}, {1, false}} {
 		g.cell, g.beside = try.cell, try.beside && side
 		needed := g.across * g.cell
 		if try.beside {
@@ -44,10 +48,10 @@ func newGrid(s *Sweep, l *SweepLaw, width int) *grid {
 	return g
 }
 
-func (g *grid) two() bool { return len(g.Axes) == 2 }
+func (g *signGrid) two() bool { return len(g.Axes) == 2 }
 
 // draw draws the rows, the highest first, and the values across below them.
-func (g *grid) draw(p *page) {
+func (g *signGrid) draw(p *page) {
 	for from := 0; from < g.across; from += g.block {
 		to := min(from+g.block, g.across)
 		if g.two() {
@@ -72,19 +76,32 @@ func (g *grid) draw(p *page) {
 	}
 }
 
-// values writes the values across, as many as have room.
-func (g *grid) values(p *page, from, to int) {
+// values writes the values across: each, or as many at even distances as have room.
+func (g *signGrid) values(p *page, from, to int) {
 	ln := new(line)
-	name := "  " + g.Axes[0].Name
-	for i := from; i < to; i++ {
-		at := g.margin + (i-from)*g.cell
-		text := g.Axes[0].Levels[i].Text
-		if (ln.cells == 0 || at > ln.cells+1) && at+cells(text) <= p.width {
-			ln.to(at).add(plain, text)
-		}
+	for i := from; i < to; i += g.stride(p, from, to) {
+		ln.to(g.margin+(i-from)*g.cell).add(plain, g.Axes[0].Levels[i].Text)
 	}
-	if g.two() && ln.cells+cells(name) <= p.width {
+	if name := "  " + g.Axes[0].Name; g.two() && ln.cells+cells(name) <= p.width {
 		ln.add(plain, name)
 	}
 	p.put(ln)
+}
+
+// stride is the least distance between values that leaves a gap between them.
+func (g *signGrid) stride(p *page, from, to int) int {
+	for stride := 1; stride < to-from; stride++ {
+		free := from
+		fits := true
+		for i := from; i < to; i += stride {
+			at := g.margin + (i-from)*g.cell
+			end := at + cells(g.Axes[0].Levels[i].Text)
+			fits = fits && (i == from || at > free) && end <= p.width
+			free = end
+		}
+		if fits {
+			return stride
+		}
+	}
+	return to - from
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -277,19 +276,20 @@ func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, 
 		return 0, false, nil
 	}
 	lo, hi := s.Points[e.a].Levels[e.axis].N, s.Points[e.b].Levels[e.axis].N
-	for _, f := range bisect(lo, hi, from, to, s.resolution(e.axis), func(n int64) (truth, bool) {
+	flips := bisect(lo, hi, from, to, s.resolution(e.axis), func(n int64) (truth, bool) {
 		t, failed := s.truth(a, s.between(e, n))
 		if failed != nil {
 			err = failed
 		}
 		return t, t != none
-	}) {
-		if f.before == yes {
-			return f.last, true, err
-		}
-		return f.first, true, err
+	})
+	switch {
+	case err != nil || len(flips) == 0:
+		return 0, false, err
+	case flips[0].before == yes:
+		return flips[0].last, true, nil
 	}
-	return 0, false, nil
+	return flips[0].first, true, nil
 }
 
 // judge holds the assertions against all points.

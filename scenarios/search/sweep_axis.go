@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
 // MaxPoints bounds the number of points of a sweep's grid.
@@ -14,7 +16,7 @@ const MaxPoints = 10_000
 
 // Axis is one or more keys that take the same values, one after the other.
 type Axis struct {
-	Name   string // as it was written: of one key, or of several with commas
+	Name   string // as it was written, of one key or of several with commas; the path of a key that is a mere preposition
 	Keys   []*Key
 	Levels []Level // at least one, different from each other
 }
@@ -35,7 +37,10 @@ func (a *Axis) Title(b *Subject) string {
 	}
 	f := b.faults[k.fault-1]
 	what := f.Kind.String()
-	if f.Target != "" {
+	switch {
+	case f.Kind == nemesis.DelayLink || f.Kind == nemesis.DelayMessage:
+		what += " of " + string(f.Target) + " -> " + string(f.Peer)
+	case f.Target != "":
 		what += " of " + string(f.Target)
 	}
 	return k.field.title + " the " + what
@@ -59,6 +64,9 @@ func (b *Subject) Axis(text string) (Axis, error) {
 			return a, fmt.Errorf("%s is named twice", k.Path)
 		}
 		a.Keys = append(a.Keys, k)
+	}
+	if slices.Contains([]string{"at", "by", "for"}, a.Name) {
+		a.Name = a.Keys[0].Path
 	}
 	var err error
 	if a.Levels, err = a.Keys[0].levels(values); err != nil {

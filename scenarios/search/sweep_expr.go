@@ -67,7 +67,7 @@ func (b *Subject) condition(axes []Axis, text string) (*term, error) {
 		return nil, err
 	}
 	if t.sort != isTruth {
-		return nil, c.errorAt(0, "", "expected a comparison such as restart >= ttl, found %s", t.sort)
+		return nil, c.errorAt(int(x.Pos())-1, "", "expected a comparison such as restart >= ttl, found %s", t.sort)
 	}
 	return t, nil
 }
@@ -199,6 +199,8 @@ func (c *compiler) compile(x ast.Expr) (*term, error) {
 			return nil, err
 		}
 		return c.binary(x, a, b)
+	case *ast.CallExpr:
+		return nil, c.errorAt(int(x.Lparen)-1, "", `expected an operator such as + or >=, found "("`)
 	}
-	return nil, c.errorAt(at, "", "expected an operator such as + or >=, found %q", c.text[at:])
+	return nil, c.errorAt(at, "", "expected a value such as ttl or 2ms, found %q", c.text[at:at+1])
 }
