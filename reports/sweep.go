@@ -96,8 +96,7 @@ type SweepEdge struct {
 	Before, After SweepState
 	Exact         bool // they are as near to each other as was asked for
 	Cause         SweepCause
-	// LastFile and FirstFile hold the scenarios of both sides; empty if they were not written.
-	LastFile, FirstFile string
+	Repeat        string // command to paste that shows how the law is broken on one side; empty if there is none
 }
 
 // SweepLine is how the law came out along an axis, at one level of the other one if there are two.

@@ -57,6 +57,8 @@ type mapOnPage struct {
 	Lines  []fact        // where it is safe, by the value of the other axis
 	Notes  []string
 	Causes []string
+	// Repeats show how the law is broken next to its edges.
+	Repeats []string
 }
 
 // sweepStory tells the run that shows how an assertion fails.
@@ -131,6 +133,11 @@ func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
 		m.Lines = append(m.Lines, fact{name, along.words("")})
 		if !along.monotone() {
 			m.Notes = append(m.Notes, along.place(s)+turnsTwice)
+		}
+	}
+	for i := range l.Edges {
+		if again := l.Edges[i].Repeat; again != "" {
+			m.Repeats = append(m.Repeats, again)
 		}
 	}
 	for _, c := range l.causes() {

@@ -119,6 +119,7 @@ func (o *object) sweepLaw(s *Sweep, l *SweepLaw) {
 		o.field("after", e.After.String())
 		o.field("exact", e.Exact)
 		o.field("cause", e.Cause.Cause)
+		o.field("repeat", e.Repeat)
 		o.close('}')
 	})
 	o.list("lines", len(l.Lines), func(i int) {

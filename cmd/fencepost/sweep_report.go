@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
@@ -14,10 +15,11 @@ import (
 // report turns what was found into what is shown, and leaves the scenarios of edges and counterexamples.
 func (j *sweepJob) report(s *search.Sweep) (*reports.Sweep, error) {
 	r := &reports.Sweep{Scenario: j.scenario.Name, Summary: j.scenario.Summary, Seeds: s.Seeds, From: s.From,
-		Faults: j.subject.Faults(), Fixed: j.set, Points: len(s.Points) + len(s.Between), Bound: search.UpperBound(s.Seeds),
+		Faults: j.subject.Faults(), Fixed: j.subject.Given(), Points: len(s.Points) + len(s.Between), Bound: search.UpperBound(s.Seeds),
 		Files: j.out, Repeat: j.repeat()}
 	if ttl, fixed := s.Fixed("lock.ttl"); fixed {
 		r.At = "lock.ttl " + ttl.Text
+		r.Fixed = slices.DeleteFunc(r.Fixed, func(given string) bool { return given == r.At })
 	}
 	for _, n := range s.Idle() {
 		r.Notes = append(r.Notes, fmt.Sprintf("fault %d struck in no run of any point: %s", n, r.Faults[n-1]))
@@ -113,40 +115,40 @@ func (j *sweepJob) law(s *search.Sweep, law checker.Law) (reports.SweepLaw, erro
 func (j *sweepJob) edge(s *search.Sweep, e *search.Edge, n int) (reports.SweepEdge, error) {
 	out := reports.SweepEdge{Cell: e.Point, Axis: e.Axis, Last: sweepLevels(e.Last.Levels), First: sweepLevels(e.First.Levels),
 		Before: sweepStates[e.Before], After: sweepStates[e.After], Exact: e.Exact}
-	for _, p := range []*search.Point{e.Last, e.First} {
-		if all := causes(p, e.Law); len(all) > 0 {
-			out.Cause = all[0]
+	for _, side := range []struct {
+		point *search.Point
+		state search.State
+	}{{e.Last, e.Before}, {e.First, e.After}} {
+		seed := s.From
+		all := causes(side.point, e.Law)
+		if len(all) > 0 {
+			out.Cause, seed = all[0], all[0].First
+		}
+		if len(s.Axes) > 1 {
+			continue
+		}
+		text, err := s.Seen(side.point, seed)
+		if err != nil {
+			return out, err
+		}
+		path, err := j.leave(fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, fileWord(sweepStates[side.state].String())), text)
+		if err != nil {
+			return out, err
+		}
+		if len(all) > 0 {
+			out.Repeat = fmt.Sprintf("%s run %s --seed %d", calledAs(), shellWord(path), seed)
 		}
 	}
-	if len(s.Axes) > 1 {
-		return out, nil
-	}
-	var err error
-	name := func(state reports.SweepState) string {
-		return fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, fileWord(state.String()))
-	}
-	if out.LastFile, err = j.leave(name(out.Before), s, e.Last, e.Law, outcomeOf(e.Before)); err != nil {
-		return out, err
-	}
-	out.FirstFile, err = j.leave(name(out.After), s, e.First, e.Law, outcomeOf(e.After))
-	return out, err
+	return out, nil
 }
 
-// outcomeOf is what a scenario file can expect of a law at a point.
-func outcomeOf(s search.State) checker.Outcome {
-	if s == search.Broken {
-		return checker.Violated
-	}
-	return checker.Holds
-}
-
-// leave writes the scenario of a point, which expects a law to come out as given.
-func (j *sweepJob) leave(name string, s *search.Sweep, p *search.Point, law checker.Law, want checker.Outcome) (path string, err error) {
+// leave writes a scenario into the folder of the sweep.
+func (j *sweepJob) leave(name, text string) (path string, err error) {
 	path = filepath.Join(j.out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", err
 	}
-	return path, os.WriteFile(path, []byte(j.subject.Text(s.Axes, p.Levels, law, want)), 0o666)
+	return path, os.WriteFile(path, []byte(text), 0o666)
 }
 
 // asserted tells what became of the ith assertion. The run that shows a failure is made again, from the file that is left.
@@ -177,7 +179,7 @@ func (j *sweepJob) asserted(s *search.Sweep, i int) (reports.SweepAssertion, err
 // counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a folder.
 func (j *sweepJob) counterexample(s *search.Sweep, a *search.Asserted, n int) (*reports.Run, error) {
 	dir := fmt.Sprintf("assertion-%d", n)
-	path, err := j.leave(filepath.Join(dir, "scenario.yaml"), s, a.Counter, a.Law, a.Want)
+	path, err := j.leave(filepath.Join(dir, "scenario.yaml"), s.Claimed(a.Counter, a.Law, a.Want))
 	if err != nil {
 		return nil, err
 	}

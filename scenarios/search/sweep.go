@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -39,11 +40,14 @@ type SweepOptions struct {
 }
 
 // check refuses what makes no sweep.
-func (o *SweepOptions) check() error {
+func (o *SweepOptions) check(b *Subject) error {
 	points := 1
 	for i := range o.Axes {
 		points *= len(o.Axes[i].Levels)
 		for _, k := range o.Axes[i].Keys {
+			if slices.ContainsFunc(b.given, func(g given) bool { return g.path == k.Path }) {
+				return fmt.Errorf("%s is both set and varied", k.Path)
+			}
 			for n := range i {
 				for _, other := range o.Axes[n].Keys {
 					if other.Path == k.Path {
@@ -97,7 +101,7 @@ func (o *SweepOptions) Resolve(text string) error {
 // depend on the number of workers. An error says what is wrong with the options, that no point is a valid scenario, that a
 // condition cannot be computed at a point, that a run failed, or is ctx's.
 func (b *Subject) Sweep(ctx context.Context, o SweepOptions) (*Sweep, error) {
-	if err := o.check(); err != nil {
+	if err := o.check(b); err != nil {
 		return nil, err
 	}
 	s := &Sweep{subject: b, SweepOptions: o}

@@ -148,6 +148,11 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 		}
 		delete(known, path)
 	}
+	for _, f := range faultFields {
+		if !strings.Contains(string(doc), "\n| `"+f.name+"` |") {
+			t.Errorf("FORMAT.md does not say what %s is in the line of a fault", f.name)
+		}
+	}
 	if documented < 90 || len(known) > 0 {
 		t.Errorf("%d keys are documented; these are not: %v", documented, known)
 	}

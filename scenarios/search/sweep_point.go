@@ -124,11 +124,26 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Text is a scenario file of a point that expects a law to come out as given.
-func (b *Subject) Text(axes []Axis, levels []Level, law checker.Law, outcome checker.Outcome) string {
-	v := b.vary(axes, levels)
+// Claimed is a scenario file of a point that expects a law to come out as given.
+func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
+	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
+}
+
+// Seen is a scenario file of a point that expects of each law what comes out with a seed.
+func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
+	v := s.subject.vary(s.Axes, p.Levels)
+	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
+	if err != nil {
+		return "", fmt.Errorf("%s, seed %d: %w", s.Words(p.Levels), seed, err)
+	}
+	for _, f := range checker.Check(result.History).Findings {
+		if f.Outcome == checker.Holds || f.Outcome == checker.Violated {
+			v.doc.Set("expect."+string(f.Law), f.Outcome.String())
+		}
+	}
+	return v.doc.String(), nil
 }
 
 // sweeper is one worker.

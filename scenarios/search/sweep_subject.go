@@ -17,7 +17,8 @@ type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *scenarios.Document
 	faults   []variedFault
-	keys     []*Key // that a name can mean, in the order of FORMAT.md; those of faults last
+	given    []given // what Set has given values, but for whole faults
+	keys     []*Key  // that a name can mean, in the order of FORMAT.md; those of faults last
 }
 
 // NewSubject prepares to vary s. An error would mean that the text of s cannot be read again.
@@ -199,6 +200,7 @@ func (b *Subject) Set(text string) error {
 			return err
 		}
 	}
+	b.given = append(b.given, given{k.Path, level.Text})
 	if k.fault > 0 {
 		k.set(b.faults, level.N)
 	} else {
@@ -206,6 +208,18 @@ func (b *Subject) Set(text string) error {
 	}
 	b.findKeys()
 	return nil
+}
+
+// given is a key with a value for all points.
+type given struct{ path, value string }
+
+// Given lists what Set has given values, but for whole faults: "work.hold validity".
+func (b *Subject) Given() []string {
+	var all []string
+	for _, g := range b.given {
+		all = append(all, g.path+" "+g.value)
+	}
+	return all
 }
 
 // setFault replaces a fault by its number, or adds the next one.

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// sweeping is a sweep of a scenario of the catalogue, or of a file under testdata.
+// sweeping is a sweep of a scenario of the catalogue, or of a file.
 type sweeping struct {
 	scenario       string
 	set, vary      []string
@@ -81,7 +81,7 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 	return states
 }
 
-const worstCase = "testdata/delayed-restart-worst-case.yaml"
+const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
 // The Redlock document asks a server that forgets to stay away for longer than the longest TTL. What it must outwait is the
 // validity that was stated to the holder: TTL - 1 % - 2 ms from the first request. With TTL 10 s this is where the edge of
@@ -226,7 +226,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if failed.Standing != scenarios.Otherwise || s.Standing() != scenarios.Otherwise || s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
 		t.Fatalf("%+v", failed)
 	}
-	text := b.Text(s.Axes, failed.Counter.Levels, failed.Law, failed.Want)
+	text := s.Claimed(failed.Counter, failed.Law, failed.Want)
 	again, err := scenarios.Parse("again.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -237,6 +237,16 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 	if j := again.Judge(result); j.Standing() != scenarios.Otherwise || j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
 		t.Errorf("seed %d came out as %v", failed.Seed, j.Verdict.Of(checker.LeaseExclusion))
+	}
+	seen, err := s.Seen(failed.Counter, failed.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err = scenarios.Parse("seen.yaml", []byte(seen)); err != nil {
+		t.Fatalf("%v\n%s", err, seen)
+	}
+	if j := again.Judge(result); j.Standing() != scenarios.AsExpected || len(again.Expect.Laws) < 3 {
+		t.Errorf("what was seen is not expected: %v\n%s", j.Mismatches, seen)
 	}
 	if s.Asserted[1].Standing != scenarios.NotJudged || s.Asserted[1].Points != 0 {
 		t.Errorf("true nowhere, but %+v", s.Asserted[1])
