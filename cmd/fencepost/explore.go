@@ -155,9 +155,9 @@ func (x *explore) run() error {
 	if err := x.save(); err != nil {
 		return err
 	}
-	done := progressOn(x.stderr, x.found.Size())
+	progress := progressOn(x.stderr)
 	err := x.found.Run(ctx, x.scenario, x.workers, func() error {
-		done(x.found.Done)
+		progress("runs", x.found.Done, x.found.Size())
 		return x.saveNowAndThen()
 	})
 	if err != nil {

@@ -205,8 +205,8 @@ func (j *job) runMany() error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	progress := progressOn(j.stderr, runs.Size())
-	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress(runs.Done) }); err != nil {
+	progress := progressOn(j.stderr)
+	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) }); err != nil {
 		return err
 	}
 	return j.conclude(runs)

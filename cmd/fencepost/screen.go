@@ -59,21 +59,21 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// progressOn returns what to call when some of all runs are done: on a terminal it tells how far the work is, at most ten
-// times a second.
-func progressOn(w io.Writer, all int) func(done int) {
+// progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
+// most ten times a second.
+func progressOn(w io.Writer) func(what string, done, of int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func(int) {}
+		return func(string, int, int) {}
 	}
 	last := time.Now()
-	return func(done int) {
+	return func(what string, done, of int) {
 		switch now := time.Now(); {
-		case done == all:
+		case done == of:
 			fmt.Fprint(f, "\r\x1b[K")
 		case now.Sub(last) > 100*time.Millisecond:
 			last = now
-			fmt.Fprintf(f, "\r%d of %d runs", done, all)
+			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
 		}
 	}
 }
