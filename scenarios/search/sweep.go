@@ -108,14 +108,14 @@ func (b *Subject) Sweep(ctx context.Context, o SweepOptions) (*Sweep, error) {
 	for i := range o.size() {
 		s.Points = append(s.Points, &Point{Levels: o.levels(i)})
 	}
-	turns, err := s.turn()
+	turns, err := s.findTurns()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.run(ctx, turns); err != nil {
 		return nil, err
 	}
-	if err := s.bisect(ctx); err != nil {
+	if err := s.findEdges(ctx); err != nil {
 		return nil, err
 	}
 	return s, s.judge()
@@ -189,8 +189,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// bisect finds the edges.
-func (s *Sweep) bisect(ctx context.Context) error {
+// findEdges bisects every side of the grid along which some law comes out otherwise.
+func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
 		for _, law := range s.Laws {
@@ -216,9 +216,9 @@ func (s *Sweep) bisect(ctx context.Context) error {
 	return err
 }
 
-// turn finds where the conditions of the assertions are true on the grid, and where between its points they begin to be or
+// findTurns finds where the conditions of the assertions are true on the grid, and where between its points they begin to be or
 // end. Those points are to be run as well.
-func (s *Sweep) turn() (beside [][]Level, err error) {
+func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
 		j := Asserted{Assertion: a}

@@ -58,10 +58,10 @@ func (p *Point) Tally(law checker.Law) LawTally {
 
 // varied is the scenario at a combination of values.
 type varied struct {
-	doc      *scenarios.Document // without faults, and without what says what is drawn and expected
-	faults   []variedFault
-	given    map[string]Level // what the axes give, by the path of the key
-	listed   []int            // which of faults the scenario lists: those that are not void
+	doc      *scenarios.Document // without what says what is drawn and expected
+	faults   []variedFault       // all of them; the document lists those that are not void
+	given    map[string]Level    // what the axes give, by the path of the key
+	listed   []int               // which of faults the document lists
 	scenario *scenarios.Scenario
 	common   *scenarios.Scenario // the same without overrides; nil until someone asks
 	problem  string              // why there is no scenario

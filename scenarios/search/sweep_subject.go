@@ -123,13 +123,13 @@ func (b *Subject) Key(name string) (*Key, error) {
 	return nil, fmt.Errorf("%q could be %s: say which", name, listed(paths, "or"))
 }
 
-// idle are the keys of a scenario file that change no run of a sweep.
-var idle = []string{"name", "summary", "source", "mix", "promise", "expect"}
+// idleKeys are those of a scenario file that change no run of a sweep.
+var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
 // unknown says that no key has this name, and which one comes near.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
-	if slices.Contains(idle, top) {
+	if slices.Contains(idleKeys, top) {
 		return fmt.Errorf("%s changes nothing here: a sweep runs the faults that the file lists, and judges by itself", name)
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "faults.")); err == nil && strings.HasPrefix(name, "faults.") {
@@ -240,11 +240,15 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// Faults are the lines of the faults, before they are varied.
+// Faults are the lines of the faults, by their numbers, before they are varied.
 func (b *Subject) Faults() []string {
 	var lines []string
 	for i := range b.faults {
-		lines = append(lines, b.faults[i].String())
+		line := b.faults[i].String()
+		if b.faults[i].void {
+			line = "left out: a " + b.faults[i].Kind.String() + " of nothing"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

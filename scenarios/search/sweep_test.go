@@ -199,7 +199,7 @@ func printed(s *Sweep) string {
 }
 
 func TestWorkersChangeNothing(t *testing.T) {
-	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=200ms"}, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3, workers: 1,
+	c := sweeping{scenario: worstCase, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3, workers: 1,
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 0.7"}}
 	want := printed(c.run(t))
 	if !strings.Contains(want, "lost in crash") {
