@@ -43,28 +43,55 @@ func (m *sweepMap) cells(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// stripes colours a map of numbers for each of some words, and draws its edges.
+// stripes colours a map of numbers for each of some words, and draws its edges and the bounds of conditions.
 func (m *sweepMap) stripes(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for row := range m.law.Lines {
 		l := &m.law.Lines[row]
-		along := &m.Axes[l.Axis]
-		if l.Axis == 0 {
-			lo, hi := y(float64(row)-.42), y(float64(row)+.42)
-			bands(along, l.Stretches, x, c.Min.X, c.Max.X, func(s SweepState, from, to vg.Length) {
-				paint(c, s.field(), from, to, lo, hi)
-				if to < c.Max.X {
-					c.StrokeLine2(edgeLine, to, lo, to, hi)
-				}
-			})
-			continue
+		t := stripe{c, l.Axis == 0, y(float64(row) - .42), y(float64(row) + .42)}
+		along, from, to := x, c.Min.X, c.Max.X
+		if !t.flat {
+			t.lo, t.hi = x(float64(row)-.42), x(float64(row)+.42)
+			along, from, to = y, c.Min.Y, c.Max.Y
 		}
-		lo, hi := x(float64(row)-.42), x(float64(row)+.42)
-		bands(along, l.Stretches, y, c.Min.Y, c.Max.Y, func(s SweepState, from, to vg.Length) {
-			paint(c, s.field(), lo, hi, from, to)
-			if to < c.Max.Y {
-				c.StrokeLine2(edgeLine, lo, to, hi, to)
+		a := &m.Axes[l.Axis]
+		bands(a, l.Stretches, along, from, to, func(s SweepState, from, end vg.Length) {
+			t.fill(s, from, end)
+			if end < to {
+				t.line(edgeLine, end)
 			}
 		})
+		for i := range m.Assertions {
+			for _, turn := range m.Assertions[i].Turns {
+				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis && [2]int{turn.Cell / n, turn.Cell % n}[l.Axis] == row {
+					t.line(claimLine, along(a.place(turn.At)))
+				}
+			}
+		}
+	}
+}
+
+// stripe is the part of a map that belongs to one word.
+type stripe struct {
+	draw.Canvas
+	flat   bool      // it lies; otherwise it stands
+	lo, hi vg.Length // its two long sides
+}
+
+// fill colours a piece of the stripe.
+func (t *stripe) fill(s SweepState, from, to vg.Length) {
+	if t.flat {
+		paint(t.Canvas, s.field(), from, to, t.lo, t.hi)
+	} else {
+		paint(t.Canvas, s.field(), t.lo, t.hi, from, to)
+	}
+}
+
+// line draws a line across the stripe.
+func (t *stripe) line(style draw.LineStyle, at vg.Length) {
+	if t.flat {
+		t.StrokeLine2(style, at, t.lo, at, t.hi)
+	} else {
+		t.StrokeLine2(style, t.lo, at, t.hi, at)
 	}
 }
