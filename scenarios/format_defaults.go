@@ -41,6 +41,12 @@ func newFile(r *reader) *file {
 			Count:            locks.FromSending,
 			Watch:            locks.Predecessor,
 			TokenFrom:        locks.OwnNode,
+			Names:            locks.MarkedNames,
+			CheckSession:     true,
+			CompareRevision:  true,
+			Expiry:           locks.RelativeExpiry,
+			TokenRead:        locks.TokenInStep,
+			Reentry:          locks.CountedReentry,
 		}},
 		work: Work{Cycles: 1, Hold: 100 * time.Millisecond, StopWhenLost: true},
 	}

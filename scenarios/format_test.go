@@ -50,6 +50,8 @@ func TestExample(t *testing.T) {
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
 		TokenScope: locks.PerRequest,
 		Recheck:    true, Count: locks.FromSending, Watch: locks.Predecessor, TokenFrom: locks.OwnNode,
+		Expiry: locks.RelativeExpiry, TokenRead: locks.TokenInStep, Reentry: locks.CountedReentry,
+		CompareRevision: true, Names: locks.MarkedNames, CheckSession: true,
 	}
 	second := redlock
 	second.First = 2
