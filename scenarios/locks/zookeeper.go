@@ -55,6 +55,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			l.withdraw(env, h)
 			return nil, ErrPatience
 		}
+		if !l.config.CheckSession && h.node.path != "" {
+			h.node.session = l.client.Session() // and the znode that a dying one has made counts
+		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
 				continue
@@ -68,10 +71,13 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or with bare names somebody
-// has taken its znode for another.
+// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone although
+// that lives: somebody took it for another, or it was of the session before.
 func (l *zooKeeper) mayBeGone(h *Hold, err error) bool {
-	return h.node.session.Lost().Raised() || l.config.Names == BareNames && err == zookeeper.NoNode
+	if l.config.Names == MarkedNames && l.config.CheckSession {
+		return h.node.session.Lost().Raised()
+	}
+	return err == zookeeper.NoNode || l.config.CheckSession && h.node.session.Lost().Raised()
 }
 
 // granted notes the decision. It reports false, after a while, if the session may have ended by the client's own count.
@@ -124,10 +130,7 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	for err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout {
 		l.client.Await(env, sim.Forever)
 		if l.client.Session() != session {
-			if l.config.CheckSession {
-				return false
-			}
-			session = l.client.Session() // and the znode that the dying one has made counts
+			return false
 		}
 		path, stat, err = l.find(env, h)
 	}
