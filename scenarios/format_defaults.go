@@ -56,7 +56,7 @@ func newFile(r *reader) *file {
 const limitNotGiven = -1
 
 func newWait() *locks.Wait {
-	return &locks.Wait{Replicas: 1, Timeout: time.Second, Obey: true}
+	return &locks.Wait{Replicas: 1, Timeout: time.Second, Obey: true, SameConnection: true}
 }
 
 func newExtension() *locks.Extension {

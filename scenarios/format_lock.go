@@ -157,6 +157,7 @@ func (f *file) readWait(n ast.Node, name string, c *locks.Config) {
 		{name: "timeout", read: into(&w.Timeout, f.duration)},
 		{name: "obey", read: into(&w.Obey, f.onOff)},
 		{name: "on-release", read: into(&w.Release, f.onOff)},
+		{name: "same-connection", read: into(&w.SameConnection, f.onOff)},
 	})
 }
 

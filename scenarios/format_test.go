@@ -153,6 +153,8 @@ var everyValue = []struct {
 	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry }, locks.OverwritingReentry},
 	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendOrAcquire},
 	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return firstLock(s).TokenRead }, locks.TokenLater},
+	{"name: x\nservers: {redis: 1, replicas: 1}\nlock: {protocol: set-nx-px}\n", "lock.wait.same-connection", "off",
+		func(s *Scenario) any { return firstLock(s).Wait.SameConnection }, false},
 	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return firstLock(s).CompareRevision }, false},
 	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return firstLock(s).Names }, locks.BareNames},
 	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return firstLock(s).CheckSession }, false},

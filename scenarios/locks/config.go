@@ -160,6 +160,9 @@ type Wait struct {
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
 	Obey     bool          // give the attempt up if fewer answered; default on
 	Release  bool          // also after the release
+	// SameConnection sends WAIT where the lock was set, which is all that it tells of; otherwise to the master as it is known
+	// by then. Default on.
+	SameConnection bool
 }
 
 // Config is a lock library's settings.

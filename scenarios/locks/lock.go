@@ -48,6 +48,7 @@ type Hold struct {
 	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
 	value     string        // owner value at the servers
+	server    sim.ProcessID // one Redis only: where it was last written
 	entered   int           // how often the client has taken the lock once more and not given that back
 	extended  int           // how often
 	node      zooKeeperHold // ZooKeeper only

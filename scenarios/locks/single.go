@@ -27,6 +27,7 @@ func (l *single) try(env sim.Env) *Hold {
 	asked := env.Monotonic()
 	env.Point(sim.ClockRead)
 	l.findMaster(env, l.config)
+	h.server = l.master
 	if !l.set(env, h, unit, expiry) || !l.replicated(env, h) {
 		return nil
 	}
@@ -98,14 +99,19 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have what this connection wrote.
+// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one has
+// written nothing, and the new one says that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
+	r := l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))
+	if w.SameConnection {
+		r.Conn.Server = h.server
+	}
 	timeout := l.config.Timeout + w.Timeout
 	if w.Timeout == 0 {
 		timeout = sim.Forever
 	}
-	n, _ := ask(env, timeout, l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))).Int()
+	n, _ := ask(env, timeout, r).Int()
 	return int(n)
 }
 
@@ -162,6 +168,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) bool {
 	key := string(l.config.Key)
+	h.server = l.master
 	var n int64
 	switch l.config.Release {
 	case ReleaseDel:
