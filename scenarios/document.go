@@ -239,15 +239,16 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	for _, e := range t.entries {
 		b.WriteString(indent + quoted(e.key, true) + ":")
 		line := e.value.flow()
+		fits := len(indent)+len(e.key)+2+len(line) <= widest
 		switch {
 		case e.value.sort == isScalar:
 			b.WriteString(" " + e.value.line(len(e.key), indent) + "\n")
-		case e.value.sort == isList && indent == "" && len(e.value.items) > 0:
+		case e.value.sort == isList && len(e.value.items) > 0 && (indent == "" || !fits):
 			b.WriteString("\n")
 			for _, item := range e.value.items {
 				b.WriteString(indent + "  - " + item.inList() + "\n")
 			}
-		case len(indent)+len(e.key)+2+len(line) <= widest && (indent != "" || e.key != "expect" && e.key != "overrides"):
+		case fits && (indent != "" || e.key != "expect" && e.key != "overrides"):
 			b.WriteString(" " + line + "\n")
 		default:
 			b.WriteString("\n")

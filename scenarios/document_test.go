@@ -93,6 +93,20 @@ promise:
 	}
 }
 
+func TestListsThatAreTooLongForALineAreSpread(t *testing.T) {
+	const text = `name: x
+mix:
+  pause: 1s..2s
+  without:
+    - crash losing everything of servers, restart within 10s
+    - crash losing unsynced writes of servers, restart within 10s
+    - jump of servers
+`
+	if got := document(t, text).String(); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+}
+
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`, "a\nb", "1", "on", "über"} {
 		d := document(t, "name: x\nlock: {a: b}\n")

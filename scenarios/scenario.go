@@ -86,6 +86,7 @@ type Work struct {
 	HoldKind      HoldKind
 	CheckValidity bool // before each write and step; default off: the careless client
 	StopWhenLost  bool // told that an extension failed, the client stops; default on
+	Nested        bool // what works on the resource takes the lock once more and gives that back; default off
 }
 
 // Take says which of its locks a client's section takes.

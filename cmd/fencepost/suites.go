@@ -96,3 +96,30 @@ func findingStories(e *reports.Exploration, law string) string {
 	}
 	return strings.Join(all, "\n\n")
 }
+
+// corpusSuite has a case for each mutant and each sound lock.
+func corpusSuite(r *reports.Corpus) reports.Suite {
+	s := reports.Suite{Name: "corpus", Repeat: r.Repeat}
+	for _, m := range r.Mutants {
+		c := reports.Case{Group: m.Of, Name: m.Name, Result: reports.NotRun, Message: m.Defect}
+		switch {
+		case m.Caught:
+			c.Result, c.Message = reports.Passed, fmt.Sprintf("%s; caught after %d runs by %s: %s", m.Defect, m.Runs, m.Law, m.Cause)
+		case m.Hunted:
+			c.Result, c.Message = reports.Failed, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.Runs)
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for _, l := range r.Sound {
+		c := reports.Case{Group: "sound", Name: l.Name, Result: reports.Passed, Message: fmt.Sprintf("every promise kept in %d runs", l.Runs)}
+		if len(l.Open) > 0 {
+			c.Result, c.Message = reports.Undecided, strings.Join(l.Open, "; ")
+		}
+		for _, b := range l.Broken {
+			c.Result, c.Message = reports.Failed, "broke a promise"
+			c.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs, b.First, b.Repeat)
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
