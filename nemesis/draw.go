@@ -139,7 +139,7 @@ func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
 	case DelayLink, DelayMessage:
 		g.fuzzDelay(f, c)
 	case Break:
-		f.Target, f.Peer, f.Number = pick(c, g.targets.clients), pick(c, g.targets.answering), 1+c.Intn(g.mix.Messages)
+		f.Target, f.Peer, f.Number = pick(c, g.targets.clients), pick(c, g.targets.answering), g.message(c)
 	case SlowFsync:
 		f.Target, f.By, f.For = pick(c, g.targets.redis), duration(c, g.mix.Fsync), duration(c, g.mix.Outage)
 	case ExpireSession:
@@ -188,7 +188,7 @@ func (g *Generator) fuzzDelay(f *Fault, c fuzz.Continue) {
 	}
 	f.By = duration(c, g.mix.Delay)
 	if f.Kind == DelayMessage {
-		f.Number = 1 + c.Intn(g.mix.Messages)
+		f.Number = g.message(c)
 	} else if c.RandBool() {
 		f.For = duration(c, g.mix.Outage)
 	}
@@ -243,6 +243,11 @@ func (g *Generator) ppm(c fuzz.Continue) int {
 	return ppm
 }
 
+// message is the number of a message: low ones more often, since links that carry few are many.
+func (g *Generator) message(c fuzz.Continue) int {
+	return 1 + min(c.Intn(g.mix.Messages), c.Intn(g.mix.Messages))
+}
+
 // outage is a length, or zero for ever.
 func (g *Generator) outage(c fuzz.Continue) time.Duration {
 	if c.Intn(100) < g.mix.Forever {
@@ -264,13 +269,14 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
 }
 
-// doubling draws from low to high, both at least 1: first a doubling of low, then evenly within it.
+// doubling draws from low to high, both at least 1: first a doubling of low, the larger of two, then evenly within it.
+// What breaks locks outlasts a lease, so long ones come more often; short ones tell whether anything hangs on a hair.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {
 		doublings++
 	}
-	low <<= c.Intn(doublings)
+	low <<= max(c.Intn(doublings), c.Intn(doublings))
 	high = min(high, 2*low-1)
 	return low + c.Int63n(high-low+1)
 }

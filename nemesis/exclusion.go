@@ -10,7 +10,7 @@ import (
 )
 
 // Exclusion is a sort of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
-// 1000ppm", "crash losing everything, restart within 10s". An exclusion that ParseExclusion returned prints and parses back.
+// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart". An exclusion that ParseExclusion returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
 	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.
@@ -22,6 +22,8 @@ type Exclusion struct {
 	// Within, of a Crash or ShutDown, is the time within which the server must restart: sooner than that. Zero: whether
 	// it does or not.
 	Within time.Duration
+	// Forever, of a Crash or ShutDown, demands that the server does not restart. It excludes Within.
+	Forever bool
 }
 
 // Sort is a sort of processes.
@@ -40,7 +42,7 @@ var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResou
 
 // ExclusionUsage shows the grammar of exclusions to people.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
-	"[above NUMBERppm] [, restart within DURATION]"
+	"[above NUMBERppm] [, restart within DURATION | , no restart]"
 
 // ParseExclusion reads one exclusion. A returned error is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
@@ -85,6 +87,10 @@ func (p *parser) exclusion(x *Exclusion) {
 		x.Above = p.limit()
 	}
 	if p.err == nil && (x.Kind == Crash || x.Kind == ShutDown) && p.accept(",") {
+		if x.Forever = p.accept("no"); x.Forever {
+			p.require([]string{"restart"})
+			return
+		}
 		p.require([]string{"restart", "within"})
 		if p.err == nil {
 			x.Within = p.duration()
@@ -120,6 +126,9 @@ func (x Exclusion) String() string {
 	if x.Within > 0 {
 		b = appendDuration(append(b, ", restart within "...), x.Within)
 	}
+	if x.Forever {
+		b = append(b, ", no restart"...)
+	}
 	return string(b)
 }
 
@@ -129,7 +138,8 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 	case f.Kind != x.Kind,
 		x.Loss != LosesMemory && f.Loss != x.Loss,
 		x.Above > 0 && max(f.PPM, -f.PPM) <= x.Above,
-		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within):
+		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within),
+		x.Forever && f.Restart > 0:
 		return false
 	}
 	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })

@@ -12,6 +12,7 @@ func TestExclusionsPrintAndParseBack(t *testing.T) {
 	for _, line := range []string{
 		"pause", "jump of servers", "jump of clients", "drift above 1000ppm", "drift of servers above 1ppm", "crash",
 		"crash losing everything, restart within 10s", "crash losing unsynced writes of servers", "shut down, restart within 10s",
+		"shut down, no restart", "crash losing everything of servers, no restart",
 		"delay", "delay message of resource", "slow fsync", "expire session", "fail over",
 	} {
 		x, err := ParseExclusion(line)
@@ -32,6 +33,8 @@ func TestWrongExclusionsAreRefused(t *testing.T) {
 		"drift above":              `column 12: expected a rate such as 1000ppm, found the end of the line`,
 		"crash losing":             `column 13: expected "unsynced" or "everything", found the end of the line`,
 		"crash, restart after 10s": `column 16: expected "within", found "after"`,
+		"crash, not restart":       `column 8: expected "no" or "restart", found "not" (did you mean "no"?)`,
+		"shut down, no":            `column 14: expected "restart", found the end of the line`,
 		"crash, restart within 0s": `column 23: a duration is longer than 0s, found "0s"`,
 		"pause, restart within 1s": `column 6: expected "of" or the end of the line, found ","`,
 	} {
@@ -56,6 +59,9 @@ func TestExclusionsCoverWhatTheySay(t *testing.T) {
 		{"crash losing everything, restart within 10s", []string{"crash redis-1 losing everything at 1s, restart after 9.999s"},
 			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash redis-1 losing everything at 1s",
 				"crash redis-1 losing unsynced writes at 1s, restart after 1s", "crash client-1 at 1s"}},
+		{"crash of servers, no restart", []string{"crash redis-1 losing everything at 1s"},
+			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash client-1 at 1s", "shut down redis-1 at 1s"}},
+		{"shut down, no restart", []string{"shut down redis-1 at 1s"}, []string{"shut down redis-1 at 1s, restart after 500ms"}},
 		{"shut down, restart within 1s", []string{"shut down redis-1 at 1s, restart after 500ms"}, []string{"shut down redis-1 at 1s"}},
 	} {
 		x, err := ParseExclusion(test.exclusion)

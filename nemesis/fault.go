@@ -8,6 +8,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -43,6 +44,20 @@ func (k Kind) String() string {
 		return f.name
 	}
 	return "unknown fault"
+}
+
+// MarshalText gives the kind's words.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the kind's words.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for _, known := range Kinds {
+		if known.String() == string(text) {
+			*k = known
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no fault %q", text)
 }
 
 // Loss is what a crash takes with it.
@@ -127,7 +142,7 @@ func (f Fault) PassedBy() sim.ProcessID {
 		return f.Trigger.By
 	}
 	for _, p := range f.On() {
-		if isClient(p) {
+		if IsClient(p) {
 			return p
 		}
 	}

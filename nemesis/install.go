@@ -79,9 +79,10 @@ func (s *striker) after(d time.Duration, f func()) {
 }
 
 // aftermath is how much longer than itself a fault acts. The last message that a slow link held up arrives that much
-// later: until then nobody may be held to act as if nothing were wrong.
+// later, and the last fsync that began while they were slow ends that much later: until then nobody may be held to act as
+// if nothing were wrong.
 func (s *striker) aftermath() time.Duration {
-	if s.Kind == DelayLink {
+	if s.Kind == DelayLink || s.Kind == SlowFsync {
 		return s.By
 	}
 	return 0

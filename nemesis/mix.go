@@ -38,8 +38,8 @@ type Mix struct {
 // Weights holds one weight per kind, none negative, at the index of the kind.
 type Weights [kindEnd]int
 
-// Span is a range of durations, ends included. Draws are whole milliseconds, and small and large ones are equally likely
-// by their order of magnitude: as many between 10 and 20 ms as between 10 and 20 s.
+// Span is a range of durations, ends included. Draws are whole milliseconds of every order of magnitude, long ones more
+// often: of n doublings of the shortest, the k-th is drawn (2k-1)/n² of the time.
 type Span struct{ Min, Max time.Duration }
 
 // DefaultMix suits locks with a TTL of 10 s.

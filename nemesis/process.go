@@ -78,4 +78,5 @@ func splitNumbers(text string) string {
 }
 
 // isClient goes by the name: clients are client-1, client-2 and so on in every run.
-func isClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }
+// IsClient reports whether a process is a client of a run, by its name.
+func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

@@ -34,6 +34,27 @@ const (
 	needsUnit   = "a duration needs a unit"
 )
 
+// ParseDuration reads a duration as fault lines write it: with a unit, without a sign, from 0s to MaxDuration. A returned
+// error is a *ParseError.
+func ParseDuration(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, &ParseError{Column: 1, Msg: notDuration}
+	}
+	d, problem, nearest := parseDuration(text)
+	if problem != "" {
+		return 0, &ParseError{Column: 1, Msg: problem, Nearest: nearest}
+	}
+	return d, nil
+}
+
+// FormatDuration prints a duration as fault lines do, with a sign only if it is negative: 90s, 1.2s, -500ms.
+func FormatDuration(d time.Duration) string {
+	if d < 0 {
+		return string(appendDuration([]byte("-"), d))
+	}
+	return string(appendDuration(nil, d))
+}
+
 // parseDuration reads a duration in Go's notation, without a sign. On failure it says what is wrong in problem, and
 // gives the nearest right text if there is one.
 func parseDuration(text string) (d time.Duration, problem, nearest string) {

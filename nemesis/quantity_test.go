@@ -24,8 +24,14 @@ func TestDurationsPrintAsTheDesignWritesThem(t *testing.T) {
 		"86399.999999999s":      MaxDuration - 1,
 		"9223372036.854775807s": 1<<63 - 1,
 	} {
-		if got := string(appendDuration(nil, d)); got != want {
+		if got := FormatDuration(d); got != want {
 			t.Errorf("%d ns printed as %s, want %s", d, got, want)
+		}
+		if d > 0 && FormatDuration(-d) != "-"+want {
+			t.Errorf("-%d ns printed as %s", d, FormatDuration(-d))
+		}
+		if got, err := ParseDuration(want); d <= MaxDuration && (got != d || err != nil) {
+			t.Errorf("%s read as %d, %v", want, got, err)
 		}
 	}
 }
@@ -92,6 +98,20 @@ func TestWhatNamesAProcess(t *testing.T) {
 		"Client-1", "client-1a", "clïent-1", "at", "for", "after", "the", "resource-", strings.Repeat("c", 64) + "-1"} {
 		if isProcess(name) {
 			t.Errorf("%q names a process", name)
+		}
+	}
+}
+
+func TestWrongDurationsAreToldApart(t *testing.T) {
+	for text, want := range map[string]string{
+		"":      "column 1: expected a duration such as 1.5s",
+		"5":     `column 1: a duration needs a unit (did you mean "5s"?)`,
+		"-5s":   `column 1: a duration here has no sign (did you mean "5s"?)`,
+		"5secs": `column 1: unknown unit "secs" (did you mean "5s"?)`,
+		"25h":   "column 1: a duration is at most 24h",
+	} {
+		if _, err := ParseDuration(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/page.html"))
+var pages = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 
 // HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
@@ -23,7 +23,7 @@ func HTML(w io.Writer, run *Run, links []Link) error {
 	if err != nil {
 		return err
 	}
-	return pageTemplate.Execute(w, d)
+	return pages.ExecuteTemplate(w, "page.html", d)
 }
 
 // pageData is what the page's template shows.

@@ -24,7 +24,7 @@ func JSON(run *Run) ([]byte, error) {
 }
 
 // JSONMany gives many runs as one JSON object, ended by a newline: scenario, seeds (how many), from, expected_runs,
-// unexpected_runs, undecided_runs, distinct_digests, groups, expected, and the runs worth showing, each as JSON gives it.
+// unexpected_runs, undecided_runs, distinct_digests, laws, faults, groups, expected, and the runs worth showing, each as JSON gives it.
 func JSONMany(many *Many) ([]byte, error) {
 	var o object
 	o.open('{')
@@ -35,6 +35,26 @@ func JSONMany(many *Many) ([]byte, error) {
 	o.field("unexpected_runs", many.Unexpected)
 	o.field("undecided_runs", many.Undecided)
 	o.field("distinct_digests", many.Digests)
+	o.key("laws")
+	o.open('{')
+	for i := range many.Laws {
+		l := &many.Laws[i]
+		o.key(l.Law)
+		o.open('{')
+		o.lawCounts(l)
+		o.close('}')
+	}
+	o.close('}')
+	o.key("faults")
+	o.open('[')
+	for _, f := range many.Faults {
+		o.open('{')
+		o.field("line", f.Line)
+		o.field("struck", f.Struck)
+		o.field("met_a_lock_in_use", f.Met)
+		o.close('}')
+	}
+	o.close(']')
 	o.key("groups")
 	o.open('[')
 	for _, g := range many.Groups {

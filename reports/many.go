@@ -10,7 +10,11 @@ import (
 // run worth showing in full. The error is w's.
 func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 	p := opt.page(w)
-	title(p, many.Scenario, fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From), many.standing())
+	what := fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From)
+	if many.Shard != "" {
+		what += ", shard " + many.Shard
+	}
+	title(p, many.Scenario, what, many.standing())
 	if many.Summary != "" {
 		p.text(plain, 2, many.Summary)
 	}
@@ -24,6 +28,14 @@ func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 		}
 	}
 	p.blank()
+	if len(many.Laws) > 0 {
+		lawTable(p, many.Laws, "")
+		p.blank()
+	}
+	if len(many.Faults) > 0 {
+		plannedFaults(p, many)
+		p.blank()
+	}
 	if many.Repeat != "" {
 		command(p, many.Repeat)
 	}
@@ -68,6 +80,26 @@ func groupLine(p *page, g *Group) {
 	}
 	n := strconv.Itoa(g.Runs)
 	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, got, g.First))
+}
+
+// plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
+func plannedFaults(p *page, m *Many) {
+	p.put(new(line).add(bold, "fault").to(p.margin()-25).add(plain, "struck").to(p.margin()-17).add(plain, "met a lock in use"))
+	for _, f := range m.Faults {
+		tone := plain
+		if f.Met == 0 {
+			tone = yellow
+		}
+		words := wrap(f.Line, p.margin()-30)
+		for i, t := range words {
+			ln := new(line).to(3).add(tone, t)
+			if i == len(words)-1 {
+				right(ln, p.margin()-18, f.Struck)
+				right(ln, p.margin(), f.Met)
+			}
+			p.put(ln)
+		}
+	}
 }
 
 func rule(p *page) {

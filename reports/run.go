@@ -21,6 +21,7 @@ type Run struct {
 	Seed      uint64
 	Digest    string
 	Plan      []string // one fault a line
+	Idle      []string // of each fault in Plan: why it could do nothing ("never struck"); empty if it could. nil: not known
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
 	Undecided bool // something named in the expectation could not be told; OK says nothing then
@@ -45,15 +46,24 @@ type ExpectLine struct {
 type Many struct {
 	Scenario   string
 	Summary    string
+	Shard      string // "2/5"; empty if the seeds were not divided
 	Seeds      int    // how many were run
 	From       uint64 // the first seed
 	Expected   int    // runs that came out as expected
 	Unexpected int
 	Undecided  int
-	Digests    int     // distinct ones; far fewer than Seeds means that the runs hardly differ
+	Digests    int           // distinct ones; far fewer than Seeds means that the runs hardly differ
+	Laws       []ExploredLaw // how often each law came out how
+	Faults     []PlannedFault
 	Groups     []Group // what came out otherwise, most frequent first; a run may be in several
 	Runs       []*Run  // worth showing; the text shows the first in full
 	Repeat     string  // command to paste that makes the same runs again
+}
+
+// PlannedFault is a fault of all of many runs.
+type PlannedFault struct {
+	Line        string
+	Struck, Met int // in how many runs; Met: while a lock was asked for or held
 }
 
 // Group is a number of unexpected runs in which one thing came out otherwise, in one way.

@@ -208,6 +208,10 @@ func footer(p *page, run *Run) {
 		if i > 0 {
 			label = "        "
 		}
+		if i < len(run.Idle) && run.Idle[i] != "" {
+			p.hang(0, label, yellow, fault+" ("+run.Idle[i]+")")
+			continue
+		}
 		p.hang(0, label, plain, fault)
 	}
 	h := run.history()

@@ -130,12 +130,30 @@ func (s *section) guard() *held { return s.held[0] }
 
 // run does the work. It reports false if the client stopped because it learned that its lock is gone.
 func (s *section) run() bool {
+	work := s.updates
+	if s.work.Nested {
+		work = s.nested
+	}
+	return work() && s.stay()
+}
+
+// nested is a function that guards itself: it takes the lock although its caller holds it, and gives that back.
+func (s *section) nested() bool {
+	if h := s.guard(); h.Reenter(s.env, h.hold) {
+		done := s.updates()
+		h.Release(s.env, h.hold)
+		return done
+	}
+	return false
+}
+
+func (s *section) updates() bool {
 	for range s.work.Writes {
 		if !s.update() {
 			return false
 		}
 	}
-	return s.stay()
+	return true
 }
 
 // valid says whether the client, if it cares, still believes in its lock.

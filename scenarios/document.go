@@ -210,6 +210,12 @@ func (d *Document) Rename(path, name string) {
 	}
 }
 
+// Arrange puts the keys at the top in the order in which FORMAT.md describes them.
+func (d *Document) Arrange() {
+	order := namesOf(newFile(nil).fields())
+	slices.SortStableFunc(d.root.entries, func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
+}
+
 // cutLast splits s at the last sep; all of it comes after if there is none.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
@@ -233,21 +239,39 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	for _, e := range t.entries {
 		b.WriteString(indent + quoted(e.key, true) + ":")
 		line := e.value.flow()
+		fits := len(indent)+len(e.key)+2+len(line) <= widest
 		switch {
 		case e.value.sort == isScalar:
-			b.WriteString(" " + quoted(e.value.scalar, false) + "\n")
-		case e.value.sort == isList && indent == "" && len(e.value.items) > 0:
+			b.WriteString(" " + e.value.line(len(e.key), indent) + "\n")
+		case e.value.sort == isList && len(e.value.items) > 0 && (indent == "" || !fits):
 			b.WriteString("\n")
 			for _, item := range e.value.items {
 				b.WriteString(indent + "  - " + item.inList() + "\n")
 			}
-		case len(indent)+len(e.key)+2+len(line) <= widest && (indent != "" || e.key != "expect" && e.key != "overrides"):
+		case fits && (indent != "" || e.key != "expect" && e.key != "overrides"):
 			b.WriteString(" " + line + "\n")
 		default:
 			b.WriteString("\n")
 			e.value.print(b, indent+"  ")
 		}
 	}
+}
+
+// line writes a scalar behind a key; prose that is too long for one line is folded over several.
+func (t *tree) line(key int, indent string) string {
+	words := strings.Fields(t.scalar)
+	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
+		return quoted(t.scalar, false)
+	}
+	text, column := ">-", widest
+	for _, word := range words {
+		if column += 1 + len(word); column > widest {
+			text, column = text+"\n  "+word, 2+len(word)
+		} else {
+			text += " " + word
+		}
+	}
+	return text
 }
 
 func (t *tree) inList() string {

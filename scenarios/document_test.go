@@ -3,6 +3,7 @@ package scenarios
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -92,6 +93,20 @@ promise:
 	}
 }
 
+func TestListsThatAreTooLongForALineAreSpread(t *testing.T) {
+	const text = `name: x
+mix:
+  pause: 1s..2s
+  without:
+    - crash losing everything of servers, restart within 10s
+    - crash losing unsynced writes of servers, restart within 10s
+    - jump of servers
+`
+	if got := document(t, text).String(); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+}
+
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`, "a\nb", "1", "on", "über"} {
 		d := document(t, "name: x\nlock: {a: b}\n")
@@ -102,6 +117,49 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 			if got, ok := back.Get(path); !ok || got != s {
 				t.Errorf("%s: %q was read back as %q from\n%s", path, s, got, d)
 			}
+		}
+	}
+}
+
+func TestDocumentsAreArrangedAsTheFormatIsDescribed(t *testing.T) {
+	d := document(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: 1}\nname: x\n")
+	d.Arrange()
+	const want = "name: x\nservers: {redis: 1}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nexpect:\n  ownership: holds\n"
+	if d.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", d, want)
+	}
+	last := -1
+	for _, key := range namesOf(newFile(nil).fields()) {
+		at := strings.Index(formatDoc(t), "\n| `"+key+"` |")
+		if at < 0 {
+			at = strings.Index(formatDoc(t), "\n| `"+key+".") // described part by part
+		}
+		if at < last {
+			t.Errorf("FORMAT.md describes %s earlier", key)
+		}
+		last = at
+	}
+}
+
+func TestLongProseIsFolded(t *testing.T) {
+	const summary = "With one fault two clients hold the lock: the first has outlived its lease # and does not know, " +
+		"the second was granted it in good faith, as - if anyone asked - it should have been."
+	d := document(t, "name: x\n")
+	d.Set("summary", summary)
+	const want = "name: x\n" +
+		"summary: >-\n" +
+		"  With one fault two clients hold the lock: the first has outlived its lease # and does not know, the second\n" +
+		"  was granted it in good faith, as - if anyone asked - it should have been.\n"
+	if d.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", d, want)
+	}
+	if got, _ := document(t, d.String()).Get("summary"); got != summary {
+		t.Errorf("read back as %q", got)
+	}
+	for _, odd := range []string{strings.Repeat("two  spaces ", 20), strings.Repeat("x", 200)} {
+		d.Set("summary", odd)
+		if got, _ := document(t, d.String()).Get("summary"); got != odd {
+			t.Errorf("%q was read back as %q from\n%s", odd, got, d)
 		}
 	}
 }

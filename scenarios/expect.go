@@ -21,7 +21,7 @@ func (m Mismatch) String() string {
 }
 
 // Match compares what came out of a run with what must come out. A law that is not named must not be violated; one named
-// must come out as named. Undecided reports that a named law could not be judged to its end, which is no mismatch.
+// must come out as named, or anyhow if any outcome will do. Undecided reports that a named law could not be judged to its end, which is no mismatch.
 // Mismatches come in the order of checker.Laws, then of the file's metrics.
 func (e Expect) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismatch, undecided bool) {
 	for _, law := range checker.Laws {
@@ -29,6 +29,7 @@ func (e Expect) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismat
 		want, named := e.Laws[law]
 		switch {
 		case !named && got.Outcome != checker.Violated:
+		case want.Any:
 		case !named:
 			mismatches = append(mismatches, Mismatch{string(law), "not violated", outcomeOf(got).String()})
 		case got.Outcome == checker.Undecided:
@@ -58,6 +59,9 @@ func (e Expectation) matches(got checker.Finding) bool {
 
 // String gives the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
 func (e Expectation) String() string {
+	if e.Any {
+		return "any"
+	}
 	if e.Outcome != checker.Violated || e.Cause.Kind == "" {
 		return e.Outcome.String()
 	}

@@ -33,6 +33,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 			"expected not violated, got violated by lost in crash (unsynced)"},
 		{"holds", "expected holds, got unchecked", "", "undecided",
 			"expected holds, got violated by lost in crash (unsynced)"},
+		{"any", "", "", "", ""},
 		{"violated", "expected violated, got unchecked", "expected violated, got holds", "undecided", ""},
 		{"violated by lost in crash", "expected violated by lost in crash, got unchecked",
 			"expected violated by lost in crash, got holds", "undecided", ""},

@@ -41,6 +41,12 @@ func newFile(r *reader) *file {
 			Count:            locks.FromSending,
 			Watch:            locks.Predecessor,
 			TokenFrom:        locks.OwnNode,
+			Names:            locks.MarkedNames,
+			CheckSession:     true,
+			CompareRevision:  true,
+			Expiry:           locks.RelativeExpiry,
+			TokenRead:        locks.TokenInStep,
+			Reentry:          locks.CountedReentry,
 		}},
 		work: Work{Cycles: 1, Hold: 100 * time.Millisecond, StopWhenLost: true},
 	}
@@ -50,7 +56,7 @@ func newFile(r *reader) *file {
 const limitNotGiven = -1
 
 func newWait() *locks.Wait {
-	return &locks.Wait{Replicas: 1, Timeout: time.Second, Obey: true}
+	return &locks.Wait{Replicas: 1, Timeout: time.Second, Obey: true, SameConnection: true}
 }
 
 func newExtension() *locks.Extension {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -85,10 +86,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 			continue
 		}
 		value = strings.TrimSuffix(value, "`")
-		base := oneRedis
-		if slices.Contains(redlockOnly, strings.TrimPrefix(row.key, "lock.")) {
-			base = fiveRedis
-		}
+		base := baseOf(row.key)
 		if strings.HasPrefix(row.key, "lock.extension.") {
 			base = withKey(t, base, "lock.extension", "{}")
 		}
@@ -97,12 +95,6 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		}
 		if slices.Contains(aboutReplicas, row.key) {
 			base = withKey(t, base, "servers.replicas", "1")
-		}
-		if slices.Contains(etcdOnly, strings.TrimPrefix(row.key, "lock.")) {
-			base = onEtcd
-		}
-		if slices.Contains(zooKeeperOnly, strings.TrimPrefix(row.key, "lock.")) {
-			base = onZooKeeper
 		}
 		tried++
 		if with := parseText(t, withKey(t, base, row.key, value)); !reflect.DeepEqual(with, parseText(t, base)) {
@@ -114,8 +106,20 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// onEtcd and onZooKeeper are minimal files of those protocols.
+// baseOf is a minimal file in which a key may be given.
+func baseOf(key string) string {
+	for _, only := range oneProtocol {
+		if slices.Contains(only.keys, strings.TrimPrefix(key, "lock.")) {
+			return map[locks.Protocol]string{locks.SetNXPX: oneRedis, locks.Fenced: onFenced, locks.Redlock: fiveRedis,
+				locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper}[only.protocol]
+		}
+	}
+	return oneRedis
+}
+
+// Minimal files of other protocols.
 const (
+	onFenced    = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd      = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
 	onZooKeeper = "name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n"
 )
@@ -145,7 +149,7 @@ func TestDefaultsInWords(t *testing.T) {
 		"servers.persistence": "see below", "lock.release": "see below", "lock.extension.limit": "see below", // TestEveryValue
 		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
-		"mix.pause": "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
+		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL", "mix.downtime": "TTL / 100 to 2 TTL",
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none", "promise": "see below", // TestMixDefaults
 	}

@@ -50,9 +50,9 @@ func (f *file) expectFields() []field {
 	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n }})
 }
 
-// expectation reads what must come of one law: holds, violated, or violated by CAUSE, with its detail in parentheses.
+// expectation reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
 func (f *file) expectation(n ast.Node) (Expectation, bool) {
-	const what = "holds, violated, or violated by CAUSE"
+	const what = "holds, violated, violated by CAUSE, or any"
 	text, ok := f.scalar(n, what)
 	if !ok {
 		return Expectation{}, false
@@ -62,10 +62,12 @@ func (f *file) expectation(n ast.Node) (Expectation, bool) {
 	switch {
 	case text == "holds":
 		return Expectation{Outcome: checker.Holds}, true
+	case text == "any":
+		return Expectation{Any: true}, true
 	case text == "violated":
 		return Expectation{Outcome: checker.Violated}, true
 	case !hasCause:
-		f.problem(startOf(n), nemesis.Nearest(text, []string{"holds", "violated"}), "expected %s, found %s", what, found(text))
+		f.problem(startOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, found(text))
 		return Expectation{}, false
 	}
 	c, ok := f.cause(f.within(n, text, len(by)), cause)

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -45,11 +44,19 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 // redlockOnly are the keys that say how several servers are asked.
 var redlockOnly = []string{"contact", "order", "quorum", "elapsed-check", "drift-allowance", "clock", "release-on-failure", "value"}
 
-// etcdOnly, zooKeeperOnly and redisOnly are keys of the protocols on those servers.
+// oneProtocol are keys that only one protocol has; redisOnly those of locks on Redis.
 var (
-	etcdOnly      = []string{"recheck", "count-from"}
-	zooKeeperOnly = []string{"watch", "token", "listener", "shared"}
-	redisOnly     = []string{"release", "extension", "wait"}
+	oneProtocol = []struct {
+		protocol locks.Protocol
+		keys     []string
+	}{
+		{locks.SetNXPX, []string{"expiry"}},
+		{locks.Fenced, []string{"read-token"}},
+		{locks.Redlock, redlockOnly},
+		{locks.Etcd, []string{"recheck", "count-from", "compare-revision"}},
+		{locks.ZooKeeper, []string{"watch", "token", "names", "check-session", "listener", "shared"}},
+	}
+	redisOnly = []string{"release", "extension", "wait"}
 )
 
 func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
@@ -66,6 +73,10 @@ func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 			words(locks.ReleaseScript, locks.ReleaseDel, locks.ReleaseGetThenDel, locks.ReleaseCAD, locks.ReleaseDelex)))},
 		{name: "timeout", read: into(&c.Timeout, f.positive)},
 		{name: "extension", read: func(n ast.Node) { f.readExtension(n, name+".extension", l) }},
+		{name: "reentrant", read: into(&c.Reentry, choose(f.reader,
+			words(locks.CountedReentry, locks.UncountedReentry, locks.OverwritingReentry)))},
+		{name: "expiry", read: into(&c.Expiry, choose(f.reader, words(locks.RelativeExpiry, locks.AbsoluteExpiry)))},
+		{name: "read-token", read: into(&c.TokenRead, choose(f.reader, words(locks.TokenInStep, locks.TokenLater)))},
 		{name: "wait", read: func(n ast.Node) { f.readWait(n, name+".wait", c) }},
 		{name: "contact", read: into(&c.Contact, choose(f.reader, words(locks.Sequential, locks.Parallel)))},
 		{name: "order", read: into(&c.Order, choose(f.reader, words(locks.Listed, locks.Rotated)))},
@@ -78,8 +89,11 @@ func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 		{name: "value", read: into(&c.TokenScope, choose(f.reader, words(locks.PerRequest, locks.PerClient)))},
 		{name: "recheck", read: into(&c.Recheck, f.onOff)},
 		{name: "count-from", read: into(&c.Count, choose(f.reader, words(locks.FromSending, locks.FromReceipt)))},
+		{name: "compare-revision", read: into(&c.CompareRevision, f.onOff)},
 		{name: "watch", read: into(&c.Watch, choose(f.reader, words(locks.Predecessor, locks.Lowest)))},
 		{name: "token", read: into(&c.TokenFrom, choose(f.reader, words(locks.OwnNode, locks.ParentNode)))},
+		{name: "names", read: into(&c.Names, choose(f.reader, words(locks.MarkedNames, locks.BareNames)))},
+		{name: "check-session", read: into(&c.CheckSession, f.onOff)},
 		{name: "listener", read: into(&c.Listener, f.onOff)},
 		{name: "shared", read: into(&c.Shared, f.onOff)},
 	}...)
@@ -116,7 +130,8 @@ func (f *file) readExtension(n ast.Node, name string, l *lockSettings) {
 	x := l.config.Extension
 	keys := f.mapping(n, name, []field{
 		{name: "mode", read: into(&x.Mode, choose(f.reader,
-			words(locks.ExtendChecked, locks.ExtendUnchecked, locks.ExtendReacquire, locks.ExtendCAS)))},
+			words(locks.ExtendChecked, locks.ExtendCAS, locks.ExtendUnchecked, locks.ExtendAnyAnswer, locks.ExtendIgnoreElapsed,
+				locks.ExtendOrAcquire, locks.ExtendExpire, locks.ExtendRelease, locks.ExtendReacquire)))},
 		{name: "every", read: into(&x.Every, f.positive)},
 		{name: "limit", read: into(&x.Limit, orNone(f.whole(1, maxCount)))},
 		{name: "in", read: into(&x.Background, choose(f.reader, []choice[bool]{{"background", true}, {"steps", false}}))},
@@ -142,6 +157,7 @@ func (f *file) readWait(n ast.Node, name string, c *locks.Config) {
 		{name: "timeout", read: into(&w.Timeout, f.duration)},
 		{name: "obey", read: into(&w.Obey, f.onOff)},
 		{name: "on-release", read: into(&w.Release, f.onOff)},
+		{name: "same-connection", read: into(&w.SameConnection, f.onOff)},
 	})
 }
 
@@ -167,39 +183,39 @@ func (f *file) checkLock(l *lockSettings) {
 			f.problem(place, "", format, args...)
 		}
 	}
-	for protocol, keys := range map[locks.Protocol][]string{locks.Etcd: etcdOnly, locks.ZooKeeper: zooKeeperOnly} {
-		for _, key := range keys {
-			if p != protocol {
-				refuse(key, "%s is a setting of %s, but the protocol is %s", key, protocol, p)
+	for _, only := range oneProtocol {
+		for _, key := range only.keys {
+			if p != only.protocol {
+				refuse(key, "%s is a setting of %s, but the protocol is %s", key, only.protocol, p)
 			}
 		}
 	}
-	if p.Leased() {
-		for _, key := range slices.Concat(redlockOnly, redisOnly) {
+	if l.config.Reentry == locks.OverwritingReentry && (p.Leased() || p == locks.Redlock || p == locks.SetNX) {
+		refuse("reentrant", "overwrite is a setting of a lock with an expiry on one Redis, but the protocol is %s", p)
+	}
+	switch {
+	case p.Leased():
+		for _, key := range redisOnly {
 			refuse(key, "%s is a setting of locks on Redis, but the protocol is %s", key, p)
 		}
 		if p == locks.Etcd && (l.config.TTL%time.Second != 0 || l.config.TTL < 2*time.Second) {
 			refuse("ttl", "etcd counts leases in whole seconds, at least 2s")
 		}
-		return
-	}
-	if x := l.config.Extension; x != nil && x.Mode == locks.ExtendCAS && (p == locks.Redlock || p == locks.SetNX) {
-		refuse("extension.mode", "cas is an extension of one Redis, but the protocol is %s", p)
-	}
-	if p == locks.Redlock {
+	case p == locks.Redlock:
 		refuse("wait", "wait is a setting of a lock on one Redis, but the protocol is redlock")
 		refuse("release", "redlock always releases by script, on every server: leave release out")
 		if n := f.scenario.Servers.Redis; n > 0 && l.config.Quorum > n {
 			refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
 		}
-		return
 	}
-	for _, key := range redlockOnly {
-		refuse(key, "%s is a setting of redlock, but the protocol is %s", key, p)
-	}
-	if x := l.config.Extension; p == locks.SetNX && x != nil {
+	x := l.config.Extension
+	switch {
+	case x == nil || p.Leased():
+	case p == locks.SetNX:
 		refuse("extension", "setnx sets no expiry that could be extended")
-	} else if x != nil && x.Mode != locks.ExtendChecked && x.Mode != locks.ExtendCAS {
+	case p == locks.Redlock && x.Mode == locks.ExtendCAS:
+		refuse("extension.mode", "cas is an extension of one Redis, but the protocol is %s", p)
+	case p != locks.Redlock && (x.Mode == locks.ExtendUnchecked || x.Mode == locks.ExtendReacquire):
 		refuse("extension.mode", "%s is an extension of redlock, but the protocol is %s", x.Mode, p)
 	}
 }

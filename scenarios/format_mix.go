@@ -110,14 +110,17 @@ func (f *file) readPromise(n ast.Node) {
 	})
 }
 
-// defaultPromise is every law that the file does not expect to be violated.
+// defaultPromise is every law of which the file does not say that it may be violated.
 func (f *file) defaultPromise() {
-	if f.scenario.Promise != nil {
-		return
-	}
+	s := f.scenario
+	stated := s.Promise != nil
 	for _, law := range checker.Laws {
-		if f.scenario.Expect.Laws[law].Outcome != checker.Violated {
-			f.scenario.Promise = append(f.scenario.Promise, law)
+		expected := s.Expect.Laws[law]
+		if !stated && expected.Outcome != checker.Violated && !expected.Any {
+			s.Promise = append(s.Promise, law)
+		}
+		if expected.Outcome == checker.Holds || stated && slices.Contains(s.Promise, law) {
+			s.Shown = append(s.Shown, law)
 		}
 	}
 }

@@ -50,6 +50,8 @@ func TestExample(t *testing.T) {
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
 		TokenScope: locks.PerRequest,
 		Recheck:    true, Count: locks.FromSending, Watch: locks.Predecessor, TokenFrom: locks.OwnNode,
+		Expiry: locks.RelativeExpiry, TokenRead: locks.TokenInStep, Reentry: locks.CountedReentry,
+		CompareRevision: true, Names: locks.MarkedNames, CheckSession: true,
 	}
 	second := redlock
 	second.First = 2
@@ -70,6 +72,9 @@ func TestExample(t *testing.T) {
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},
 		Faults:   []nemesis.Fault{pause},
+		Mix:      nemesis.DefaultMix(),
+		Promise:  []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance},
+		Shown:    []checker.Law{checker.LeaseExclusion},
 		Limit:    60 * time.Second,
 		Bound:    10 * time.Second,
 		Expect: Expect{
@@ -144,6 +149,16 @@ var everyValue = []struct {
 	{oneRedis, "work.compute", "1h", func(s *Scenario) any { return s.Clients[1].Work.Compute }, time.Hour},
 	{oneRedis, "work.hold", "validity", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldValidity},
 	{oneRedis, "work.hold", "forever", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldForever},
+	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return firstLock(s).Expiry }, locks.AbsoluteExpiry},
+	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry }, locks.OverwritingReentry},
+	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendOrAcquire},
+	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return firstLock(s).TokenRead }, locks.TokenLater},
+	{"name: x\nservers: {redis: 1, replicas: 1}\nlock: {protocol: set-nx-px}\n", "lock.wait.same-connection", "off",
+		func(s *Scenario) any { return firstLock(s).Wait.SameConnection }, false},
+	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return firstLock(s).CompareRevision }, false},
+	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return firstLock(s).Names }, locks.BareNames},
+	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return firstLock(s).CheckSession }, false},
+	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
 	{oneRedis, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
 	{oneRedis, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing }, FencingRefuseEqual},

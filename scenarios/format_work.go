@@ -30,6 +30,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 		{name: "hold", read: func(n ast.Node) { f.readHold(n, w) }},
 		{name: "check-validity", read: into(&w.CheckValidity, f.onOff)},
 		{name: "stop-when-lost", read: into(&w.StopWhenLost, f.onOff)},
+		{name: "nested", read: into(&w.Nested, f.onOff)},
 	}
 }
 

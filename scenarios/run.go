@@ -30,7 +30,8 @@ type Runner struct {
 	cluster  cluster
 	header   history.Header
 	targets  nemesis.Names
-	tap      tap // if set, put before every Redis node
+	tap      tap            // if set, put before every Redis node
+	onlooker func(sim.Sent) // if set, told of what servers send unasked
 	watch    func(sim.Moment)
 }
 
@@ -103,7 +104,7 @@ func (r *Runner) beginWatch() {
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
-	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links})
+	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker})
 	r.cluster.add(w, r.wrap)
 	w.AddServer(history.Resource, &resource{config: s.Resource})
 	for i := range s.Clients {

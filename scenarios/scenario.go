@@ -33,7 +33,8 @@ type Scenario struct {
 	Faults   []nemesis.Fault
 	Mix      nemesis.Mix   // from which random faults are drawn; default nemesis.MixFor the lock's TTL
 	Within   time.Duration // the time in which they strike; zero: as long as a run without faults takes
-	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated
+	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated or any
+	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold
 	Limit    time.Duration // of simulated time; default 120 s
 	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
 	Expect   Expect
@@ -96,6 +97,7 @@ type Work struct {
 	HoldKind      HoldKind
 	CheckValidity bool // before each write and step; default off: the careless client
 	StopWhenLost  bool // told that an extension failed, the client stops; default on
+	Nested        bool // what works on the resource takes the lock once more and gives that back; default off
 }
 
 // Take says which of its locks a client's section takes.
@@ -148,6 +150,7 @@ type Expect struct {
 
 // Expectation is the outcome one law must have; Cause, where the file gives one, must match too.
 type Expectation struct {
+	Any     bool            // whatever comes out is right; the other fields are zero then
 	Outcome checker.Outcome // Holds or Violated
 	Cause   checker.Cause   // zero: any. Without Detail: any detail
 }

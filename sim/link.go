@@ -5,15 +5,14 @@ type link struct {
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
 	tail   Tail
-	sent   int          // messages numbered so far
-	cuts   int          // cuts in force
-	held   []heldParcel // what waits for the cut to heal, in order
-	extra  Time         // delay faults in force, summed
-	once   []nextDelay  // delays for the next message each
-	nth    []nthDelay   // delays for a message by its number
-	breaks []nthBreak   // replies that break the connection instead of arriving
-	drawn  []phaseDraw  // what has been sent for the current attempt
-	since  string       // the current attempt
+	sent   int            // messages numbered so far
+	cuts   int            // cuts in force
+	held   []heldParcel   // what waits for the cut to heal, in order
+	extra  Time           // delay faults in force, summed
+	once   []nextDelay    // delays for the next message each
+	nth    []nthDelay     // delays for a message by its number
+	breaks []nthBreak     // replies that break the connection instead of arriving
+	asked  map[Key]uint64 // how often, by attempt and phase
 	// lastLetter is the arrival of the latest letter between two servers.
 	lastLetter Time
 }
@@ -34,19 +33,14 @@ type nthBreak struct {
 	struck func()
 }
 
-// phaseDraw counts the messages of one phase within an attempt, so that each has a draw of its own.
-type phaseDraw struct {
-	phase string
-	n     uint64
-}
-
 func (w *World) link(from, to ProcessID) *link {
 	name := linkName{from, to}
 	l := w.net.links[name]
 	if l == nil {
 		l = w.net.linkSlab.take()
 		*l = link{delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
-			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], drawn: l.drawn[:0]}
+			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], asked: l.asked}
+		clear(l.asked)
 		for _, o := range w.opts.Links {
 			if o.From == from && o.To == to {
 				l.delay = o.Delay
@@ -59,11 +53,11 @@ func (w *World) link(from, to ProcessID) *link {
 
 // draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that
 // phase), not on what was drawn before, so that taking a fault away leaves all other delays as they were.
-func (l *link) draw(attempt, phase string, nth uint64) Time {
+func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
 	}
-	key := hashString(hashString(l.name, attempt), phase) + nth
+	key := hashString(hashString(l.name, attempt), phase) + which
 	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
 		return l.tail.Delay.pick(mix(key))
 	}
@@ -73,20 +67,16 @@ func (l *link) draw(attempt, phase string, nth uint64) Time {
 // tailDraw sets the choice between the tail and the rest apart from the choice within them.
 const tailDraw = 0x7461696c
 
-// number tells the messages of one phase within an attempt apart, in the order in which their sender made them. A reply
+// number tells the requests of one phase within an attempt apart, in the order in which their sender made them. A reply
 // has the number of its request: when and in what order answers come is up to faults.
 func (l *link) number(attempt, phase string) uint64 {
-	if attempt != l.since {
-		l.since, l.drawn = attempt, l.drawn[:0]
+	if l.asked == nil {
+		l.asked = map[Key]uint64{}
 	}
-	for i := range l.drawn {
-		if l.drawn[i].phase == phase {
-			l.drawn[i].n++
-			return l.drawn[i].n
-		}
-	}
-	l.drawn = append(l.drawn, phaseDraw{phase: phase})
-	return 0
+	key := Key(0).Text(attempt).Text(phase)
+	n := l.asked[key]
+	l.asked[key] = n + 1
+	return n
 }
 
 // faultDelay is what faults add to message number n.

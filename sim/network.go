@@ -99,7 +99,7 @@ type message struct {
 	call  uint64 // of the task
 	index int    // within the call
 	phase string
-	nth   uint64 // of this phase within the attempt
+	which uint64 // of this phase within the attempt
 	in    Incoming
 	state messageState
 	reply Reply
@@ -165,10 +165,10 @@ func (m *message) depart(extra Time) {
 		return
 	}
 	attempt := string(m.in.Attempt)
-	at := m.w.now + m.link().draw(attempt, m.phase, m.nth) + extra
+	at := m.w.now + m.link().draw(attempt, m.phase, m.which) + extra
 	if c.fresh && m.state == toServer {
 		c.fresh = false
-		at += c.up.draw(attempt, "connect "+m.phase, m.nth) + c.down.draw(attempt, "connect "+m.phase, m.nth)
+		at += c.up.draw(attempt, "connect "+m.phase, m.which) + c.down.draw(attempt, "connect "+m.phase, m.which)
 	}
 	*last = max(*last, at)
 	m.w.net.underWay++
@@ -289,7 +289,11 @@ func (t *task) request(i int, r *Request) {
 		m.c = t.p.conn(r.Conn)
 	}
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
-	m.nth = m.c.up.number(string(r.Attempt), r.Phase)
+	if r.Attempt != "" {
+		m.which = m.c.up.number(string(r.Attempt), r.Phase)
+	} else { // a session's own, as its pings: how many there were before is up to faults
+		m.which = uint64(t.p.Monotonic())
+	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's last use may reach the digest
 	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Args: r.Args, answer: m.answered}
 	m.send()

@@ -11,15 +11,17 @@ type letter struct {
 	life     uint64 // of the receiver when it was sent
 	sender   uint64 // life of the sender then
 	phase    string
-	nth      uint64
 	body     any
+	travel   Time
 }
 
-// Send gives body to another server, which gets it in Receive. phase says what it is for; it keys the draw of the delay.
-func (p *Process) Send(to ProcessID, phase string, body any) {
+// Send gives body to another server, which gets it in Receive. phase and key say what it is; they key the draw of the
+// delay.
+func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
 	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
-	m.nth = m.link.number("", phase)
+	m.travel = m.link.draw("", phase, uint64(key))
+	p.sent(to, phase, body, m.travel)
 	n := m.link.next()
 	if p.w.watch != nil {
 		p.w.watch(Moment{Kind: Sends, At: p.w.now, Process: p.id, To: to, Number: n})
@@ -27,9 +29,25 @@ func (p *Process) Send(to ProcessID, phase string, body any) {
 	m.link.carry(m, n)
 }
 
+// Sent is what a server sends unasked, to another server or to a client, as an onlooker sees it leave.
+type Sent struct {
+	From, To ProcessID
+	Phase    string
+	Body     any           // of a push: a string
+	At       time.Duration // on the sender's monotonic clock
+	Travel   time.Duration // as drawn; faults and the order of a connection may add to it
+}
+
+// sent tells the onlooker, if there is one.
+func (p *Process) sent(to ProcessID, phase string, body any, travel Time) {
+	if f := p.w.opts.Onlooker; f != nil {
+		f(Sent{p.id, to, phase, body, p.Monotonic(), travel.Duration()})
+	}
+}
+
 func (m *letter) depart(extra Time) {
 	l := m.link
-	l.lastLetter = max(l.lastLetter, m.w.now+l.draw("", m.phase, m.nth)+extra)
+	l.lastLetter = max(l.lastLetter, m.w.now+m.travel+extra)
 	m.w.schedule(l.lastLetter, m, 0)
 }
 
@@ -49,27 +67,31 @@ func (m *letter) act(uint64) {
 
 // push is what a server sends a client unasked, in order with its replies on that connection.
 type push struct {
-	w    *World
-	c    *conn
-	nth  uint64
-	data []byte
+	w      *World
+	c      *conn
+	travel Time
+	data   []byte
 }
 
 // Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. A connection that
-// is gone takes no notice.
-func (p *Process) Push(connID uint64, b []byte) {
+// is gone takes no notice. key says what it tells; it keys the draw of the delay.
+func (p *Process) Push(connID uint64, key Key, b []byte) {
 	if connID == 0 || connID > uint64(p.w.net.connSlab.used) {
 		return
 	}
 	c := p.w.net.connSlab.all[connID-1]
 	if c.life == p.life && c.server == p {
-		c.down.carry(&push{w: p.w, c: c, nth: c.down.number("", "push"), data: append([]byte(nil), b...)}, 0)
+		m := &push{w: p.w, c: c, travel: c.down.draw("", "push", uint64(key)), data: append([]byte(nil), b...)}
+		if p.w.opts.Onlooker != nil {
+			p.sent(c.client.id, "push", string(b), m.travel)
+		}
+		c.down.carry(m, 0)
 	}
 }
 
 func (m *push) depart(extra Time) {
 	c := m.c
-	c.lastDown = max(c.lastDown, m.w.now+c.down.draw("", "push", m.nth)+extra)
+	c.lastDown = max(c.lastDown, m.w.now+m.travel+extra)
 	m.w.schedule(c.lastDown, m, 0)
 }
 
@@ -98,7 +120,7 @@ func (m *hangUp) act(uint64) {
 }
 
 func (m *hangUp) depart(extra Time) {
-	m.c.lastDown = max(m.c.lastDown, m.w.now+m.c.down.draw("", "close", m.c.id)+extra)
+	m.c.lastDown = max(m.c.lastDown, m.w.now+m.travel+extra)
 	m.w.schedule(m.c.lastDown, m, 0)
 }
 
@@ -106,7 +128,7 @@ func (m *hangUp) depart(extra Time) {
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.connSlab.all[:p.w.net.connSlab.used] {
 		if c.server == p && c.life == p.life && !c.closed {
-			c.down.carry(&hangUp{push{w: p.w, c: c}}, 0)
+			c.down.carry(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}}, 0)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func newGossip(t *testing.T) (*lab, []*gossip) {
 func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
 	l, s := newGossip(t)
 	l.DelayNth("s-1", "s-2", 1, 5*ms, func() {})
-	l.At(0, func() { s[0].host.Send("s-2", "log", 1); s[0].host.Send("s-2", "log", 2) })
-	l.At(Time(ms), func() { l.Cut("s-1", "s-2"); s[0].host.Send("s-2", "log", 3); s[1].host.Send("s-1", "ack", 1) })
+	l.At(0, func() { s[0].host.Send("s-2", "log", 0, 1); s[0].host.Send("s-2", "log", 0, 2) })
+	l.At(Time(ms), func() { l.Cut("s-1", "s-2"); s[0].host.Send("s-2", "log", 0, 3); s[1].host.Send("s-1", "ack", 0, 1) })
 	l.At(Time(20*ms), func() { l.Heal("s-1", "s-2") })
 	l.run()
 	l.want(s[1].got, "0s start", "6ms s-1 says 1", "6ms s-1 says 2", "21ms s-1 says 3")
@@ -44,12 +44,12 @@ func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
 func TestLettersAreLostWithTheirReceiver(t *testing.T) {
 	l, s := newGossip(t)
 	l.At(0, func() {
-		s[0].host.Send("s-2", "log", "lost in flight")
+		s[0].host.Send("s-2", "log", 0, "lost in flight")
 		l.Cut("s-1", "s-2")
-		s[0].host.Send("s-2", "log", "lost while held")
+		s[0].host.Send("s-2", "log", 0, "lost while held")
 	})
 	l.At(Time(ms)/2, func() { l.Stop("s-2", PowerLoss); l.Restart("s-2"); l.Heal("s-1", "s-2") })
-	l.At(Time(2*ms), func() { s[0].host.Send("s-2", "log", "after") })
+	l.At(Time(2*ms), func() { s[0].host.Send("s-2", "log", 0, "after") })
 	l.run()
 	l.want(s[1].got, "0s start", "500µs stop 2", "500µs start", "3ms s-1 says after")
 }
@@ -57,9 +57,9 @@ func TestLettersAreLostWithTheirReceiver(t *testing.T) {
 func TestWhatACutHeldDiesWithItsSender(t *testing.T) {
 	l, s := newGossip(t)
 	l.At(0, func() {
-		s[0].host.Send("s-2", "log", "in flight")
+		s[0].host.Send("s-2", "log", 0, "in flight")
 		l.Cut("s-1", "s-2")
-		s[0].host.Send("s-2", "log", "held")
+		s[0].host.Send("s-2", "log", 0, "held")
 	})
 	l.At(Time(ms)/2, func() { l.Stop("s-1", PowerLoss); l.Heal("s-1", "s-2") })
 	l.run()
@@ -68,7 +68,7 @@ func TestWhatACutHeldDiesWithItsSender(t *testing.T) {
 
 func TestLettersToAPausedServerWait(t *testing.T) {
 	l, s := newGossip(t)
-	l.At(0, func() { l.Pause("s-2"); s[0].host.Send("s-2", "log", 1) })
+	l.At(0, func() { l.Pause("s-2"); s[0].host.Send("s-2", "log", 0, 1) })
 	l.At(Time(9*ms), func() { l.Resume("s-2") })
 	l.run()
 	l.want(s[1].got, "0s start", "9ms s-1 says 1")
@@ -79,8 +79,8 @@ func TestPushesComeInOrderWithReplies(t *testing.T) {
 	at := Conn{Server: "s-1"}
 	l.client("c", func(env Env) {
 		env.Call(50*ms, nil, to("s-1", "WATCH"))
-		s[0].host.Push(s[0].asked.ConnID, []byte("one"))
-		s[0].host.Push(s[0].asked.ConnID, []byte("two"))
+		s[0].host.Push(s[0].asked.ConnID, 0, []byte("one"))
+		s[0].host.Push(s[0].asked.ConnID, 0, []byte("two"))
 		for range 2 {
 			data, _ := env.Receive(at, time.Second)
 			l.say("%s", data)
@@ -92,7 +92,7 @@ func TestPushesComeInOrderWithReplies(t *testing.T) {
 		l.say("closed %v", status == Reset)
 		env.Close(at)
 		l.Restart("s-1")
-		s[0].host.Push(1, []byte("to a connection that is gone"))
+		s[0].host.Push(1, 0, []byte("to a connection that is gone"))
 		_, status = env.Receive(at, 10*ms)
 		l.say("time-out %v", status == NoReply)
 	})

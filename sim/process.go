@@ -12,7 +12,7 @@ type Process struct {
 	id     ProcessID
 	index  int
 	clock  clock
-	stream Stream
+	stream Stream // of a client
 	// paused counts the pauses in force; they nest.
 	paused int
 	// held is what happened to the process while it was paused, in order. It is not empty only while paused > 0.
@@ -95,8 +95,10 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
-// Rand draws 64 random bits from the process's stream.
-func (p *Process) Rand() uint64 { return p.stream.Uint64() }
+// Rand draws 64 random bits for a purpose, by a key.
+func (p *Process) Rand(purpose string, key Key) uint64 {
+	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))
+}
 
 // Due is the true time at which d will have passed if the clock runs true.
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }

@@ -71,18 +71,19 @@ type Host interface {
 	WakeAtWall(at int64, tag uint64)
 	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
 	WakeAfter(d time.Duration, tag uint64)
-	// Rand draws 64 random bits from the server's own stream.
-	Rand() uint64
+	// Rand draws 64 random bits for a purpose; key tells one draw for that purpose from another.
+	Rand(purpose string, key Key) uint64
 	// Due is the true time at which d will have passed if the clock runs true from now on. It is for records only.
 	Due(d time.Duration) history.Time
 	// Record adds an event to the history; Index, Time and Process are filled in.
 	Record(e history.Event)
 	// Send gives body to another server, a Peer. Letters between two servers arrive in order, wait while the link is cut,
 	// and are lost if the receiver dies before they arrive. The body must not be changed afterwards. phase says what it
-	// is for; it keys the draw of its delay.
-	Send(to ProcessID, phase string, body any)
-	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there.
-	Push(connID uint64, b []byte)
+	// is for and key which letter of the phase it is; the draw of its delay depends on nothing else.
+	Send(to ProcessID, phase string, key Key, body any)
+	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there. key
+	// says what it tells.
+	Push(connID uint64, key Key, b []byte)
 }
 
 // Incoming is a request as the server sees it.

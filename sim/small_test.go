@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -143,5 +144,34 @@ func TestTailTakesItsShareOfMessages(t *testing.T) {
 	}
 	if slow < 900 || slow > 1100 { // 1000 expected, standard deviation 31
 		t.Errorf("%d of 100,000 messages were slow", slow)
+	}
+}
+
+func TestARequestHasItsNumberWhateverItsClientAsksBesideIt(t *testing.T) {
+	var alone, among link
+	for i := range 3 {
+		if n := alone.number("c/1", "extend"); n != uint64(i) {
+			t.Errorf("request %d has number %d", i, n)
+		}
+		among.number("c/2", "extend")
+		among.number("c/1", "set")
+		if n := among.number("c/1", "extend"); n != uint64(i) {
+			t.Errorf("request %d has number %d among others", i, n)
+		}
+	}
+}
+
+func TestKeysOfSmallNumbersDiffer(t *testing.T) {
+	seen := map[Key]string{}
+	for a := range uint64(50) {
+		for b := range uint64(50) {
+			for what, key := range map[string]Key{"word": Key(a).Word(b), "text": Key(a).Text(string(rune('a' + b)))} {
+				name := fmt.Sprint(a, what, b)
+				if other, ok := seen[key]; ok {
+					t.Errorf("%s and %s collide", name, other)
+				}
+				seen[key] = name
+			}
+		}
 	}
 }

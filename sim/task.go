@@ -138,7 +138,7 @@ func (t *task) Mark() Mark {
 
 func (t *task) Rand() uint64 {
 	t.alive()
-	return t.p.Rand()
+	return t.p.stream.Uint64()
 }
 
 func (t *task) Sleep(d time.Duration, wake ...*Signal) bool {

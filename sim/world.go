@@ -13,6 +13,8 @@ type Options struct {
 	Delay Delay // of every message, each way, unless Links says otherwise
 	Tail  Tail  // the slow share of all messages
 	Links []LinkDelay
+	// Onlooker, if set, is told of everything that servers send unasked. It must not touch the world.
+	Onlooker func(Sent)
 }
 
 // Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.

@@ -4,20 +4,33 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
 func (j *job) prepare() error {
-	dirs := []string{j.out}
-	for flag, file := range map[string]string{"html": j.html, "metrics": j.metrics} {
+	if err := j.check(); err != nil {
+		return err
+	}
+	return canWrite(j.out, map[string]string{"html": j.html, "metrics": j.metrics})
+}
+
+// canWrite makes sure that a folder can be written to, and the files that flags name.
+func canWrite(dir string, files map[string]string) error {
+	dirs := []string{dir}
+	for _, flag := range slices.Sorted(maps.Keys(files)) {
+		file := files[flag]
 		if file == "" {
 			continue
 		}
@@ -48,49 +61,20 @@ func writable(dir string) error {
 }
 
 // planPath is where the plan of a run is written.
-func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), "plan.txt") }
+func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
 // folder is where the files of one run lie.
 func (j *job) folder(seed uint64) string {
-	if j.seeds == 1 {
+	if j.seeds == 1 && j.shard == search.Whole {
 		return j.out
 	}
 	return filepath.Join(j.out, fmt.Sprintf("seed-%d", seed))
 }
 
-// write leaves the files of one run in dir: what it was, what happened, and what came of it.
+// write leaves the files of one run in dir, and those that were asked for elsewhere.
 func (j *job) write(dir string, run *reports.Run) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := writeRun(dir, inputs(j.scenario, j.plan(run.Seed), run.Digest), run); err != nil {
 		return err
-	}
-	plan := j.plan(run.Seed)
-	if path := j.scenario.Path; path != "" { // a plan in a folder of its own brings its scenario along
-		plan.Scenario = "./scenario.yaml"
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o666); err != nil {
-			return err
-		}
-	}
-	var events, verdict bytes.Buffer
-	if err := history.Encode(&events, run.History); err != nil {
-		return err
-	}
-	text, err := reports.JSON(run)
-	if err != nil {
-		return err
-	}
-	verdict.Write(text)
-	for name, content := range map[string][]byte{
-		"plan.txt":      []byte(planText(plan, run.Digest)),
-		"history.jsonl": events.Bytes(),
-		"verdict.json":  verdict.Bytes(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			return err
-		}
 	}
 	if j.metrics != "" {
 		if err := os.WriteFile(j.metrics, reports.OpenMetrics(run), 0o666); err != nil {
@@ -100,13 +84,54 @@ func (j *job) write(dir string, run *reports.Run) error {
 	return j.writeHTML(run)
 }
 
+// inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be moved.
+func inputs(s *scenarios.Scenario, plan nemesis.Plan, digest string) []search.File {
+	if s.Path == "" {
+		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}}
+	}
+	plan.Scenario = "./" + search.ScenarioFile
+	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
+}
+
+// writeRun leaves the files of one run in dir: what it was made from, what happened, and what came of it.
+func writeRun(dir string, from []search.File, run *reports.Run) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var events bytes.Buffer
+	if err := history.Encode(&events, run.History); err != nil {
+		return err
+	}
+	verdict, err := reports.JSON(run)
+	if err != nil {
+		return err
+	}
+	all := append(from, search.File{Name: "history.jsonl", Text: events.Bytes()}, search.File{Name: "verdict.json", Text: verdict})
+	for _, f := range all {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // planText is the plan with the digest of the run that it gives.
 func planText(p nemesis.Plan, digest string) string {
 	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", digest, p)
 }
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
-func (j *job) writeMany(many *reports.Many) error {
+// What was run goes along, for merge.
+func (j *job) writeMany(many *reports.Many, runs *search.Runs) error {
+	record, err := runs.Encode()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{runsFile: record, search.ScenarioFile: j.scenario.Text()} {
+		if err := os.WriteFile(filepath.Join(j.out, name), content, 0o666); err != nil {
+			return err
+		}
+	}
 	text, err := reports.JSONMany(many)
 	if err != nil {
 		return err

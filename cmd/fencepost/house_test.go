@@ -33,11 +33,12 @@ var arrows = map[string][]string{
 	"scenarios":        {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
 	"scenarios/search": {"checker", "checker/history", "nemesis", "scenarios", "sim"},
 	"reports":          {"checker", "checker/history"},
-	"cmd/fencepost":    {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/search"},
+	"scenarios/corpus": {"checker", "nemesis", "scenarios"},
+	"cmd/fencepost":    {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search"},
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/format.go"

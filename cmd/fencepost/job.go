@@ -5,14 +5,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
-
-	"golang.org/x/term"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // job is one call of run or replay.
@@ -21,6 +19,8 @@ type job struct {
 	flags
 	first    uint64 // seed
 	seeds    int
+	shard    search.Shard
+	workers  int
 	faults   []nemesis.Fault
 	replayed bool // the faults come from a plan file, not from the scenario
 	screen   screen
@@ -37,12 +37,15 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 func (j *job) run() error {
 	if j.out == "" {
 		j.out = fmt.Sprintf("_runs/%s-%d", j.scenario.Name, j.first)
+		if j.shard != search.Whole {
+			j.out += fmt.Sprintf("-shard-%d-of-%d", j.shard.Index, j.shard.Of)
+		}
 	}
 	if err := j.prepare(); err != nil {
 		return err
 	}
 	j.runner = scenarios.NewRunner(j.scenario)
-	if j.seeds == 1 {
+	if j.seeds == 1 && j.shard == search.Whole {
 		return j.runOne()
 	}
 	return j.runMany()
@@ -54,6 +57,9 @@ func (j *job) runOne() error {
 		return err
 	}
 	if err := j.write(j.out, report); err != nil {
+		return err
+	}
+	if err := j.tell(runSuite(report)); err != nil {
 		return err
 	}
 	if j.json {
@@ -78,15 +84,29 @@ func (j *job) report(seed uint64) (*reports.Run, *scenarios.Judgement, error) {
 }
 
 func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) *reports.Run {
-	s := j.scenario
+	run := described(j.scenario, r, judged)
+	run.Files, run.Repeat = j.folder(r.Plan.Seed), j.repeat(r.Plan.Seed)
+	return run
+}
+
+// described is what a report says of a run, but for where its files lie and how it is repeated.
+func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judgement) *reports.Run {
 	run := &reports.Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed, Digest: digest(r),
 		Expected: expectLines(s, judged), OK: judged.Standing() == scenarios.AsExpected, Undecided: judged.Standing() == scenarios.NotDecidable,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
-		Events: r.Events, Simulated: r.History.Header.End.Duration(), Files: j.folder(r.Plan.Seed), Repeat: j.repeat(r.Plan.Seed),
+		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
-	for _, f := range r.Plan.Faults {
-		run.Plan = append(run.Plan, f.String())
+	for _, f := range search.Planned(r.Plan.Faults, r.History) {
+		run.Plan = append(run.Plan, f.Line)
+		idle := ""
+		switch {
+		case f.Struck == 0:
+			idle = "never struck"
+		case f.Met == 0:
+			idle = "struck when no lock was asked for or held"
+		}
+		run.Idle = append(run.Idle, idle)
 	}
 	return run
 }
@@ -123,18 +143,26 @@ func expectLines(s *scenarios.Scenario, j scenarios.Judgement) []reports.ExpectL
 
 // repeat is a command that shows the run again, in the way in which this one was called.
 func (j *job) repeat(seed uint64) string {
-	call := "fencepost"
-	if strings.Contains(os.Args[0], "go-build") {
-		call = "go run ./cmd/fencepost"
-	}
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s", call, shellWord(j.planPath(seed)))
+		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
 	}
-	name := j.scenario.Name
-	if j.scenario.Path != "" {
-		name = j.scenario.Path
+	return fmt.Sprintf("%s run %s --seed %d", program(), shellWord(nameOf(j.scenario)), seed)
+}
+
+// program is how this program was called.
+func program() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/fencepost"
 	}
-	return fmt.Sprintf("%s run %s --seed %d", call, shellWord(name), seed)
+	return "fencepost"
+}
+
+// nameOf is the word under which a command finds the scenario.
+func nameOf(s *scenarios.Scenario) string {
+	if s.Path != "" {
+		return s.Path
+	}
+	return s.Name
 }
 
 // shellWord quotes a word for a shell if it needs to be.
@@ -168,30 +196,32 @@ func exitFor(s scenarios.Standing) error {
 	}
 }
 
-// runMany runs one seed after the other and shows the first run of each way in which they came out otherwise, or else
-// the first that is undecided.
+// runMany runs all seeds and shows the first run of each way in which they came out otherwise, or else the first that is
+// undecided.
 func (j *job) runMany() error {
-	var c scenarios.Campaign
-	var undecided []uint64
-	progress := j.progress()
-	for i := range j.seeds {
-		seed := j.first + uint64(i)
-		result, err := j.runner.Run(j.plan(seed))
-		if err != nil {
-			return err
-		}
-		judged := j.scenario.Judge(result)
-		c.Add(result, judged)
-		if judged.Standing() == scenarios.NotDecidable && len(undecided) == 0 {
-			undecided = append(undecided, seed)
-		}
-		progress(i + 1)
-	}
-	many, err := j.summary(&c, undecided)
+	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {
 		return err
 	}
-	if err := j.writeMany(many); err != nil {
+	ctx, stop := interruptible()
+	defer stop()
+	progress := progressOn(j.stderr)
+	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) }); err != nil {
+		return err
+	}
+	return j.conclude(runs)
+}
+
+// conclude writes and tells what came of many runs.
+func (j *job) conclude(runs *search.Runs) error {
+	many, err := j.summary(runs)
+	if err != nil {
+		return err
+	}
+	if err := j.writeMany(many, runs); err != nil {
+		return err
+	}
+	if err := j.tell(manySuite(many)); err != nil {
 		return err
 	}
 	if j.json {
@@ -202,18 +232,28 @@ func (j *job) runMany() error {
 	if err != nil {
 		return err
 	}
-	return exitFor(c.Standing())
+	return exitFor(runs.Standing())
 }
 
 // summary runs again what is worth showing: a history lives only until the next run.
-func (j *job) summary(c *scenarios.Campaign, undecided []uint64) (*reports.Many, error) {
-	s := j.scenario
+func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
+	s, c := j.scenario, &runs.Campaign
 	many := &reports.Many{Scenario: s.Name, Summary: s.Summary, Seeds: c.Seeds, From: j.first, Expected: c.AsExpected,
-		Unexpected: c.Otherwise, Undecided: c.Undecided, Digests: c.Digests(),
+		Unexpected: c.Otherwise, Undecided: c.Undecided + runs.Size() - runs.Done, Digests: c.Digests(),
 		Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
-	seeds := undecided
-	if len(c.Groups) > 0 {
-		seeds = nil
+	for _, t := range runs.Laws {
+		many.Laws = append(many.Laws, exploredLaw(s, t))
+	}
+	for _, f := range runs.Plan {
+		many.Faults = append(many.Faults, reports.PlannedFault(f))
+	}
+	if j.shard != search.Whole {
+		many.Shard = j.shard.String()
+		many.Repeat += " --shard " + many.Shard
+	}
+	var seeds []uint64
+	if len(c.Groups) == 0 && c.Undecided > 0 {
+		seeds = append(seeds, c.FirstUndecided)
 	}
 	shown := map[uint64]bool{}
 	for _, g := range c.Groups {
@@ -232,22 +272,4 @@ func (j *job) summary(c *scenarios.Campaign, undecided []uint64) (*reports.Many,
 		many.Runs = append(many.Runs, run)
 	}
 	return many, nil
-}
-
-// progress returns what to call after each run: on a terminal it tells how far the work is, at most ten times a second.
-func (j *job) progress() func(done int) {
-	f, ok := j.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func(int) {}
-	}
-	last := time.Now()
-	return func(done int) {
-		switch now := time.Now(); {
-		case done == j.seeds:
-			fmt.Fprint(f, "\r\x1b[K")
-		case now.Sub(last) > 100*time.Millisecond:
-			last = now
-			fmt.Fprintf(f, "\r%d of %d runs", done, j.seeds)
-		}
-	}
 }

@@ -24,6 +24,7 @@ func TestReadmeShowsWhatTheCommandsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fill(t, string(text), "output", readmeOutput(t, "run", "kleppmann-gc-pause"))
+	want = fill(t, want, "exploration", overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000")))
 	want = fill(t, want, "comparison", readmeOutput(t, "compare", "--seeds", "20"))
 	want = fill(t, want, "track record", trackRecord(t))
 	if want == string(text) {
@@ -67,12 +68,18 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
+// overview is what an exploration prints before it tells its findings one by one.
+func overview(output string) string {
+	before, _, _ := strings.Cut(output, "\n\n─")
+	return before + "\n```\n"
+}
+
 // readmeOutput is what a command prints on a terminal of 80 columns.
 func readmeOutput(t *testing.T, args ...string) string {
 	t.Chdir(t.TempDir())
 	t.Setenv("COLUMNS", "80")
 	var out, problems bytes.Buffer
-	if code := run(args, &out, &problems); code != 0 {
+	if code := run(args, &out, &problems); code != exitExpected && code != exitOtherwise {
 		t.Fatalf("exit %d: %s", code, problems.String())
 	}
 	return "```text\n" + out.String() + "```\n"

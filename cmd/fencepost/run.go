@@ -12,18 +12,19 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // flags are what run and replay have in common.
 type flags struct {
-	json    bool
+	output
 	html    string
 	metrics string
 	out     string
 }
 
 func (f *flags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.json, "json", false, "one JSON document on stdout instead of text")
+	f.output.register(c)
 	c.Flags().StringVar(&f.html, "html", "", "write a report to `FILE`, and porcupine's own views beside it")
 	c.Flags().StringVar(&f.metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&f.out, "out", "", "write plan, history and verdict to `DIR` (default _runs/SCENARIO-SEED)")
@@ -32,8 +33,8 @@ func (f *flags) register(c *cobra.Command) {
 func newRun() *cobra.Command {
 	var f flags
 	var seed uint64
-	var seeds int
-	var planFile string
+	var seeds, workers int
+	var planFile, shard string
 	c := &cobra.Command{
 		Use:   "run SCENARIO|FILE",
 		Short: "Run a scenario of the catalogue, or one in a file, and judge what happened",
@@ -45,11 +46,18 @@ func newRun() *cobra.Command {
 			if seeds < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
 			}
+			if workers < 0 {
+				return fmt.Errorf("--workers must be at least 1, not %d", workers)
+			}
 			s, err := open(args[0])
 			if err != nil {
 				return err
 			}
-			j := job{scenario: s, flags: f, first: seed, seeds: seeds, screen: screenOf(c.OutOrStdout()),
+			share, err := shardOf(shard)
+			if err != nil {
+				return err
+			}
+			j := job{scenario: s, flags: f, first: seed, seeds: seeds, shard: share, workers: workers, screen: screenOf(c.OutOrStdout()),
 				stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
 			if planFile != "" {
 				plan, err := readPlan(planFile, s)
@@ -68,6 +76,8 @@ func newRun() *cobra.Command {
 	}
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the first run")
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many runs to make, with one seed after the other")
+	c.Flags().IntVar(&workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	c.Flags().StringVar(&shard, "shard", "", shardUsage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	f.register(c)
 	return c
@@ -92,7 +102,7 @@ func newReplay() *cobra.Command {
 			if err := checkPlan(args[0], plan, s); err != nil {
 				return err
 			}
-			j := job{scenario: s, flags: f, first: plan.Seed, seeds: 1, faults: plan.Faults, replayed: true,
+			j := job{scenario: s, flags: f, first: plan.Seed, seeds: 1, shard: search.Whole, faults: plan.Faults, replayed: true,
 				screen: screenOf(c.OutOrStdout()), stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
 			return j.run()
 		},

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -55,4 +57,23 @@ func wrap(text string, width int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
+// most ten times a second.
+func progressOn(w io.Writer) func(what string, done, of int) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(string, int, int) {}
+	}
+	last := time.Now()
+	return func(what string, done, of int) {
+		switch now := time.Now(); {
+		case done == of:
+			fmt.Fprint(f, "\r\x1b[K")
+		case now.Sub(last) > 100*time.Millisecond:
+			last = now
+			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
+		}
+	}
 }

@@ -33,9 +33,30 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-func extendArgs(key history.Lock, value, millis string) []string {
+// tokenCounter is the key of a fenced lock's counter.
+func tokenCounter(key history.Lock) string { return string(key) + ":token" }
+
+// args is the request that a mode of extension sends.
+func (m ExtendMode) args(key history.Lock, value, millis string) []string {
+	switch m {
+	case ExtendCAS:
+		return []string{"CAS", string(key), value, value, "PX", millis}
+	case ExtendExpire:
+		return []string{"PEXPIRE", string(key), millis}
+	case ExtendRelease:
+		return releaseArgs(key, value)
+	}
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
+
+// says is what the mode takes for a yes.
+func (m ExtendMode) says(r *sim.Reply) bool {
+	n, answered := r.Int()
+	return answered && (n == 1 || m == ExtendAnyAnswer)
+}
+
+// obeysElapsed reports whether the mode refuses an extension that took longer than it prolongs.
+func (m ExtendMode) obeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
 func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}

@@ -57,6 +57,39 @@ const (
 	ParentNode TokenFrom = "parent-node" // the czxid of the folder, as the article's code has it: all holders share it
 )
 
+// Naming says what a ZooKeeper client calls its znodes.
+type Naming string
+
+const (
+	MarkedNames Naming = "marked" // a mark of its own and a number: Curator's protection
+	BareNames   Naming = "bare"   // a number alone, which begins anew with the folder that the last to release removes (zk-ruby 34)
+)
+
+// Expiry says by whose clock a key's deadline is set.
+type Expiry string
+
+const (
+	RelativeExpiry Expiry = "relative" // PX: the server adds the TTL to its clock as it sets the key
+	AbsoluteExpiry Expiry = "absolute" // PXAT: the client has added it to its own before it asks (ShedLock 132)
+)
+
+// TokenRead says when the client of a fenced lock learns its token.
+type TokenRead string
+
+const (
+	TokenInStep TokenRead = "in-step" // from the script that takes the lock
+	TokenLater  TokenRead = "later"   // from the counter, once it has the lock: perhaps a later holder's (Redisson's fenced lock)
+)
+
+// Reentry says what a lock library does when a client takes a lock that it holds.
+type Reentry string
+
+const (
+	CountedReentry     Reentry = "counted"   // the holds are counted, and the last release gives the lock back
+	UncountedReentry   Reentry = "uncounted" // the first release gives it back (go-zero 1338)
+	OverwritingReentry Reentry = "overwrite" // compares the owner, then sets the key anew, whoever holds it by then (redisson 84)
+)
+
 // Release says how a lock is given back.
 type Release string
 
@@ -96,10 +129,15 @@ const (
 type ExtendMode string
 
 const (
-	ExtendChecked   ExtendMode = "checked"   // by script, a quorum, within the validity: the document's rule
-	ExtendUnchecked ExtendMode = "unchecked" // ignores answers and elapsed time (go-redsync 71, 72)
-	ExtendCAS       ExtendMode = "cas"       // Tair's compare and set with the same value (002_51ade46bede88cd4.txt)
-	ExtendReacquire ExtendMode = "reacquire" // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
+	ExtendChecked       ExtendMode = "checked"        // by script, a quorum, within the validity: the document's rule
+	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (002_51ade46bede88cd4.txt)
+	ExtendUnchecked     ExtendMode = "unchecked"      // ignores answers and elapsed time
+	ExtendAnyAnswer     ExtendMode = "any-answer"     // takes every answer for a yes, also that the key is gone (go-redsync 38)
+	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last answer (go-redsync 71, 72)
+	ExtendOrAcquire     ExtendMode = "or-acquire"     // takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
+	ExtendExpire        ExtendMode = "expire"         // prolongs the key without comparing its owner (Redisson's RedLock)
+	ExtendRelease       ExtendMode = "release"        // gives the lock back and says that it has prolonged it (py-sherlock 66)
+	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
 )
 
 // Allowance is what a Redlock takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
@@ -122,6 +160,9 @@ type Wait struct {
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
 	Obey     bool          // give the attempt up if fewer answered; default on
 	Release  bool          // also after the release
+	// SameConnection sends WAIT where the lock was set, which is all that it tells of; otherwise to the master as it is known
+	// by then. Default on.
+	SameConnection bool
 }
 
 // Config is a lock library's settings.
@@ -136,17 +177,26 @@ type Config struct {
 	Timeout  time.Duration   // for one server's answer; default 50 ms
 
 	Extension *Extension // nil: none
+	Reentry   Reentry    // default counted
+
+	Expiry    Expiry    // SetNXPX only; default relative
+	TokenRead TokenRead // Fenced only; default in-step
 
 	// Etcd only.
-	Recheck bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
-	Count   LeaseCount // default sending
+	Recheck         bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
+	Count           LeaseCount // default sending
+	CompareRevision bool       // delete the own key only if it is still this attempt's (etcd issue 22082); default on
 
 	// ZooKeeper only.
 	Watch     Watching  // default predecessor
 	TokenFrom TokenFrom // default own-node
-	Shared    bool      // ask for a read lock, which others that are shared may hold as well; default off
-	ReadWrite bool      // the lock is a read-write lock: some client asks for a shared hold
-	Listener  bool      // be told when the connection is suspended, and take it for a loss; default off
+	Names     Naming    // default marked
+	// CheckSession counts a znode that was found again as one's own only if the session that made it still lives; otherwise
+	// it may go with a dying one while its client believes to hold (curator 1121). Default on.
+	CheckSession bool
+	Shared       bool // ask for a read lock, which others that are shared may hold as well; default off
+	ReadWrite    bool // the lock is a read-write lock: some client asks for a shared hold
+	Listener     bool // be told when the connection is suspended, and take it for a loss; default off
 
 	// Replicated Redis only.
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it

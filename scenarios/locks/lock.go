@@ -20,11 +20,19 @@ var (
 
 // Lock is a lock as a client library offers it. It belongs to one client.
 type Lock interface {
+	protocol
+	// Reenter takes the lock once more for a client that holds it; a Release is due for each. It reports false if the
+	// library has found that the lock is gone.
+	Reenter(env sim.Env, h *Hold) bool
+}
+
+// protocol is what each lock protocol does in its own way.
+type protocol interface {
 	// Acquire retries until it holds the lock or patience ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrLimit).
 	Extend(env sim.Env, h *Hold) error
-	// Release gives the lock back. It reports whether the servers confirmed that.
+	// Release gives the lock back. It reports whether the servers confirmed that, or had not to be asked.
 	Release(env sim.Env, h *Hold) bool
 	// Close ends what the library does beside the client's work.
 	Close(env sim.Env)
@@ -40,6 +48,8 @@ type Hold struct {
 	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
 	value     string        // owner value at the servers
+	server    sim.ProcessID // one Redis only: where it was last written
+	entered   int           // how often the client has taken the lock once more and not given that back
 	extended  int           // how often
 	node      zooKeeperHold // ZooKeeper only
 }
@@ -65,13 +75,39 @@ func New(c *Config, of *Library) Lock {
 	r := requester{config: c, library: of}
 	switch c.Protocol {
 	case Redlock:
-		return &redlock{requester: r, millis: millis(c.TTL)}
+		return &reentrant{protocol: &redlock{requester: r, millis: millis(c.TTL)}, config: c}
 	case Etcd:
-		return &etcd{requester: r}
+		return &reentrant{protocol: &etcd{requester: r}, config: c}
 	case ZooKeeper:
-		return &zooKeeper{requester: r}
+		return &reentrant{protocol: &zooKeeper{requester: r}, config: c}
 	}
-	return &single{requester: r, millis: millis(c.TTL)}
+	one := &single{requester: r, millis: millis(c.TTL)}
+	return &reentrant{protocol: one, config: c, overwrite: one.overwrite}
+}
+
+// reentrant lets a client take a lock that it holds.
+type reentrant struct {
+	protocol
+	config    *Config
+	overwrite func(sim.Env, *Hold) bool // one Redis only
+}
+
+func (l *reentrant) Reenter(env sim.Env, h *Hold) bool {
+	if l.config.Reentry == OverwritingReentry && !l.overwrite(env, h) {
+		return false
+	}
+	if l.config.Reentry != UncountedReentry {
+		h.entered++
+	}
+	return true
+}
+
+func (l *reentrant) Release(env sim.Env, h *Hold) bool {
+	if h.entered > 0 {
+		h.entered--
+		return true
+	}
+	return l.protocol.Release(env, h)
 }
 
 // millis is d in whole milliseconds, as PX takes it.

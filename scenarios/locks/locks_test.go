@@ -248,6 +248,13 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLost, 5},
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
+		{ExtendAnyAnswer, 0, 0, nil, 5},
+		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLost, 5},
+		{ExtendIgnoreElapsed, 3, 11 * time.Second, nil, 3},
+		{ExtendIgnoreElapsed, 2, 0, ErrLost, 5},
+		{ExtendExpire, 0, 0, nil, 5},        // the servers look at no owner
+		{ExtendRelease, 0, 0, nil, 5},       // they confirm that the keys are gone
+		{ExtendOrAcquire, 0, 0, ErrLost, 5}, // the lock is another's
 		{ExtendReacquire, 5, 0, ErrLost, 5}, // NX fails on its own keys
 	} {
 		b := newBench(t, func(server, n int, args []string) string {
@@ -277,6 +284,37 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 				t.Errorf("a second extension of one: %v", err)
 			}
 		})
+	}
+}
+
+func TestALockThatIsTakenTwiceIsGivenBackOnceByThoseWhoDoNotCount(t *testing.T) {
+	for reentry, want := range map[Reentry][]string{
+		CountedReentry:     {"SET lock VALUE NX PX 10000", "EVAL release 1 lock VALUE"},
+		UncountedReentry:   {"SET lock VALUE NX PX 10000", "EVAL release 1 lock VALUE", "EVAL release 1 lock VALUE"},
+		OverwritingReentry: {"SET lock VALUE NX PX 10000", "GET lock"}, // somebody else's by then
+	} {
+		b := newBench(t, func(server, n int, args []string) string {
+			if args[0] == "GET" {
+				return "$0\r\n"
+			}
+			return yes(server, n, args)
+		})
+		b.run(func(env sim.Env) {
+			l := newLock(config(func(c *Config) { c.Protocol, c.Reentry = SetNXPX, reentry }))
+			h, err := l.Acquire(env)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if l.Reenter(env, h) {
+				l.Release(env, h)
+				l.Release(env, h)
+			}
+		})
+		for i, s := range b.heard {
+			_, b.heard[i], _ = strings.Cut(s, "client-1/1 ")
+		}
+		b.wantHeard(want...)
 	}
 }
 

@@ -97,11 +97,16 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		return ErrLost
 	}
 	r := l.begin(env)
-	r.Counted = slices.Clone(l.askAll(env, h, "extend", extendArgs(l.config.Key, h.value, l.millis), isOne))
+	r.Counted = slices.Clone(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis), x.Mode.says))
 	validity := r.decide(env, l.config)
-	if x.Mode == ExtendUnchecked {
-		r.Until.At = read(env, l.config.Clock) + l.config.TTL
-	} else if len(r.Counted) < l.config.Quorum || validity <= 0 {
+	if !x.Mode.obeysElapsed() {
+		validity = l.config.TTL
+		r.Until.At = read(env, l.config.Clock) + validity
+	}
+	if x.Mode != ExtendUnchecked && (len(r.Counted) < l.config.Quorum || validity <= 0) {
+		if x.Mode == ExtendOrAcquire && l.acquire(env, h) {
+			return nil
+		}
 		return ErrLost
 	}
 	h.Grant = r.Grant

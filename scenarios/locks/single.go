@@ -21,12 +21,14 @@ func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
+	unit, expiry := l.expiry(env)
 	env.Point(sim.AcquireStart)
 	h.Grant.Since = env.Mark()
 	asked := env.Monotonic()
 	env.Point(sim.ClockRead)
 	l.findMaster(env, l.config)
-	if !l.set(env, h) || !l.replicated(env, h) {
+	h.server = l.master
+	if !l.set(env, h, unit, expiry) || !l.replicated(env, h) {
 		return nil
 	}
 	env.Point(sim.QuorumReached)
@@ -35,11 +37,31 @@ func (l *single) try(env sim.Env) *Hold {
 		return nil // the answer came too late: the key may have expired by now, and another may have it
 	}
 	env.Point(sim.ValidityChecked)
+	if l.config.TokenRead == TokenLater && !l.readToken(env, h) {
+		l.Release(env, h)
+		return nil
+	}
 	return h
 }
 
+// expiry is when the key is to expire, and how SET takes that.
+func (l *single) expiry(env sim.Env) (unit, when string) {
+	if l.config.Expiry == AbsoluteExpiry {
+		return "PXAT", strconv.FormatInt(env.Wall().Add(l.config.TTL).UnixMilli(), 10)
+	}
+	return "PX", l.millis
+}
+
+// readToken takes what the counter says now for the hold's fencing token.
+func (l *single) readToken(env sim.Env, h *Hold) bool {
+	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
+	n, err := strconv.ParseInt(text, 10, 64)
+	h.Token = history.Token(n)
+	return err == nil
+}
+
 // set asks the server for the key.
-func (l *single) set(env sim.Env, h *Hold) bool {
+func (l *single) set(env sim.Env, h *Hold, unit, expiry string) bool {
 	key := string(l.config.Key)
 	switch l.config.Protocol {
 	case SetNX:
@@ -54,11 +76,11 @@ func (l *single) set(env sim.Env, h *Hold) bool {
 		l.ask(env, h, "expire", "EXPIRE", key, strconv.FormatInt(seconds, 10))
 		return true // the sample code does not look at EXPIRE's answer
 	case Fenced:
-		n, _ := l.ask(env, h, "set", "EVAL", fencedScript, "2", key, key+":token", h.value, l.millis).Int()
+		n, _ := l.ask(env, h, "set", "EVAL", fencedScript, "2", key, tokenCounter(l.config.Key), h.value, l.millis).Int()
 		h.Token = history.Token(n)
 		return n > 0
 	default:
-		return l.ask(env, h, "set", setArgs(l.config.Key, h.value, l.millis)...).OK()
+		return l.ask(env, h, "set", "SET", key, h.value, "NX", unit, expiry).OK()
 	}
 }
 
@@ -77,14 +99,19 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have what this connection wrote.
+// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one has
+// written nothing, and the new one says that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
+	r := l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))
+	if w.SameConnection {
+		r.Conn.Server = h.server
+	}
 	timeout := l.config.Timeout + w.Timeout
 	if w.Timeout == 0 {
 		timeout = sim.Forever
 	}
-	n, _ := ask(env, timeout, l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))).Int()
+	n, _ := ask(env, timeout, r).Int()
 	return int(n)
 }
 
@@ -104,33 +131,44 @@ func (l *single) granted(env sim.Env, h *Hold, asked time.Duration) {
 	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: until}
 }
 
-// Extend renews the key by script.
+// Extend renews the key by script, or does what shipped libraries did instead.
 func (l *single) Extend(env sim.Env, h *Hold) error {
-	if x := l.config.Extension; x.Limit > 0 && h.extended >= x.Limit {
+	x := l.config.Extension
+	if x.Limit > 0 && h.extended >= x.Limit {
 		return ErrLimit
 	}
 	h.extended++
 	g := sim.Grant{Since: env.Mark(), Counted: []sim.ProcessID{l.master}}
-	asked := env.Monotonic()
-	args := extendArgs(l.config.Key, h.value, l.millis)
-	if l.config.Extension.Mode == ExtendCAS {
-		args = []string{"CAS", string(l.config.Key), h.value, h.value, "PX", l.millis}
-	}
-	if n, _ := l.ask(env, h, "extend", args...).Int(); n != 1 {
+	from := env.Monotonic()
+	held := x.Mode.says(l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...))
+	if !held && !(x.Mode == ExtendOrAcquire && l.set(env, h, "PX", l.millis)) {
 		return ErrLost
 	}
-	if env.Monotonic() >= asked+l.config.TTL {
+	if !x.Mode.obeysElapsed() {
+		from = env.Monotonic()
+	}
+	if env.Monotonic() >= from+l.config.TTL {
 		return ErrLost // the answer came too late to build on
 	}
 	g.Granted = env.Mark()
-	g.Until = sim.Deadline{Clock: sim.Monotonic, At: asked + l.config.TTL}
+	g.Until = sim.Deadline{Clock: sim.Monotonic, At: from + l.config.TTL}
 	h.Grant = g
 	return nil
+}
+
+// overwrite sets the key anew if it was the client's own when it looked. It reports false if it was not.
+func (l *single) overwrite(env sim.Env, h *Hold) bool {
+	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
+		return false
+	}
+	env.Point(sim.OwnerCompared)
+	return l.ask(env, h, "overwrite", "SET", string(l.config.Key), h.value, "PX", l.millis).OK()
 }
 
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) bool {
 	key := string(l.config.Key)
+	h.server = l.master
 	var n int64
 	switch l.config.Release {
 	case ReleaseDel:

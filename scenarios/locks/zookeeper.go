@@ -44,7 +44,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	start := env.Monotonic()
 	attempt, mark := l.next(env)
 	env.Point(sim.AcquireStart)
-	h := &Hold{Attempt: attempt, value: l.sort() + "-" + mark + "-"}
+	h := &Hold{Attempt: attempt, value: mark}
 	h.Grant.Since = env.Mark()
 	for {
 		left := sim.Forever
@@ -55,17 +55,29 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			l.withdraw(env, h)
 			return nil, ErrPatience
 		}
+		if !l.config.CheckSession && h.node.path != "" {
+			h.node.session = l.client.Session() // and the znode that a dying one has made counts
+		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
 				continue
 			}
 		}
-		if first, err := l.first(env, h, left); err != nil && h.node.session.Lost().Raised() {
+		if first, err := l.first(env, h, left); err != nil && l.mayBeGone(h, err) {
 			h.node = zooKeeperHold{}
 		} else if err == nil && first && l.client.State() == zookeeper.Connected && l.granted(env, h) {
 			return h, nil
 		}
 	}
+}
+
+// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone although
+// that lives: somebody took it for another, or it was of the session before.
+func (l *zooKeeper) mayBeGone(h *Hold, err error) bool {
+	if l.config.Names == MarkedNames && l.config.CheckSession {
+		return h.node.session.Lost().Raised()
+	}
+	return err == zookeeper.NoNode || l.config.CheckSession && h.node.session.Lost().Raised()
 }
 
 // granted notes the decision. It reports false, after a while, if the session may have ended by the client's own count.
@@ -101,11 +113,20 @@ func (l *zooKeeper) sort() string {
 
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
+// name is what the znode of an attempt is called before its number, and data what it holds: one of them tells it from others.
+func (l *zooKeeper) name(h *Hold) (name, data string) {
+	if l.config.Names == BareNames {
+		return l.sort() + "-", h.value
+	}
+	return l.sort() + "-" + h.value + "-", ""
+}
+
 // enqueue creates the client's znode, or finds the one that a request without an answer has created. It reports false
 // if it must be tried again.
 func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	session := l.client.Session()
-	path, stat, err := l.client.Create(env, h.Attempt, l.folder()+"/"+h.value, "", zookeeper.EphemeralSequential)
+	name, data := l.name(h)
+	path, stat, err := l.client.Create(env, h.Attempt, l.folder()+"/"+name, data, zookeeper.EphemeralSequential)
 	for err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout {
 		l.client.Await(env, sim.Forever)
 		if l.client.Session() != session {
@@ -129,16 +150,24 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	return true
 }
 
-// find looks for the client's own znode by the mark in its name.
+// find looks for the client's own znode by its mark.
 func (l *zooKeeper) find(env sim.Env, h *Hold) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return "", zookeeper.Stat{}, err
 	}
+	own, mark := l.name(h)
 	for _, name := range names {
-		if strings.HasPrefix(name, h.value) {
-			path := l.folder() + "/" + name
+		if !strings.HasPrefix(name, own) {
+			continue
+		}
+		path := l.folder() + "/" + name
+		if mark == "" {
 			stat, err := l.client.Exists(env, h.Attempt, path, nil)
+			return path, stat, err
+		}
+		data, stat, err := l.client.GetData(env, h.Attempt, path, nil)
+		if err != nil || data == mark {
 			return path, stat, err
 		}
 	}
@@ -206,11 +235,16 @@ func (l *zooKeeper) withdraw(env sim.Env, h *Hold) {
 // Extend has nothing to do: the session keeps the znode.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live.
+// Release deletes the client's znode, as long as the session may live. With bare names it does so in any session, and
+// removes the folder unless others wait in it.
 func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
 	l.library.drop(h)
-	for h.node.session == l.client.Session() {
+	bare := l.config.Names == BareNames
+	for bare || h.node.session == l.client.Session() {
 		err := l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
+		if bare && err == nil {
+			l.client.Delete(env, h.Attempt, l.folder(), zookeeper.AnyVersion)
+		}
 		if err == nil || err == zookeeper.NoNode {
 			return err == nil
 		}

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -88,7 +90,7 @@ var (
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
-	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Kinds: make([]KindTally, len(v.Options.Kinds))})
+	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
 	tally := &v.Lengths[n]
 	kinds := len(v.Options.Kinds)
 	jobs := len(level) * kinds
@@ -167,27 +169,42 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// Outcome sums the verification up: Violated if there is a counterexample; Undecided if it ended early or a promised law
-// could not be told in some run; Holds if at least one law was exercised; else Unchecked.
-func (v *Verification) Outcome() checker.Outcome {
-	outcome := checker.Unchecked
-	for i := range v.Scenario.Promise {
-		outcome = max(outcome, v.Law(i).Outcome())
+// Laws is how each promised law came out, over all schedules.
+func (v *Verification) Laws() []LawTally {
+	sum := newTally(v.Scenario.Promise)
+	for i := range v.Lengths {
+		sum.add(&v.Lengths[i].Tally)
 	}
-	switch {
-	case v.Found != nil:
-		return checker.Violated
-	case v.Stop != Finished:
-		return checker.Undecided
-	}
-	return outcome
+	return sum.Laws
 }
 
-// Law sums up how the scenario's ith promise came out, over all runs that were judged.
-func (v *Verification) Law(i int) LawTally {
-	var sum LawTally
-	for n := range v.Lengths {
-		sum.add(v.Lengths[n].Laws[i])
+// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised
+// law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not decidable, in
+// a sentence each.
+func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
+	switch v.Stop {
+	case AtCounterexample:
+		return scenarios.Otherwise, nil
+	case AtBudget:
+		open = append(open, "the budget of runs is used up")
+	case AtInterruption:
+		open = append(open, "it was interrupted, or its time is over")
 	}
-	return sum
+	exercised := false
+	for _, t := range v.Laws() {
+		switch {
+		case t.Undecided > 0:
+			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law, t.Undecided))
+		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
+			open = append(open, fmt.Sprintf("%s is to be kept, but no schedule exercised it", t.Law))
+		}
+		exercised = exercised || t.Exercised() > 0
+	}
+	if !exercised {
+		open = append(open, "no schedule exercised any promised law")
+	}
+	if len(open) > 0 {
+		return scenarios.NotDecidable, open
+	}
+	return scenarios.AsExpected, nil
 }

@@ -307,7 +307,7 @@ func (p *pairs) draw() {
 	if !ok {
 		return
 	}
-	if first.any.Kind == nemesis.Jump && p.v.Scenario.Servers.Persistent() && !isClient(first.any.Target) {
+	if first.any.Kind == nemesis.Jump && p.v.Scenario.Servers.Persistent() && !nemesis.IsClient(first.any.Target) {
 		return // it makes the server fsync, and when that ends is not reduced
 	}
 	stands, lawsStanding := p.outcome(first.stands, second.stands)
@@ -326,8 +326,6 @@ func (p *pairs) draw() {
 	p.compared++
 	p.broken += len(laws)
 }
-
-func isClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }
 
 // next draws a fault that the grower could try next.
 func (p *pairs) next() (d drawn, from begin, ok bool) {

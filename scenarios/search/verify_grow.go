@@ -64,7 +64,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 
 // bare judges the run of a branch itself.
 func (g *grower) bare(b *branch) (*growth, error) {
-	g.branch, g.growth = b, &growth{}
+	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise)}
 	result, _, err := g.run(nil, false)
 	if err == nil {
 		g.judge(result, b.stands)
@@ -74,7 +74,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 
 // climb makes the grower ready to try what grows from a branch.
 func (g *grower) climb(b *branch, deeper bool) error {
-	g.branch, g.growth, g.deeper = b, &growth{}, deeper
+	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise)}, deeper
 	_, c, err := g.run(nil, true)
 	g.parent = course{slices.Clone(c.moments), slices.Clone(c.settles), slices.Clone(c.events), c.digest}
 	return err

@@ -9,11 +9,16 @@ type Tally struct {
 	Schedules int        // run and judged
 	Idle      int        // run, but the last fault found nothing to strike
 	Stands    float64    // placements, to the nanosecond, that the schedules stand for
-	Laws      []LawTally // of the scenario's promise, in its order
+	Laws      []LawTally // in the order of the scenario's promise
 }
 
-// LawTally counts how one law came out.
-type LawTally struct{ Unchecked, Holds, Undecided, Violated int }
+func newTally(promise []checker.Law) Tally {
+	var t Tally
+	for _, law := range promise {
+		t.Laws = append(t.Laws, LawTally{Law: law})
+	}
+	return t
+}
 
 // LengthTally counts the schedules with one number of faults.
 type LengthTally struct {
@@ -32,12 +37,7 @@ func (t *Tally) add(o *Tally) {
 	t.Schedules += o.Schedules
 	t.Idle += o.Idle
 	t.Stands += o.Stands
-	for i := range o.Laws {
-		if i == len(t.Laws) {
-			t.Laws = append(t.Laws, LawTally{})
-		}
-		t.Laws[i].add(o.Laws[i])
-	}
+	addLaws(t.Laws, o.Laws)
 }
 
 func (l *LengthTally) add(kind int, t *Tally) {
@@ -46,37 +46,4 @@ func (l *LengthTally) add(kind int, t *Tally) {
 		l.Kinds[kind].Starts += t.Starts
 		l.Kinds[kind].Schedules += t.Schedules
 	}
-}
-
-func (t *LawTally) add(o LawTally) {
-	t.Unchecked += o.Unchecked
-	t.Holds += o.Holds
-	t.Undecided += o.Undecided
-	t.Violated += o.Violated
-}
-
-func (t *LawTally) count(o checker.Outcome) {
-	switch o {
-	case checker.Holds:
-		t.Holds++
-	case checker.Violated:
-		t.Violated++
-	case checker.Undecided:
-		t.Undecided++
-	default:
-		t.Unchecked++
-	}
-}
-
-// Outcome sums up how a law came out over many runs: Holds only if some exercised it and none left it untold.
-func (t LawTally) Outcome() checker.Outcome {
-	switch {
-	case t.Violated > 0:
-		return checker.Violated
-	case t.Undecided > 0:
-		return checker.Undecided
-	case t.Holds > 0:
-		return checker.Holds
-	}
-	return checker.Unchecked
 }

@@ -76,7 +76,7 @@ promise: [lease-exclusion]
 `,
 } {
 	v := verify(t, x, VerifyOptions{Faults: 2})
-	t.Log(v.Scenario.Name, v.Outcome(), v.Options.Kinds, v.LeftOut)
+	t.Log(v.Scenario.Name, v.Stop, v.Options.Kinds, v.LeftOut)
 	for _, l := range v.Lengths { t.Log(l) }
 	if v.Found != nil { t.Log(v.Found.Plan, v.Found.Law, v.Found.Cause) }
 	_ = checker.Holds

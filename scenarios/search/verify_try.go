@@ -66,13 +66,10 @@ func (g *grower) see(m sim.Moment) {
 func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Schedules++
 	g.Stands += stands
-	promise := g.v.Scenario.Promise
-	if g.Laws == nil {
-		g.Laws = make([]LawTally, len(promise))
-	}
-	for i, f := range g.checker.CheckOnly(r.History, promise).Findings {
-		g.Laws[i].count(f.Outcome)
-		if f.Outcome == checker.Violated && g.found == nil {
+	verdict := g.checker.CheckOnly(r.History, g.v.Scenario.Promise)
+	countLaws(g.Laws, verdict)
+	for i := range verdict.Findings {
+		if f := &verdict.Findings[i]; f.Outcome == checker.Violated && g.found == nil {
 			g.found = &Counterexample{Plan: r.Plan, Assignment: g.assignment, Law: f.Law, Cause: f.Cause}
 		}
 	}

@@ -14,7 +14,7 @@
 //
 // raft draws election time-outs from the host's randomness. So only a leader is ever ticked, whose time-outs are fixed.
 // A follower that has heard nothing for an election time-out forgets its leader and may vote for another; it campaigns
-// after between one and two of them, drawn from its own stream. All of this is counted on the monotonic clock: jumps of
+// after between one and two of them, drawn for that term. All of this is counted on the monotonic clock: jumps of
 // the wall clock have no effect, drift and pauses do.
 //
 // # Disk

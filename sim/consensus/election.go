@@ -1,6 +1,10 @@
 package consensus
 
-import "time"
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
 // heartbeat is the pulse of a leader.
 type heartbeat struct {
@@ -39,21 +43,18 @@ type watch struct {
 	number   uint64        // of the timer that counts
 	heard    time.Duration // monotonic, of the last sign of a leader
 	patience time.Duration // how long after that it campaigns: one to two election time-outs
+	tries    uint64        // its campaigns in vain since it last learnt of a leader
 }
 
 // heardLeader notes a sign of life. The timer stays as it is; it looks again when it fires.
 func (m *Member) heardLeader() { m.watch.heard = m.host.Monotonic() }
 
-// listen starts the watch anew.
-func (m *Member) listen() {
+// listen starts the watch anew, after a number of campaigns that have failed.
+func (m *Member) listen(tries uint64) {
 	m.heardLeader()
-	m.beg()
-}
-
-// beg draws a new patience and sets the timer.
-func (m *Member) beg() {
 	timeout := m.config.ElectionTimeout()
-	m.watch.patience = timeout + time.Duration(m.host.Rand()%uint64(timeout))
+	m.watch.tries = tries
+	m.watch.patience = timeout + time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(tries))%uint64(timeout))
 	m.watchAgain()
 }
 
@@ -77,7 +78,7 @@ func (m *Member) suspect(number uint64) {
 	switch {
 	case quiet >= m.watch.patience:
 		_ = m.node.Campaign() // raft refuses it only to a leader
-		m.listen()
+		m.listen(m.watch.tries + 1)
 		return
 	case quiet >= m.config.ElectionTimeout():
 		_ = m.node.ForgetLeader() // raft never refuses it to a follower

@@ -26,18 +26,26 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+// cutText undoes appendText.
+func cutText(b []byte) (text, rest []byte) {
+	n, size := binary.Uvarint(b)
+	b = b[size:]
+	return b[:n], b[n:]
+}
+
 // decode reads into e what encode wrote. Its strings share one copy of data.
 func decode(data []byte, e *Entry) (id uint64) {
 	id = binary.LittleEndian.Uint64(data)
-	text, at := string(data), 8
+	text, rest := string(data), data[8:]
 	next := func() string {
-		n, size := binary.Uvarint(data[at:])
-		at += size + int(n)
-		return text[at-int(n) : at]
+		var word []byte
+		word, rest = cutText(rest)
+		end := len(data) - len(rest)
+		return text[end-len(word) : end]
 	}
 	e.Attempt = history.Attempt(next())
 	e.Args = e.Args[:0]
-	for at < len(data) {
+	for len(rest) > 0 {
 		e.Args = append(e.Args, next())
 	}
 	return id

@@ -62,7 +62,7 @@ func (m *Member) Start(h sim.Host) {
 	}
 	m.node = newNode(m.id, m.disk, m.config.ElectionTicks)
 	m.term = m.node.BasicStatus().GetTerm()
-	m.listen()
+	m.listen(0)
 	if m.lives == 1 && m.id == firstLeader && !m.config.ColdStart {
 		m.assumeElected()
 		m.host.WakeAfter(0, wakeBegin) // the other members are not there yet
@@ -158,13 +158,14 @@ func (m *Member) Stop(how sim.Stop) {
 type machineLetter struct{ body any }
 
 // Tell sends body to the machine of another member; its own gets it at once. Letters to one member arrive in order, and
-// are lost if it dies before. The body must not be changed afterwards. phase keys the draw of the delay.
-func (m *Member) Tell(to sim.ProcessID, phase string, body any) {
+// are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
+// they key the draw of the delay.
+func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.Told(m, m.name, body)
 		return
 	}
-	m.host.Send(to, phase, machineLetter{body})
+	m.host.Send(to, phase, key, machineLetter{body})
 }
 
 // Name is the member's process.
@@ -203,14 +204,11 @@ func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^w
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 
-// Rand draws 64 random bits from the member's stream.
-func (m *Member) Rand() uint64 { return m.host.Rand() }
-
 // Due is the true time at which d will have passed if the clock runs true. It is for records only.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
 // Record adds an event to the history. Of what an entry does, only the member with Entry.First may.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
-// Push sends b, which is copied, to the client at the other end of a connection of this member.
-func (m *Member) Push(connID uint64, b []byte) { m.host.Push(connID, b) }
+// Push sends b, which is copied, to the client at the other end of a connection of this member. key says what it tells.
+func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

@@ -73,7 +73,7 @@ type raftLetter struct {
 func (m *Member) send(messages []*raftpb.Message) {
 	for _, msg := range messages {
 		kind := msg.GetType()
-		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], raftLetter{msg, kind})
+		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftLetter{msg, kind})
 	}
 }
 

@@ -59,7 +59,7 @@ func (m *Member) note(rd *raft.Ready) {
 	case m.leading && !led:
 		m.beginBeat()
 	case !m.leading && led, m.lead != was && m.lead != 0:
-		m.listen()
+		m.listen(0)
 	}
 	if m.lead != was || m.leading != led {
 		m.machine.LeaderChanged(m)

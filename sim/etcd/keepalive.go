@@ -15,6 +15,7 @@ type ask struct {
 	attempt history.Attempt
 	from    sim.ProcessID // the member whose client asks
 	number  uint64        // there
+	key     sim.Key       // of the letter, and of the answer
 }
 
 // told is the leader's answer.
@@ -34,7 +35,8 @@ type pendingAsk struct {
 // askLeader begins a question of a client of this member.
 func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, renew bool) {
 	s.lastAsk++
-	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk}
+	a := ask{lease: lease, renew: renew, attempt: r.Attempt, from: m.Name(), number: s.lastAsk,
+		key: m.Second().Text(string(r.Attempt))}
 	s.dropLateAsks(m)
 	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, r})
 	s.passOn(m, a)
@@ -54,7 +56,7 @@ func (s *server) passOn(m *consensus.Member, a ask) {
 	case leader == m.Name():
 		s.decide(m, a)
 	case leader != "":
-		m.Tell(leader, "lease", a)
+		m.Tell(leader, "lease", a.key, a)
 	}
 }
 
@@ -111,7 +113,7 @@ func (s *server) answer(m *consensus.Member, a ask, left, ttl int64) {
 		s.tell(t)
 		return
 	}
-	m.Tell(a.from, "lease", t)
+	m.Tell(a.from, "lease", a.key, t)
 }
 
 // tell gives the answer to the client, if it still waits.

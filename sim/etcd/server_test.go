@@ -315,10 +315,14 @@ func TestAKeepaliveIsPutToTheNextLeader(t *testing.T) {
 	if took := (d.Now() - began).Duration(); took < time.Second || took > 3*time.Second {
 		t.Errorf("answered after %v; an election takes between one and two seconds", took)
 	}
-	d.Stop("etcd-2", sim.PowerLoss)
+	leader, other := sim.ProcessID("etcd-2"), sim.ProcessID("etcd-3")
+	if d.Members()[2].Leading() {
+		leader, other = other, leader
+	}
+	d.Stop(leader, sim.PowerLoss)
 	answer := ""
 	d.AddClient("c", d.Now(), func(env sim.Env) {
-		answer = show(env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: "etcd-3"}, Args: []string{"LEASE", "KEEPALIVE", "9"}})[0])
+		answer = show(env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: other}, Args: []string{"LEASE", "KEEPALIVE", "9"}})[0])
 	})
 	d.pass(10 * time.Second)
 	d.Restart("etcd-1")

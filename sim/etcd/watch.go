@@ -86,7 +86,7 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
 	for i < len(all) {
 		revision := all[i].revision
-		n, b := 0, s.pushed[:0]
+		n, key, b := 0, m.Second(), s.pushed[:0]
 		for ; i < len(all) && all[i].revision == revision; i++ {
 			if !w.sees(&all[i]) {
 				continue
@@ -96,12 +96,13 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 				kind = "DELETE"
 			}
 			n++
+			key = key.Text(all[i].key)
 			b = appendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue)
 		}
 		s.pushed = b
 		if n > 0 {
 			s.head = sim.AppendInt(sim.AppendInt(sim.AppendArray(s.head[:0], 2+n), w.id), revision)
-			m.Push(w.conn, append(s.head, b...))
+			m.Push(w.conn, key, append(s.head, b...))
 		}
 	}
 	w.next = max(w.next, s.store.revision+1)

@@ -41,7 +41,7 @@ func newMachine(cfg Config) *machine {
 func (m *machine) Name() history.Process            { return "redis-1" }
 func (m *machine) Wall() int64                      { return m.wall }
 func (m *machine) Monotonic() time.Duration         { return time.Duration(m.mono) }
-func (m *machine) Rand() uint64                     { return 4 }
+func (m *machine) Rand(string, sim.Key) uint64      { return 4 }
 func (m *machine) Due(d time.Duration) history.Time { return history.Time(m.mono) + history.Time(d) }
 
 func (m *machine) WakeAtWall(at int64, tag uint64) {
@@ -221,6 +221,6 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-func (m *machine) Send(sim.ProcessID, string, any) {}
+func (m *machine) Send(sim.ProcessID, string, sim.Key, any) {}
 
-func (m *machine) Push(uint64, []byte) {}
+func (m *machine) Push(uint64, sim.Key, []byte) {}

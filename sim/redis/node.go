@@ -136,7 +136,7 @@ func (n *Node) Stop(how sim.Stop) {
 		n.aof.crash(n.mono)
 	}
 	if how == sim.ShutDown && n.repl.master != "" {
-		n.host.Send(n.repl.master, phaseLeave, leave{}) // the connection is closed
+		n.host.Send(n.repl.master, phaseLeave, n.second(), leave{}) // the connection is closed
 	}
 	n.data.clear()
 	n.endLife()
@@ -293,7 +293,7 @@ func (n *Node) sendHeld() {
 	clear(n.held)
 	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
 	for _, m := range n.repl.outbox {
-		n.host.Send(m.to, m.phase, m.body)
+		n.host.Send(m.to, m.phase, m.key, m.body)
 	}
 	clear(n.repl.outbox)
 	n.repl.outbox = n.repl.outbox[:0]

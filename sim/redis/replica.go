@@ -21,17 +21,23 @@ func (n *Node) ticked() {
 		return
 	}
 	if n.repl.linked {
-		n.acknowledge()
+		n.acknowledge(n.second())
 	} else {
-		n.post(n.repl.master, phasePsync, psync{})
+		n.askForAll()
 	}
 	n.tickAfter(ackEvery)
 }
 
-// acknowledge tells the master how far the replica has come.
-func (n *Node) acknowledge() {
+// askForAll asks the master for all data.
+func (n *Node) askForAll() {
+	key := n.second()
+	n.post(n.repl.master, phasePsync, key, psync{key})
+}
+
+// acknowledge tells the master how far the replica has come. key is that of the letter it answers.
+func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
-		n.post(r.master, phaseAck, ack{r.id, r.offset})
+		n.post(r.master, phaseAck, key, ack{r.id, r.offset})
 	}
 }
 
@@ -50,7 +56,7 @@ func (n *Node) follow(from sim.ProcessID, m effects) {
 	r.offset = m.offset
 	n.attempt, n.out = "", n.out[:0]
 	if m.urgent {
-		n.acknowledge()
+		n.acknowledge(m.key)
 	}
 }
 
@@ -69,7 +75,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 		r.id, r.offset, r.linked = m.id, m.offset, true
 		n.cfg.Group.resynced(n, was)
 	}
-	n.acknowledge()
+	n.acknowledge(m.key)
 }
 
 // obey makes the node a replica of master, or a master if that is its own name.
@@ -89,7 +95,7 @@ func (n *Node) promote() {
 	if r.master == "" {
 		return
 	}
-	n.post(r.master, phaseLeave, leave{})
+	n.post(r.master, phaseLeave, n.second(), leave{})
 	n.data.unveil()
 	r.master, r.linked, r.replicas = "", false, r.replicas[:0]
 	n.restrict()
@@ -104,14 +110,14 @@ func (n *Node) replicate(master sim.ProcessID) {
 	r := &n.repl
 	n.feed()
 	if r.master != "" {
-		n.post(r.master, phaseLeave, leave{})
+		n.post(r.master, phaseLeave, n.second(), leave{})
 	}
 	wasMaster := r.master == ""
 	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
 	n.restrict()
 	n.armed = never
 	n.timer++ // its keys are its master's to expire
-	n.post(master, phasePsync, psync{})
+	n.askForAll()
 	n.tickAfter(ackEvery)
 	if wasMaster {
 		if r.told == nil {

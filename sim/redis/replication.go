@@ -39,6 +39,7 @@ type replication struct {
 	replicas []replica // in the order in which they joined
 	pending  []effect  // of this turn
 	askAcks  bool      // a WAIT has blocked in this turn
+	asker    sim.Key   // for whom
 	degraded bool      // semi-synchronous replication has fallen back
 	block    *blocked  // what the current request waits for, if it does
 	waiting  []*blocked
@@ -64,10 +65,11 @@ type replica struct {
 type outgoing struct {
 	to    sim.ProcessID
 	phase string
+	key   sim.Key
 	body  any
 }
 
-// The letters between nodes.
+// The letters between nodes. One that is answered carries its key, which is also its answer's.
 type (
 	// effects are what one turn changed, and the offset after it. Urgent ones are acknowledged at once.
 	effects struct {
@@ -75,22 +77,24 @@ type (
 		offset int64
 		list   []effect
 		urgent bool
+		key    sim.Key
 	}
 	// fullCopy is all data at an offset.
 	fullCopy struct {
 		id     streamID
 		offset int64
 		list   []effect
+		key    sim.Key
 	}
 	// getAck is REPLCONF GETACK.
-	getAck struct{}
+	getAck struct{ key sim.Key }
 	// ack is REPLCONF ACK.
 	ack struct {
 		id     streamID
 		offset int64
 	}
 	// psync asks for all data.
-	psync struct{}
+	psync struct{ key sim.Key }
 	// leave tells a master that a replica follows it no more, as the end of the connection does.
 	leave struct{}
 )
@@ -138,11 +142,11 @@ func (n *Node) joinReplication() {
 		}
 		return
 	}
-	n.tickAfter(time.Duration(n.host.Rand() % uint64(ackEvery)))
+	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(ackEvery)))
 	if first {
 		r.id, r.linked = streamID{r.master, 1}, true
 	} else {
-		n.post(r.master, phasePsync, psync{})
+		n.askForAll()
 	}
 }
 
@@ -189,26 +193,35 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	case fullCopy:
 		n.resync(from, m)
 	case getAck:
-		n.acknowledge()
+		n.acknowledge(m.key)
 	case ack:
 		n.takeAck(from, m)
 	case psync:
 		if n.repl.master == "" {
-			n.sendCopy(from)
+			n.sendCopy(from, m.key)
 		}
 	case leave:
 		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
 	case probe:
-		n.post(from, phasePong, n.pong())
+		n.post(from, phasePong, m.key, n.pong())
 	case order:
 		n.obey(m.master)
-		n.post(from, phasePong, n.pong())
+		n.post(from, phasePong, m.key, n.pong())
 	}
 }
 
 // post has a letter sent at the end of the turn.
-func (n *Node) post(to sim.ProcessID, phase string, body any) {
-	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, body})
+func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
+	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
+}
+
+// second is the second of the node's own time. It tells apart what is sent again and again.
+func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
+
+// keyOf names effects by the last of them. The offset would not do: it counts what others wrote before.
+func (n *Node) keyOf(list []effect) sim.Key {
+	last := &list[len(list)-1]
+	return n.second().Text(string(last.attempt)).Text(last.key).Word(uint64(last.op))
 }
 
 // endReplicationTurn carries out a change of role that the turn ordered, and sends the replicas what it changed.
@@ -226,9 +239,9 @@ func (n *Node) feed() {
 	r := &n.repl
 	if len(r.pending) > 0 {
 		r.offset += int64(len(r.pending))
-		m := effects{r.id, r.offset, r.pending, n.cfg.SemiSync}
+		m := effects{r.id, r.offset, r.pending, n.cfg.SemiSync, n.keyOf(r.pending)}
 		for i := range r.replicas {
-			n.post(r.replicas[i].name, phaseReplicate, m)
+			n.post(r.replicas[i].name, phaseReplicate, m.key, m)
 		}
 		if len(r.replicas) > 0 {
 			r.pending = nil // the letters keep it
@@ -240,13 +253,13 @@ func (n *Node) feed() {
 	if r.askAcks {
 		r.askAcks = false
 		for i := range r.replicas {
-			n.post(r.replicas[i].name, phaseGetAck, getAck{})
+			n.post(r.replicas[i].name, phaseGetAck, r.asker, getAck{r.asker})
 		}
 	}
 }
 
-// sendCopy sends a replica all data, and from then on what changes.
-func (n *Node) sendCopy(to sim.ProcessID) {
+// sendCopy sends a replica all data, and from then on what changes. key is that of the letter that it answers.
+func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the newcomer: the copy has it
 	r := n.replicaNamed(to)
 	if r == nil {
@@ -254,7 +267,7 @@ func (n *Node) sendCopy(to sim.ProcessID) {
 		r = n.replicaNamed(to)
 	}
 	r.online = false
-	n.post(to, phaseSync, fullCopy{n.repl.id, n.repl.offset, n.image()})
+	n.post(to, phaseSync, key, fullCopy{n.repl.id, n.repl.offset, n.image(), key})
 }
 
 func (n *Node) replicaNamed(name sim.ProcessID) *replica {
@@ -274,7 +287,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	r := n.replicaNamed(from)
 	if m.id != n.repl.id {
 		if r == nil || r.online {
-			n.sendCopy(from)
+			n.sendCopy(from, n.second())
 		}
 		return
 	}

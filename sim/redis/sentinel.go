@@ -98,16 +98,19 @@ type watched struct {
 	wrongSince time.Duration
 }
 
-// The letters between a Sentinel and nodes.
+// The letters between a Sentinel and nodes. A pong has the key of what it answers.
 type (
-	probe struct{}
+	probe struct{ key sim.Key }
 	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come.
 	pong struct {
 		master sim.ProcessID
 		offset int64
 	}
 	// order makes a node follow a master, or be it.
-	order struct{ master sim.ProcessID }
+	order struct {
+		master sim.ProcessID
+		key    sim.Key
+	}
 )
 
 func (n *Node) pong() pong { return pong{n.repl.master, n.repl.end()} }

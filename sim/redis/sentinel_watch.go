@@ -38,11 +38,21 @@ func (s *Sentinel) pingAll(sh *shard, now time.Duration) {
 		if !w.waiting {
 			w.waiting, w.pinged = true, now
 		}
-		s.host.Send(w.name, phasePing, probe{})
+		key := s.round(now)
+		s.host.Send(w.name, phasePing, key, probe{key})
 	}
 	if sh.promoting != nil && now > sh.since {
-		s.host.Send(sh.promoting.name, phaseOrder, order{sh.promoting.name})
+		s.tell(sh.promoting, sh.promoting, now)
 	}
+}
+
+// round is how often the Sentinel could have pinged by its own time. It tells apart what is sent again and again.
+func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg.PingEvery) }
+
+// tell orders a node to follow another, or to be master if that is itself.
+func (s *Sentinel) tell(w, master *watched, now time.Duration) {
+	key := s.round(now).Text(string(master.name))
+	s.host.Send(w.name, phaseOrder, key, order{master.name, key})
 }
 
 // down reports whether a node has left a ping unanswered for too long.
@@ -109,7 +119,7 @@ func (s *Sentinel) best(sh *shard, now time.Duration) *watched {
 // promote tells a node to be master.
 func (s *Sentinel) promote(sh *shard, w *watched, now time.Duration) {
 	sh.promoting, sh.since = w, now
-	s.host.Send(w.name, phaseOrder, order{w.name})
+	s.tell(w, w, now)
 }
 
 // order carries out a fault: its shard fails over to the node named.
@@ -150,11 +160,11 @@ func (s *Sentinel) switched(sh *shard, w *watched, now time.Duration) {
 	sh.master, sh.promoting = w, nil
 	told := switchMaster + " " + string(old.name) + " " + string(w.name)
 	for _, conn := range s.subscribers {
-		s.host.Push(conn, []byte(told))
+		s.host.Push(conn, s.round(now).Text(told), []byte(told))
 	}
 	for _, other := range sh.nodes {
 		if other != w && other != old {
-			s.host.Send(other.name, phaseOrder, order{w.name})
+			s.tell(other, w, now)
 		}
 		s.note(sh, other, now)
 	}
@@ -180,7 +190,7 @@ func (s *Sentinel) reconfigure(sh *shard, now time.Duration) {
 	for _, w := range sh.nodes {
 		if w.wrong && now-w.wrongSince >= s.cfg.ReconfigureAfter {
 			w.wrong = false
-			s.host.Send(w.name, phaseOrder, order{sh.master.name})
+			s.tell(w, sh.master, now)
 		}
 	}
 }

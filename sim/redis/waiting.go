@@ -47,7 +47,8 @@ func wait(n *Node, args []string) {
 		n.replyInt(count)
 		return
 	}
-	n.repl.involved, n.repl.block, n.repl.askAcks = true, b, true
+	n.repl.involved, n.repl.block = true, b
+	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.attempt))
 }
 
 // admit executes a request, unless its connection waits.

@@ -120,14 +120,14 @@ func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
 		c.events++
 		s.out = appendEvent(s.out[:0], c.events, e)
-		m.Push(conn, s.out)
+		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), s.out)
 	}
 }
 
 // hangUp closes a connection: whatever waits on it gets no other answer.
 func (s *server) hangUp(m *consensus.Member, c *connection) {
 	s.drop(c)
-	m.Push(c.id, []byte(closed))
+	m.Push(c.id, m.Second(), []byte(closed))
 }
 
 // drop forgets a connection: what waits on it, and what still comes, is told that it is closed.

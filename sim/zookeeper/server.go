@@ -184,7 +184,7 @@ type report []SessionID
 func (s *server) relay(m *consensus.Member) {
 	s.relaying = false
 	if len(s.heard) > 0 && m.Leader() != "" {
-		m.Tell(m.Leader(), "sessions", report(slices.Clone(s.heard)))
+		m.Tell(m.Leader(), "sessions", sim.Key(m.Monotonic()/(s.config.Tick/2)), report(slices.Clone(s.heard)))
 	}
 	s.heard = s.heard[:0]
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written and
+// told.
+type conclusion struct {
+	output
+	out      string
+	html     string
+	scenario *scenarios.Scenario
+	found    *search.Exploration
+	saved    time.Time
+	screen   screen
+	stdout   io.Writer
+	stderr   io.Writer
+}
+
+func (x *conclusion) register(c *cobra.Command) {
+	x.output.register(c)
+	c.Flags().StringVar(&x.html, "html", "", "write a page to `FILE`, and one for each finding beside it")
+	c.Flags().StringVar(&x.out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
+}
+
+// prepare makes sure that everything can be written.
+func (x *conclusion) prepare() error {
+	return canWrite(x.out, map[string]string{"html": x.html})
+}
+
+// conclude cuts down, writes and tells what was found.
+func (x *conclusion) conclude(ctx context.Context) error {
+	report := x.report()
+	plans, err := search.NewPlans(x.scenario)
+	if err != nil {
+		return err
+	}
+	for _, promised := range []bool{true, false} {
+		for _, f := range x.found.Findings {
+			if f.Promised(x.scenario) != promised {
+				continue
+			}
+			told, err := x.finding(ctx, plans, f)
+			if err != nil {
+				return err
+			}
+			report.Findings = append(report.Findings, *told)
+		}
+	}
+	text, err := reports.ExploreJSON(report)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(x.out, "verdict.json"), text, 0o666); err != nil {
+		return err
+	}
+	if err := x.writeHTML(report); err != nil {
+		return err
+	}
+	if err := x.tell(exploreSuite(report)); err != nil {
+		return err
+	}
+	if x.json {
+		_, err = x.stdout.Write(text)
+	} else {
+		err = reports.ExploreText(x.stdout, report, reports.TextOptions{Width: x.screen.width, Color: x.screen.color})
+	}
+	if err != nil {
+		return err
+	}
+	standing, _ := x.found.Standing(x.scenario)
+	return exitFor(standing)
+}
+
+// report is all that the tallies say.
+func (x *conclusion) report() *reports.Exploration {
+	e, s := x.found, x.scenario
+	standing, open := e.Standing(s)
+	r := &reports.Exploration{Scenario: s.Name, Summary: s.Summary, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+		OK: standing == scenarios.AsExpected, Broken: standing == scenarios.Otherwise, Open: open, Notes: e.Doubts(), Files: x.out,
+		Repeat: x.repeat()}
+	if e.Shard != search.Whole {
+		r.Shard = e.Shard.String()
+	}
+	for _, t := range e.Laws {
+		r.Laws = append(r.Laws, exploredLaw(s, t))
+	}
+	for _, t := range e.Faults {
+		r.Faults = append(r.Faults, reports.ExploredFault{Kind: t.Kind.String(), Drawn: t.Drawn, Struck: t.Struck, Met: t.Met})
+	}
+	return r
+}
+
+func exploredLaw(s *scenarios.Scenario, t search.LawTally) reports.ExploredLaw {
+	return reports.ExploredLaw{Law: string(t.Law), Promised: slices.Contains(s.Promise, t.Law), Holds: t.Holds, Violated: t.Violated,
+		Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: search.UpperBound(t.Exercised())}
+}
+
+// repeat is the command that does the same again, or goes on.
+func (x *conclusion) repeat() string {
+	e := x.found
+	if !e.Finished() {
+		return fmt.Sprintf("%s explore --resume %s", program(), shellWord(x.out))
+	}
+	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), shellWord(nameOf(x.scenario)), e.From, e.Seeds)
+	if e.Shard != search.Whole {
+		call += " --shard " + e.Shard.String()
+	}
+	return call
+}
+
+// finding cuts one finding down and writes what is left of it.
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f search.Finding) (*reports.ExploredFinding, error) {
+	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
+	}
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
+	run := described(small.Scenario, result, small.Scenario.Judge(result))
+	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, search.PlanFile)))
+	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario), Runs: f.Runs,
+		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}
+	files := small.Files(testPackage)
+	for _, file := range files {
+		told.Files = append(told.Files, file.Name)
+	}
+	return told, writeRun(dir, files, run)
+}
+
+// testPackage is the package of the tests that are written; whoever takes one over gives it another.
+const testPackage = "locks"
+
+// slug names the files of a finding.
+func slug(law, cause string) string {
+	words := strings.FieldsFunc(law+" "+cause, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r)
+	})
+	return strings.Join(words, "-")
+}
+
+// writeHTML writes the page of the exploration, and one for each finding.
+func (x *conclusion) writeHTML(e *reports.Exploration) error {
+	if x.html == "" {
+		return nil
+	}
+	var beside []string
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		page := strings.TrimSuffix(x.html, filepath.Ext(x.html)) + "-" + slug(f.Law, f.Cause) + ".html"
+		if err := writeFile(page, func(w io.Writer) error { return reports.HTML(w, f.Run, nil) }); err != nil {
+			return err
+		}
+		beside = append(beside, filepath.Base(page))
+	}
+	return writeFile(x.html, func(w io.Writer) error { return reports.ExploreHTML(w, e, beside) })
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+func newCorpus() *cobra.Command {
+	var h hunt
+	c := &cobra.Command{
+		Use:   "corpus",
+		Short: "Hunt through broken variants of sound locks, and try the sound ones",
+		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
+lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
+under the same random faults, seed 0 first, until it breaks a promise of its lock.
+
+Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
+		Example: `  fencepost corpus
+  fencepost corpus --sound 1000000`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			h.stdout, h.stderr, h.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
+			return h.run()
+		},
+	}
+	h.register(c)
+	c.Flags().IntVar(&h.seeds, "seeds", 10_000, "how many runs a mutant has at most")
+	c.Flags().IntVar(&h.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
+	c.Flags().IntVar(&h.workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	c.Flags().StringVar(&h.out, "out", "_runs/corpus", "write the scenario of each mutant and each lock to `DIR`")
+	return c
+}
+
+// hunt is one call of corpus.
+type hunt struct {
+	output
+	seeds, sound, workers int
+	out                   string
+	screen                screen
+	stdout, stderr        io.Writer
+}
+
+func (h *hunt) run() error {
+	switch {
+	case h.seeds < 1:
+		return fmt.Errorf("--seeds must be at least 1, not %d", h.seeds)
+	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
+		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
+	case h.workers < 0:
+		return fmt.Errorf("--workers must be at least 1, not %d", h.workers)
+	}
+	if err := h.check(); err != nil {
+		return err
+	}
+	if err := canWrite(h.out, nil); err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	report := &reports.Corpus{Seeds: h.seeds, Files: h.out, Repeat: h.repeat()}
+	if err := h.mutants(ctx, report); err != nil {
+		return err
+	}
+	if h.sound > 0 {
+		if err := h.locks(ctx, report); err != nil {
+			return err
+		}
+	}
+	return h.conclude(report)
+}
+
+// repeat is the command that does the same again.
+func (h *hunt) repeat() string {
+	call := fmt.Sprintf("%s corpus --seeds %d", program(), h.seeds)
+	if h.sound > 0 {
+		call += fmt.Sprintf(" --sound %d", h.sound)
+	}
+	return call
+}
+
+// file is where the scenario of a mutant or a lock is written.
+func (h *hunt) file(name string) string { return filepath.Join(h.out, name+".yaml") }
+
+// mutants hunts through the mutants.
+func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
+	all := corpus.Mutants()
+	list := make([]*scenarios.Scenario, len(all))
+	for i, m := range all {
+		text, err := m.Text()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(h.file(m.Name), text, 0o666); err != nil {
+			return err
+		}
+		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
+			return err
+		}
+		told := reports.HuntedMutant{Name: m.Name, Of: m.Of, Defect: m.Defect, Source: m.Source, Scenario: h.file(m.Name)}
+		for _, e := range m.Edits {
+			told.Edits = append(told.Edits, e.String())
+		}
+		report.Mutants = append(report.Mutants, told)
+	}
+	progress := progressOn(h.stderr)
+	timed := func(i int, hunt func()) {
+		start := time.Now()
+		hunt()
+		report.Mutants[i].Took = time.Since(start)
+	}
+	return search.Hunts(ctx, list, h.seeds, h.workers, timed, func(i int, p search.Prey) error {
+		m := &report.Mutants[i]
+		m.Hunted, m.Caught, m.Runs = true, p.Caught, p.Seeds
+		if p.Caught {
+			m.Law, m.Cause = string(p.Law), p.Cause.String()
+		}
+		progress("mutants", i+1, len(all))
+		return nil
+	})
+}
+
+// locks tries the sound locks: each has its share of the runs.
+func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
+	names := corpus.Names()
+	progress := progressOn(h.stderr)
+	before := 0
+	for i, name := range names {
+		s, err := corpus.Lock(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(h.file(name), s.Text(), 0o666); err != nil {
+			return err
+		}
+		e, err := search.NewExploration(s, 0, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
+		if err != nil {
+			return err
+		}
+		if err := e.Run(ctx, s, h.workers, func() error { progress("runs", before+e.Done, h.sound); return nil }); err != nil {
+			return err
+		}
+		before += e.Done
+		report.Sound = append(report.Sound, h.told(s, e))
+	}
+	report.Bound = search.UpperBound(before)
+	return nil
+}
+
+// told says how one sound lock fared.
+func (h *hunt) told(s *scenarios.Scenario, e *search.Exploration) reports.SoundLock {
+	l := reports.SoundLock{Name: s.Name, Runs: e.Done}
+	for _, law := range s.Promise {
+		l.Promise = append(l.Promise, string(law))
+	}
+	_, l.Open = e.Standing(s)
+	for _, f := range e.Findings {
+		if f.Promised(s) {
+			l.Broken = append(l.Broken, reports.BrokenPromise{Law: string(f.Law), Cause: f.Cause.String(), Runs: f.Runs, First: f.First,
+				Repeat: fmt.Sprintf("%s explore %s --seed %d --seeds 1", program(), shellWord(h.file(s.Name)), f.First)})
+		}
+	}
+	return l
+}
+
+// conclude tells what came of it.
+func (h *hunt) conclude(report *reports.Corpus) error {
+	if err := h.tell(corpusSuite(report)); err != nil {
+		return err
+	}
+	if h.json {
+		text, err := reports.CorpusJSON(report)
+		if err != nil {
+			return err
+		}
+		if _, err := h.stdout.Write(text); err != nil {
+			return err
+		}
+	} else if err := reports.CorpusText(h.stdout, report, reports.TextOptions{Width: h.screen.width, Color: h.screen.color}); err != nil {
+		return err
+	}
+	return exitFor(map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise,
+		reports.Undecided: scenarios.NotDecidable}[report.Standing()])
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+func newExplore() *cobra.Command {
+	x := explore{}
+	var shard string
+	c := &cobra.Command{
+		Use:   "explore SCENARIO|FILE",
+		Short: "Run a scenario under random plans of faults, and cut down what breaks it",
+		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
+judges each run. Every way in which a law was broken is told once, cut down to the smallest
+plan that still shows it, with a scenario file and a Go test to keep.
+
+Exit 1 if a law was broken that the scenario promises: one that it lists under "promise", or
+by default any that it does not expect to be violated.`,
+		Example: `  fencepost explore kleppmann-gc-pause
+  fencepost explore my-lock.yaml --seeds 1000000 --out found
+  fencepost explore --resume found`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			x.stdout, x.stderr, x.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
+			if err := x.check(); err != nil {
+				return err
+			}
+			var err error
+			if x.shard, err = shardOf(shard); err != nil {
+				return err
+			}
+			switch {
+			case x.resume != "":
+				err = x.goOn(args, c.Flags().Changed)
+			case len(args) == 0:
+				err = fmt.Errorf("explore needs a scenario's name or file, or --resume DIR\nsee: %s -h", c.CommandPath())
+			default:
+				err = x.begin(args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return x.run()
+		},
+	}
+	x.register(c)
+	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
+	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
+	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	c.Flags().StringVar(&shard, "shard", "", shardUsage)
+	c.Flags().StringVar(&x.resume, "resume", "", "go on with the exploration in `DIR`")
+	return c
+}
+
+// explore is one call of explore.
+type explore struct {
+	conclusion
+	from    uint64
+	seeds   int
+	workers int
+	shard   search.Shard
+	resume  string
+}
+
+// begin prepares a new exploration.
+func (x *explore) begin(name string) error {
+	s, err := open(name)
+	if err != nil {
+		return err
+	}
+	if x.workers < 0 {
+		return fmt.Errorf("--workers must be at least 1, not %d", x.workers)
+	}
+	x.scenario = s
+	if x.found, err = search.NewExploration(s, x.from, x.seeds, x.shard); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if x.out == "" {
+		x.out = defaultFolder(x.found)
+	}
+	if err := x.prepare(); err != nil {
+		return err
+	}
+	return x.refuse()
+}
+
+// refuse makes sure that no other exploration's results are overwritten, and none that is not finished.
+func (x *explore) refuse() error {
+	before, err := readRecord(x.out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; name another folder with --out", err)
+	}
+	if err := before.Matches(x.scenario); err != nil {
+		return fmt.Errorf("%s %w; name another folder with --out", x.out, err)
+	}
+	same := before.From == x.found.From && before.Seeds == x.found.Seeds && before.Shard == x.found.Shard
+	switch {
+	case !same:
+		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.out, before.Seeds,
+			before.From, before.Shard)
+	case !before.Finished():
+		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.out, program(), shellWord(x.out))
+	}
+	return nil
+}
+
+// goOn prepares to go on where an exploration stopped. Changed says which flags were given.
+func (x *explore) goOn(args []string, changed func(string) bool) error {
+	for _, flag := range []string{"seed", "shard", "out"} {
+		if changed(flag) {
+			return fmt.Errorf("--%s does not go with --resume: what was begun says it", flag)
+		}
+	}
+	var err error
+	if x.found, err = readRecord(x.resume); err != nil {
+		return err
+	}
+	x.out = x.resume
+	if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if x.scenario, err = open(args[0]); err != nil {
+			return err
+		}
+		if err := x.found.Matches(x.scenario); err != nil {
+			return fmt.Errorf("%s %w", x.resume, err)
+		}
+	}
+	if changed("seeds") {
+		if x.seeds < x.found.Seeds {
+			return fmt.Errorf("--seeds %d is less than the %d that were begun with", x.seeds, x.found.Seeds)
+		}
+		x.found.Seeds = x.seeds
+	}
+	return x.prepare()
+}
+
+// run explores, keeps what is found as it goes, and tells it.
+func (x *explore) run() error {
+	ctx, stop := interruptible()
+	defer stop()
+	if err := x.save(); err != nil {
+		return err
+	}
+	progress := progressOn(x.stderr)
+	err := x.found.Run(ctx, x.scenario, x.workers, func() error {
+		progress("runs", x.found.Done, x.found.Size())
+		return x.saveNowAndThen()
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.save(); err != nil {
+		return err
+	}
+	return x.conclude(ctx)
+}
+
+// interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}

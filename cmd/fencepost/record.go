@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// What explorations and runs of many seeds keep in their folder, so that they can go on and be merged.
+const (
+	recordFile = "exploration.json"
+	runsFile   = "runs.json"
+)
+
+// savedEvery is how much work is lost at most when the program is killed.
+const savedEvery = time.Second
+
+// defaultFolder has the hash of the scenario in its name, so that a changed one begins anew.
+func defaultFolder(e *search.Exploration) string {
+	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
+	if e.Shard != search.Whole {
+		dir += fmt.Sprintf("-shard-%d-of-%d", e.Shard.Index, e.Shard.Of)
+	}
+	return dir
+}
+
+// readRecord reads the exploration in a folder; the error matches os.ErrNotExist if there is none.
+func readRecord(dir string) (*search.Exploration, error) {
+	path := filepath.Join(dir, recordFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no exploration: %w", dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := search.DecodeExploration(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path, err)
+	}
+	return e, nil
+}
+
+// scenarioOf opens what was run: of the catalogue if it is still there as it was, or else the copy in the folder. matches
+// says why it is another.
+func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
+	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
+		return s, nil
+	}
+	s, err := scenarios.Load(filepath.Join(dir, search.ScenarioFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := matches(s); err != nil {
+		return nil, fmt.Errorf("%s %w", dir, err)
+	}
+	return s, nil
+}
+
+// save writes the record so that a kill at any moment leaves the old or the new one, whole.
+func (x *conclusion) save() error {
+	text, err := x.found.Encode()
+	if err != nil {
+		return err
+	}
+	x.saved = time.Now()
+	if err := replaceFile(filepath.Join(x.out, search.ScenarioFile), x.scenario.Text()); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(x.out, recordFile), text)
+}
+
+func (x *conclusion) saveNowAndThen() error {
+	if time.Since(x.saved) < savedEvery {
+		return nil
+	}
+	return x.save()
+}
+
+// replaceFile writes beside the file and renames.
+func replaceFile(path string, content []byte) error {
+	beside := path + ".new"
+	if err := os.WriteFile(beside, content, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
+}

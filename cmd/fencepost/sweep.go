@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// sweepJob is one call of sweep.
+type sweepJob struct {
+	output
+	html, out  string
+	set, vary  []string
+	assertions []string
+	laws       []string
+	resolution []string
+	seed       uint64
+	seeds      int
+	workers    int
+	target     string // the scenario's name or file, as it was given
+	scenario   *scenarios.Scenario
+	subject    *search.Subject
+	command    *cobra.Command
+}
+
+func newSweep() *cobra.Command {
+	j := &sweepJob{}
+	c := &cobra.Command{
+		Use:   "sweep SCENARIO|FILE --vary KEY=FROM..TO/STEP",
+		Short: "Vary values of a scenario and find the edge between safe and broken",
+		Long: `Runs a scenario at every combination of the values given for one key or two, says where its laws
+hold and where they break, and bisects each edge. A key is one of scenarios/FORMAT.md, by its path
+or the end of it that no other has (lock.ttl, ttl), or a value in the line of a fault by the fault's
+number (faults.1.restart, or restart): restart, for, by, at, pass, ppm, number.
+
+Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
+could not be told, or its condition was true at no point.`,
+		Example: `  fencepost sweep delayed-restart --vary restart=0s..12s/500ms
+  fencepost sweep delayed-restart --vary restart=1s..25s/1s --vary ttl=2s..20s/2s \
+      --assert "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
+  fencepost sweep restart-everysec --vary append-fsync=always,everysec,no`,
+		Args: oneArgument("a scenario's name or file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			j.target, j.command = args[0], c
+			return j.run()
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&j.vary, "vary", nil, "give `KEY=FROM..TO/STEP` or KEY=A,B,C these values; once or twice.\nKeys joined by commas take the same values")
+	f.StringArrayVar(&j.set, "set", nil, "give `KEY=VALUE` one value at all points; faults.1=LINE replaces a fault or adds the next")
+	f.StringArrayVar(&j.assertions, "assert", nil, "`CLAIM` as \"LAW holds when CONDITION\" or \"LAW is violated when CONDITION\"")
+	f.StringSliceVar(&j.laws, "law", nil, "judge this `LAW` (default: those that the scenario promises or names under expect)")
+	f.StringSliceVar(&j.resolution, "resolution", nil, "how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
+	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
+	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
+	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
+	f.StringVar(&j.html, "html", "", "write a report to `FILE`")
+	f.StringVar(&j.out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO)")
+	j.register(c)
+	return c
+}
+
+// run makes sure that everything can be read and written, then sweeps, writes and tells.
+func (j *sweepJob) run() error {
+	options, err := j.options()
+	if err != nil {
+		return err
+	}
+	if err := j.prepare(); err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	swept, err := j.subject.Sweep(ctx, options)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(j.command.ErrOrStderr(), "fencepost: interrupted; an edge is known only when all points are")
+		return outcome(exitUndecided)
+	}
+	if err != nil {
+		return err
+	}
+	report, err := j.report(swept)
+	if err != nil {
+		return err
+	}
+	if err := j.write(report); err != nil {
+		return err
+	}
+	if err := j.tell(sweepSuite(report)); err != nil {
+		return err
+	}
+	w := j.command.OutOrStdout()
+	if j.json {
+		text, err := reports.SweepJSON(report)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	} else {
+		s := screenOf(w)
+		if err := reports.SweepText(w, report, reports.TextOptions{Width: s.width, Color: s.color}); err != nil {
+			return err
+		}
+	}
+	return exitFor(swept.Standing())
+}
+
+// options reads the flags.
+func (j *sweepJob) options() (o search.SweepOptions, err error) {
+	if j.scenario, err = open(j.target); err != nil {
+		return o, err
+	}
+	if j.subject, err = search.NewSubject(j.scenario); err != nil {
+		return o, err
+	}
+	for _, text := range j.set {
+		if err := j.subject.Set(text); err != nil {
+			return o, fmt.Errorf("--set %q: %w", text, err)
+		}
+	}
+	if len(j.vary) == 0 {
+		return o, fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: %s -h", j.command.CommandPath())
+	}
+	for _, text := range j.vary {
+		axis, err := j.subject.Axis(text)
+		if err != nil {
+			return o, fmt.Errorf("--vary %q: %w", text, err)
+		}
+		o.Axes = append(o.Axes, axis)
+	}
+	for _, text := range j.assertions {
+		a, err := j.subject.Assertion(o.Axes, text)
+		if err != nil {
+			return o, fmt.Errorf("--assert %q: %w", text, err)
+		}
+		o.Assertions = append(o.Assertions, a)
+	}
+	if o.Laws, err = j.subject.Judged(j.laws, o.Assertions); err != nil {
+		return o, fmt.Errorf("--law: %w", err)
+	}
+	for _, text := range j.resolution {
+		if err := o.Resolve(text); err != nil {
+			return o, fmt.Errorf("--resolution: %w", err)
+		}
+	}
+	o.From, o.Seeds, o.Workers = j.seed, j.seeds, j.workers
+	o.Progress = progressOn(j.command.ErrOrStderr())
+	return o, nil
+}
+
+// prepare makes sure, before anything runs, that what the sweep leaves behind can be written.
+func (j *sweepJob) prepare() error {
+	if j.out == "" {
+		j.out = "_runs/sweep-" + j.scenario.Name
+	}
+	if err := canWrite(j.out, map[string]string{"html": j.html}); err != nil {
+		return err
+	}
+	return j.check()
+}
+
+// repeat is the command that sweeps again.
+func (j *sweepJob) repeat() string {
+	call := []string{program(), "sweep", shellWord(j.target)}
+	for _, of := range []struct {
+		flag   string
+		values []string
+	}{{"set", j.set}, {"vary", j.vary}, {"assert", j.assertions}, {"law", j.laws}, {"resolution", j.resolution}} {
+		for _, v := range of.values {
+			call = append(call, "--"+of.flag, shellWord(v))
+		}
+	}
+	if j.seed != 1 {
+		call = append(call, fmt.Sprintf("--seed %d", j.seed))
+	}
+	return strings.Join(append(call, fmt.Sprintf("--seeds %d", j.seeds)), " ")
+}

@@ -1,0 +1,116 @@
+package nemesis
+
+import "time"
+
+// This file says which of two numbers is the rounder, and so the easier to read, to remember and to tell. A story is told
+// in round numbers: "a pause of 20s" and not "a pause of 17.386s", where both will do.
+
+// roughness is how far a number is from round; of two numbers the rounder is the one with less. The roundest has the
+// fewest significant digits; of as many, the last of them says more: 1, 2 and 5 are the rounder, and behind other digits
+// 5; then the one whose first digit stands nearer to home counts; then the smaller. Different numbers have different
+// roughness. n must not be negative; that of 0 is 0.
+func roughness(n int64, home int) int64 {
+	if n == 0 {
+		return 0
+	}
+	mantissa, digits, zeros := significant(n)
+	uneven := int64(1)
+	if last := mantissa % 10; last == 5 || digits == 1 && last <= 2 {
+		uneven = 0
+	}
+	away := 2 * (digits - 1 + zeros - home) // of the first digit; it is odd below home
+	if away < 0 {
+		away = -away - 1
+	}
+	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa // a day has 14 digits of nanoseconds
+}
+
+// significant splits n into its digits without the zeros at the end, how many they are, and how many zeros that leaves.
+func significant(n int64) (mantissa int64, digits, zeros int) {
+	for mantissa = n; mantissa%10 == 0; mantissa /= 10 {
+		zeros++
+	}
+	for rest := mantissa; rest > 0; rest /= 10 {
+		digits++
+	}
+	return mantissa, digits, zeros
+}
+
+// rounder lists numbers that are rounder than n and worth a try in its place: n rounded down and up to fewer digits, and
+// to fives; where it has only one digit, the others that it could be; and the 1, 2 and 5 of each power of ten between the
+// given ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be negative.
+func rounder(n int64, lowest, highest int) []int64 {
+	if n == 0 {
+		return nil
+	}
+	var list []int64
+	_, digits, zeros := significant(n)
+	for kept := 1; kept <= digits; kept++ {
+		unit := power(zeros + digits - kept)
+		list = append(list, n/unit*unit, n/unit*unit+unit)
+		if kept > 1 {
+			list = append(list, n/(5*unit)*(5*unit), n/(5*unit)*(5*unit)+5*unit)
+		}
+	}
+	for digit := int64(1); digits == 1 && digit <= 9; digit++ {
+		list = append(list, digit*power(zeros))
+	}
+	for tens := lowest; tens <= highest; tens++ {
+		list = append(list, power(tens), 2*power(tens), 5*power(tens))
+	}
+	return list
+}
+
+func power(tens int) int64 {
+	p := int64(1)
+	for range tens {
+		p *= 10
+	}
+	return p
+}
+
+// second is the power of ten of a second in nanoseconds: durations are roundest around it.
+const second = 9
+
+func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
+
+// rounderDurations are rounder durations from 1 ms to 500 s, and those nearest to d, with its sign.
+func rounderDurations(d time.Duration) []time.Duration {
+	sign := time.Duration(1)
+	if d < 0 {
+		sign = -1
+	}
+	var list []time.Duration
+	for _, n := range rounder(int64(d*sign), second-3, second+2) {
+		list = append(list, time.Duration(n)*sign)
+	}
+	return list
+}
+
+// weaker are rounder drifts, with the sign of ppm.
+func weaker(ppm int) []int {
+	sign := 1
+	if ppm < 0 {
+		sign = -1
+	}
+	var list []int
+	for _, n := range rounder(int64(ppm*sign), 0, 5) {
+		list = append(list, int(n)*sign)
+	}
+	return list
+}
+
+// smaller are the counts below n, from 1: all of a few, of many those at which a search would look.
+func smaller(n int) []int {
+	var list []int
+	for i := 1; i < n && i <= 12; i++ {
+		list = append(list, i)
+	}
+	for i := n / 2; i > 12; i /= 2 {
+		list = append(list, i, n-i)
+	}
+	if n > 13 {
+		list = append(list, n-1)
+	}
+	return list
+}

@@ -1,0 +1,246 @@
+package nemesis
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. A fault often looks
+// needed only because without it the messages of this one seed come in another order.
+const OtherSeeds = 16
+
+// Shrink makes a failing plan small. From the plan that it returns no fault can be taken without the failure going away,
+// under the plan's own seed and under each of OtherSeeds; and no fault can be replaced by one that Simpler lists for it
+// without the failure going away or becoming rarer: fewer of OtherSeeds would show it. So what is left neither rests on
+// the luck of a seed more than it must, nor says more than it must.
+//
+// fails says whether a plan fails in the way that is meant. It must give the same answer for the same plan, and is asked
+// for many of them twice. From some moment on it may say no to everything: then Shrink returns soon, with the smallest
+// failing plan that it knows. p must fail, and be valid for a run with the known processes, as is every plan that is tried.
+func Shrink(p Plan, known Names, fails func(Plan) bool) Plan {
+	s := shrinker{known, func(p Plan) bool { return p.Validate(known) == nil && fails(p) }}
+	for again := true; again; {
+		before := p
+		p = s.tidy(s.renumber(s.simplify(Reduce(p, s.fails))))
+		if again = !reflect.DeepEqual(p, before); !again {
+			p, again = s.exchange(p)
+		}
+	}
+	return p
+}
+
+// Reduce is the first half of Shrink: it takes faults away until none can be taken, under the plan's own seed or another,
+// and then the lowest of OtherSeeds that shows the failure, if that is below the plan's own.
+//
+// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): all faults at
+// once, halves, quarters and so on to single ones, until none of these can be taken.
+func Reduce(p Plan, fails func(Plan) bool) Plan {
+	for again := true; again; {
+		p = reduceUnderOwnSeed(p, fails)
+		p, again = reduceUnderOthers(p, fails)
+	}
+	for seed := uint64(1); seed <= OtherSeeds && seed < p.Seed; seed++ {
+		if q := p.under(seed); fails(q) {
+			return q
+		}
+	}
+	return p
+}
+
+func reduceUnderOwnSeed(p Plan, fails func(Plan) bool) Plan {
+	for n := len(p.Faults); n > 0; {
+		taken := false
+		for from := 0; from < len(p.Faults); {
+			if q := p.without(from, min(n, len(p.Faults)-from)); fails(q) {
+				p, taken = q, true
+			} else {
+				from += n
+			}
+		}
+		if n > 1 || !taken { // once one fault is gone, another may be free that was not before
+			n /= 2
+		}
+	}
+	return p
+}
+
+// reduceUnderOthers looks for a failure with no fault, with one, or with all but one, under any seed.
+func reduceUnderOthers(p Plan, fails func(Plan) bool) (fewer Plan, found bool) {
+	n := len(p.Faults)
+	if n == 0 {
+		return p, false
+	}
+	plans := []Plan{p.without(0, n)}
+	for i := 0; i < n && n > 2; i++ {
+		plans = append(plans, p.without(i+1, n-i-1).without(0, i))
+	}
+	for i := 0; i < n && n > 1; i++ {
+		plans = append(plans, p.without(i, 1))
+	}
+	for _, q := range plans {
+		if q, ok := UnderSomeSeed(q, fails); ok {
+			return q, true
+		}
+	}
+	return p, false
+}
+
+// UnderSomeSeed looks for a seed under which the plan fails: its own, then each of OtherSeeds.
+func UnderSomeSeed(p Plan, fails func(Plan) bool) (failing Plan, found bool) {
+	if fails(p) {
+		return p, true
+	}
+	for seed := uint64(1); seed <= OtherSeeds; seed++ {
+		if q := p.under(seed); seed != p.Seed && fails(q) {
+			return q, true
+		}
+	}
+	return p, false
+}
+
+// Often counts the seeds, of OtherSeeds, under which the plan fails.
+func Often(p Plan, fails func(Plan) bool) int {
+	n := 0
+	for seed := uint64(1); seed <= OtherSeeds; seed++ {
+		if fails(p.under(seed)) {
+			n++
+		}
+	}
+	return n
+}
+
+type shrinker struct {
+	known Names
+	fails func(Plan) bool // and is valid
+}
+
+// simplify replaces each fault by the simplest that will do, and that again, until none simpler will do for any.
+func (s *shrinker) simplify(p Plan) Plan {
+	often := Often(p, s.fails)
+	for i := 0; i < len(p.Faults); {
+		simpler, found := p, false
+		for _, f := range p.Faults[i].Simpler(s.known) {
+			if q := p.with(i, f); s.fails(q) {
+				if n := Often(q, s.fails); n >= often {
+					simpler, often, found = q, n, true
+					break
+				}
+			}
+		}
+		if p = simpler; !found {
+			i++
+		}
+	}
+	return p
+}
+
+// renumber gives processes lower numbers in all faults at once, by swapping them with others of their sort, where that
+// does not make the failure rarer.
+func (s *shrinker) renumber(p Plan) Plan {
+	for again := true; again; {
+		again = false
+		for _, pair := range p.swaps(s.known) {
+			q := p
+			q.Faults = make([]Fault, len(p.Faults))
+			for i, f := range p.Faults {
+				q.Faults[i] = f.Renamed(pair.swap)
+			}
+			if s.fails(q) && Often(q, s.fails) >= Often(p, s.fails) {
+				p, again = q, true
+				break
+			}
+		}
+	}
+	return p
+}
+
+// pair is two processes of the same sort.
+type pair struct{ low, high sim.ProcessID }
+
+func (two pair) swap(p sim.ProcessID) sim.ProcessID {
+	switch p {
+	case two.low:
+		return two.high
+	case two.high:
+		return two.low
+	}
+	return p
+}
+
+// swaps lists pairs whose exchange would lower the sum of all numbers in the plan.
+func (p Plan) swaps(known Names) []pair {
+	times := map[sim.ProcessID]int{} // how often each process is named
+	var named []sim.ProcessID
+	for i := range p.Faults {
+		for _, id := range p.Faults[i].named() {
+			if times[id]++; times[id] == 1 {
+				named = append(named, id)
+			}
+		}
+	}
+	var list []pair
+	for _, id := range named {
+		for _, lower := range known.below(id) {
+			if times[lower] < times[id] {
+				list = append(list, pair{lower, id})
+			}
+		}
+	}
+	return list
+}
+
+// tidy lists the faults in the order in which they are likely to strike, if that makes no difference.
+func (s *shrinker) tidy(p Plan) Plan {
+	q := p
+	q.Faults = slices.Clone(p.Faults)
+	slices.SortStableFunc(q.Faults, func(a, b Fault) int {
+		return cmp.Or(
+			cmp.Compare(a.Trigger.class(), b.Trigger.class()),
+			cmp.Compare(slices.Index(sim.Points, a.Trigger.Point), slices.Index(sim.Points, b.Trigger.Point)),
+			cmp.Compare(a.Trigger.Time, b.Trigger.Time),
+			strings.Compare(a.String(), b.String()))
+	})
+	if s.fails(q) && Often(q, s.fails) >= Often(p, s.fails) {
+		return q
+	}
+	return p
+}
+
+// exchange looks for one fault that does alone what two do together: one of them, changed in one thing. A jump of 1s may
+// break a lock only because its holder has crashed; one of 10s breaks it whatever the holder does.
+func (s *shrinker) exchange(p Plan) (alone Plan, found bool) {
+	if len(p.Faults) != 2 {
+		return p, false // to look at all pairs of many would take too many runs
+	}
+	for i := range p.Faults {
+		for _, f := range p.Faults[i].variants(s.known) {
+			if q := p.without(1-i, 1).with(0, f); s.fails(q) {
+				return q, true
+			}
+		}
+	}
+	return p, false
+}
+
+// under is the plan with another seed.
+func (p Plan) under(seed uint64) Plan {
+	p.Seed = seed
+	return p
+}
+
+// without is the plan less n faults from the given one on.
+func (p Plan) without(from, n int) Plan {
+	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
+	return p
+}
+
+// with is the plan with another fault in the place of one.
+func (p Plan) with(i int, f Fault) Plan {
+	p.Faults = slices.Clone(p.Faults)
+	p.Faults[i] = f
+	return p
+}

@@ -1,0 +1,272 @@
+package nemesis
+
+import (
+	"hash/fnv"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// numbered is a plan of n faults that are told apart by their numbers.
+func numbered(n int) Plan {
+	p := Plan{Scenario: "a", Seed: 99}
+	for i := range n {
+		p.Faults = append(p.Faults, Fault{Kind: Break, Target: "client-1", Peer: "redis-1", Number: i + 1})
+	}
+	return p
+}
+
+// set is the numbers of a plan's faults as bits, the lowest for number 1.
+func set(p Plan) uint {
+	s := uint(0)
+	for _, f := range p.Faults {
+		s |= 1 << (f.Number - 1)
+	}
+	return s
+}
+
+// Every set of sets of four faults that holds the whole is tried as what fails, monotone or not: what is left fails, and
+// no fault can be taken from it.
+func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
+	const faults, whole = 4, 1<<4 - 1
+	plan := numbered(faults)
+	for failing := uint(1 << whole); failing < 1<<(whole+1); failing++ {
+		fails := func(p Plan) bool { return failing>>set(p)&1 == 1 }
+		small := set(Reduce(plan, fails))
+		if failing>>small&1 == 0 {
+			t.Fatalf("%b: %04b does not fail", failing, small)
+		}
+		for i := range faults {
+			if less := small &^ (1 << i); less != small && failing>>less&1 == 1 {
+				t.Fatalf("%b: %04b fails, and so does %04b", failing, small, less)
+			}
+		}
+	}
+}
+
+// The failure is one set of faults, with or without others: exactly that set is left, of up to eight faults.
+func TestReduceFindsTheSetThatFails(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		for cause := uint(0); cause < 1<<n; cause++ {
+			if small := set(Reduce(numbered(n), func(p Plan) bool { return set(p)&cause == cause })); small != cause {
+				t.Fatalf("of %d faults %0*b: %0*b is left", n, n, cause, n, small)
+			}
+		}
+	}
+}
+
+// Which sets fail depends on the seed, each by a coin: what is left cannot lose a fault under any seed that is tried.
+func TestReduceTriesOtherSeeds(t *testing.T) {
+	const faults = 5
+	lower := 0
+	for draw := range uint64(3000) {
+		fails := func(p Plan) bool {
+			return len(p.Faults) == faults && p.Seed == 99 || coin(draw, p.Seed, uint64(set(p)))%8 == 0
+		}
+		small := Reduce(numbered(faults), fails)
+		if !fails(small) {
+			t.Fatalf("draw %d: what is left does not fail", draw)
+		}
+		if small.Seed != 99 {
+			lower++
+		}
+		for i := range small.Faults {
+			if less, ok := UnderSomeSeed(small.without(i, 1), fails); ok {
+				t.Fatalf("draw %d: %05b under seed %d, but also %05b under %d", draw, set(small), small.Seed, set(less), less.Seed)
+			}
+		}
+		for seed := uint64(1); seed <= OtherSeeds && seed < small.Seed; seed++ {
+			if fails(small.under(seed)) {
+				t.Fatalf("draw %d: seed %d is left, and %d would do", draw, small.Seed, seed)
+			}
+		}
+	}
+	if lower < 2000 {
+		t.Errorf("another seed helped in %d of 3000 draws", lower)
+	}
+}
+
+// coin is a number that depends on all of the given ones.
+func coin(numbers ...uint64) uint64 {
+	h := fnv.New64a()
+	for _, n := range numbers {
+		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
+	}
+	return h.Sum64() >> 20
+}
+
+// checkMinimal tells what Shrink promises, read literally.
+func checkMinimal(t *testing.T, small Plan, fails func(Plan) bool) {
+	t.Helper()
+	if err := small.Validate(testNames); err != nil || !fails(small) {
+		t.Errorf("what is left does not fail, or is not valid (%v):\n%s", err, small)
+	}
+	for i := range small.Faults {
+		if less, ok := UnderSomeSeed(small.without(i, 1), fails); ok {
+			t.Errorf("left was\n%sbut this is less:\n%s", small, less)
+		}
+		for _, f := range small.Faults[i].Simpler(testNames) {
+			if q := small.with(i, f); q.Validate(testNames) == nil && fails(q) && Often(q, fails) >= Often(small, fails) {
+				t.Errorf("left was\n%sbut this is simpler:\n%s", small, q)
+			}
+		}
+	}
+}
+
+// Two replies of up to three, or none, may be broken: nine plans. Each set of them that holds the largest is tried as
+// what fails.
+func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
+	reply := func(server sim.ProcessID, n int) Fault {
+		return Fault{Kind: Break, Target: "client-1", Peer: server, Number: n}
+	}
+	largest := Plan{Scenario: "a", Seed: 1, Faults: []Fault{reply("etcd-1", 2), reply("redis-1", 2)}}
+	place := func(p Plan) uint { // 0 to 8
+		n := uint(0)
+		for _, f := range p.Faults {
+			if f.Peer == "redis-1" {
+				n += 3 * uint(f.Number)
+			} else {
+				n += uint(f.Number)
+			}
+		}
+		return n
+	}
+	for failing := uint(1 << 8); failing < 1<<9; failing++ {
+		fails := func(p Plan) bool { return failing>>place(p)&1 == 1 }
+		small := Shrink(largest, testNames, fails)
+		checkMinimal(t, small, fails)
+		if monotone := failing&0b111111110 == 0b111111110; monotone && len(small.Faults) > 1 {
+			t.Errorf("%b: %s", failing, small)
+		}
+	}
+}
+
+// Whether a plan fails is a coin for each, from rarely to often, under each seed another: drawn plans of up to five
+// faults.
+func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
+	g := newGenerator(t, nil)
+	for draw := range uint64(30) {
+		plan := Plan{Scenario: "a", Seed: draw, Faults: g.Draw(draw)}
+		known := map[string]bool{plan.String(): true}
+		fails := func(p Plan) bool {
+			text := p.String()
+			failed, ok := known[text]
+			if !ok {
+				h := fnv.New64a()
+				h.Write([]byte(text))
+				failed = coin(h.Sum64())%(2+draw*4) == 0
+				known[text] = failed
+			}
+			return failed
+		}
+		small := Shrink(plan, testNames, fails)
+		checkMinimal(t, small, fails)
+		if again := Shrink(small, testNames, fails); !reflect.DeepEqual(again, small) {
+			t.Errorf("shrunk once more,\n%sbecame\n%s", small, again)
+		}
+	}
+}
+
+// The holder is paused past its lease; what else strikes does not matter. The story is told in one line.
+func TestShrinkTellsTheShortestStory(t *testing.T) {
+	plan := Plan{Scenario: "a", Seed: 12345}
+	for _, line := range []string{
+		"crash redis-3 losing everything at 734ms, restart after 2.861s",
+		"pause client-2 for 13.377s after the 2nd acquired by client-1",
+		"cut redis-1 redis-2 -> client-3 at 5.117s for 1.229s",
+		"drift redis-2 clock by +31000ppm from 91ms for 8.4s",
+	} {
+		plan.Faults = append(plan.Faults, mustParse(t, line))
+	}
+	small := Shrink(plan, testNames, func(p Plan) bool {
+		for _, f := range p.Faults {
+			if f.Kind == Pause && f.For > 9800*time.Millisecond && (f.Trigger.Point == sim.Acquired || f.Trigger.Point == sim.BeforeWrite) {
+				return true
+			}
+		}
+		return false
+	})
+	if want := "scenario a\nseed 1\npause client-1 for 10s after acquired\n"; small.String() != want {
+		t.Errorf("got\n%swant\n%s", small, want)
+	}
+}
+
+// A pause of 10s works under one seed only, one of 20s under each: the story is the one that does not rest on luck.
+func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
+	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{mustParse(t, "pause client-1 for 14.5s after acquired")}}
+	small := Shrink(plan, testNames, func(p Plan) bool {
+		return len(p.Faults) == 1 && (p.Faults[0].For >= 11*time.Second || p.Faults[0].For >= 10*time.Second && p.Seed == 1) &&
+			p.Faults[0].Trigger.Point != ""
+	})
+	if want := "scenario a\nseed 1\npause client-1 for 20s after acquired\n"; small.String() != want {
+		t.Errorf("got\n%swant\n%s", small, want)
+	}
+}
+
+// Either a small jump and a crash, or a large jump alone: no fault can be taken, but two can be made one.
+func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
+	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{
+		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"), mustParse(t, "crash client-1 after acquired")}}
+	small := Shrink(plan, testNames, func(p Plan) bool {
+		jump, crash := time.Duration(0), false
+		for _, f := range p.Faults {
+			jump, crash = max(jump, f.By), crash || f.Kind == Crash
+		}
+		return jump >= 10*time.Second || jump >= time.Second && crash
+	})
+	if want := "scenario a\nseed 1\njump redis-1 clock by +10s at 0s\n"; small.String() != want {
+		t.Errorf("got\n%swant\n%s", small, want)
+	}
+}
+
+// One client crashes and is cut off. It gets the lowest number in both faults at once, and they come in their order.
+func TestShrinkTidiesUp(t *testing.T) {
+	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{
+		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
+	small := Shrink(plan, testNames, func(p Plan) bool {
+		var crash, cut Fault
+		for _, f := range p.Faults {
+			if f.Kind == Crash {
+				crash = f
+			} else {
+				cut = f
+			}
+		}
+		return crash.Trigger.Point == sim.Acquired && len(cut.Left) > 0 && cut.Left[0] == crash.Target
+	})
+	if want := "scenario a\nseed 1\ncut client-1 | redis-1 at 0s\ncrash client-1 after acquired\n"; small.String() != want {
+		t.Errorf("got\n%swant\n%s", small, want)
+	}
+}
+
+// A search that has run out of runs says no to everything: what it knows to fail by then is what is left.
+func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
+	g := newGenerator(t, func(m *Mix) { m.Fewest, m.Most = 6, 6 })
+	plan := Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}
+	worst := len(plan.Faults)
+	for budget := 0; budget < 400; budget += 9 {
+		asked, failed := 0, map[string]bool{plan.String(): true}
+		small := Shrink(plan, testNames, func(p Plan) bool {
+			if asked++; asked > budget {
+				return false
+			}
+			fails := len(p.Faults) > 0 && p.Faults[0].Kind == plan.Faults[0].Kind
+			if fails {
+				failed[p.String()] = true
+			}
+			return fails
+		})
+		if !failed[small.String()] {
+			t.Fatalf("after %d questions it is left with what was never known to fail:\n%s", budget, small)
+		}
+		if asked > budget+2000 {
+			t.Errorf("after %d answers it went on to ask %d more", budget, asked-budget)
+		}
+		worst = min(worst, len(small.Faults))
+	}
+	if worst != 1 {
+		t.Errorf("never fewer than %d faults", worst)
+	}
+}

@@ -1,0 +1,295 @@
+package nemesis
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// measure is how much a fault asks of whoever hears its story. Of two faults the simpler has the smaller measure, compared
+// number by number from the left. No number is negative, so no fault can be made simpler for ever.
+type measure [16]int64
+
+func (f *Fault) measure() measure {
+	t := &f.Trigger
+	return measure{
+		f.severity(),
+		int64(len(f.Left) + len(f.Right)),
+		flag(f.OneWay), // that a link is down in one direction only takes more telling
+		flag(f.For > 0) + flag(f.Restart > 0),
+		t.class(),
+		flag(t.By != ""),
+		int64(t.Pass),
+		t.rank(),
+		durationRoughness(t.Time),
+		durationRoughness(f.By),
+		durationRoughness(f.For) + durationRoughness(f.Restart), // no kind has both
+		roughness(int64(max(f.PPM, -f.PPM)), 0),
+		int64(f.Number),
+		numbers(t.By) + numbers(f.On()...),
+		flag(t.SaidAt),
+		flag(f.turned()),
+	}
+}
+
+func (m measure) compare(other measure) int { return slices.Compare(m[:], other[:]) }
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// severity tells the ways in which a server can go down: what breaks a lock although less is lost says more.
+func (f *Fault) severity() int64 { return int64(f.Loss) }
+
+// class: what holds from the start needs no moment, and a point says why then, which a time does not.
+func (t *Trigger) class() int64 {
+	switch {
+	case t.Point != "":
+		return 1
+	case t.Time == 0:
+		return 0
+	}
+	return 2
+}
+
+// tellable lists the points with those first that a story would choose.
+var tellable = [...]sim.Point{sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart,
+	sim.BeforeExtend, sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared}
+
+func (t *Trigger) rank() int64 { return int64(slices.Index(tellable[:], t.Point) + 1) }
+
+// turned reports whether a cut names the servers first, although it is the same both ways.
+func (f *Fault) turned() bool {
+	return f.Kind == Cut && !f.OneWay && !IsClient(f.Left[0]) && IsClient(f.Right[0])
+}
+
+// numbers adds up the numbers in the names of processes.
+func numbers(processes ...sim.ProcessID) int64 {
+	sum := int64(0)
+	for _, p := range processes {
+		number := int64(0)
+		for _, c := range []byte(p) {
+			if c < '0' || c > '9' {
+				sum, number = sum+number, 0
+				continue
+			}
+			number = 10*number + int64(c-'0')
+		}
+		sum += number
+	}
+	return sum
+}
+
+// Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the given processes and
+// simpler than f: it says less, strikes for a plainer reason, or has rounder or smaller numbers. In the order of weight:
+//
+//   - less is lost: everything, unsynced writes, nothing (the server is shut down);
+//   - fewer processes are cut off, and in both directions; it has no end and no restart;
+//   - it strikes at the start of the run; at a point, by the client that the fault itself names, the first time, the
+//     points that people know first; else at a time;
+//   - times and durations are rounder, as roughness has it: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder
+//     and weaker; messages and replies come earlier;
+//   - processes have lower numbers.
+//
+// From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
+func (f Fault) Simpler(known Names) []Fault {
+	type candidate struct {
+		fault   Fault
+		measure measure
+	}
+	var list []*candidate
+	own := f.measure()
+	for _, v := range f.variants(known) {
+		if m := v.measure(); m.compare(own) < 0 && Validate(v, known) == nil {
+			list = append(list, &candidate{v, m})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *candidate) int { return a.measure.compare(b.measure) })
+	var simpler []Fault
+	for i, c := range list {
+		if i == 0 || !reflect.DeepEqual(c.fault, list[i-1].fault) {
+			simpler = append(simpler, c.fault)
+		}
+	}
+	return simpler
+}
+
+// variants lists faults that differ from f in one thing, simpler or not. Not all of them are possible, and some may be
+// listed twice.
+func (f Fault) variants(known Names) []Fault {
+	v := variants{of: f, known: known}
+	v.parts()
+	v.moments()
+	v.quantities()
+	v.processes()
+	return v.list
+}
+
+// variants collects faults that differ from one in one thing.
+type variants struct {
+	of    Fault
+	known Names
+	list  []Fault
+}
+
+// add adds a changed copy. The change must not write into Left or Right.
+func (v *variants) add(change func(*Fault)) {
+	f := v.of
+	change(&f)
+	v.list = append(v.list, f)
+}
+
+// parts leaves out parts of the line.
+func (v *variants) parts() {
+	f := &v.of
+	if f.Loss != LosesMemory {
+		v.add(func(f *Fault) { f.Loss = LosesUnsynced })
+		v.add(func(f *Fault) { f.Kind, f.Loss = ShutDown, LosesMemory })
+	}
+	if f.Kind == Cut {
+		v.add(func(f *Fault) { f.OneWay = false })
+		v.add(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
+		v.sides()
+	}
+	switch f.Kind {
+	case Cut, Drift, DelayLink:
+		v.add(func(f *Fault) { f.For = 0 })
+	case Crash, ShutDown:
+		v.add(func(f *Fault) { f.Restart = 0 })
+	}
+}
+
+// sides leaves on a side of a cut one process only, or all but one.
+func (v *variants) sides() {
+	left, right := v.of.Left, v.of.Right
+	for i := range left {
+		v.add(func(f *Fault) { f.Left = left[i : i+1 : i+1] })
+		if len(left) > 1 {
+			v.add(func(f *Fault) { f.Left = slices.Delete(slices.Clone(left), i, i+1) })
+		}
+	}
+	for i := range right {
+		v.add(func(f *Fault) { f.Right = right[i : i+1 : i+1] })
+		if len(right) > 1 {
+			v.add(func(f *Fault) { f.Right = slices.Delete(slices.Clone(right), i, i+1) })
+		}
+	}
+}
+
+// moments moves the strike.
+func (v *variants) moments() {
+	t := v.of.Trigger
+	if !v.of.Kind.HasTrigger() {
+		return
+	}
+	v.add(func(f *Fault) { f.Trigger = Trigger{} })
+	if t.Time > 0 { // what is struck earlier may have to last until the same moment
+		v.add(func(f *Fault) {
+			f.Trigger = Trigger{}
+			if f.For > 0 {
+				f.For += t.Time
+			}
+			if f.Restart > 0 {
+				f.Restart += t.Time
+			}
+		})
+	}
+	for _, point := range tellable {
+		v.add(func(f *Fault) { f.Trigger = Trigger{Point: point, Pass: 1} })
+		for _, client := range v.known.Clients {
+			v.add(func(f *Fault) { f.Trigger = Trigger{Point: point, Pass: 1, By: client} })
+		}
+	}
+	for _, pass := range smaller(t.Pass) {
+		v.add(func(f *Fault) { f.Trigger.Pass = pass })
+	}
+	if t.Point != "" {
+		v.add(func(f *Fault) { f.Trigger.SaidAt = false })
+		v.add(func(f *Fault) { f.Trigger.By = "" })
+	}
+	for _, d := range rounderDurations(t.Time) {
+		v.add(func(f *Fault) { f.Trigger.Time = d })
+	}
+}
+
+// quantities makes numbers rounder.
+func (v *variants) quantities() {
+	f := &v.of
+	for _, d := range rounderDurations(f.By) {
+		v.add(func(f *Fault) { f.By = d })
+	}
+	for _, d := range rounderDurations(f.For) {
+		v.add(func(f *Fault) { f.For = d })
+	}
+	for _, d := range rounderDurations(f.Restart) {
+		v.add(func(f *Fault) { f.Restart = d })
+	}
+	for _, ppm := range weaker(f.PPM) {
+		v.add(func(f *Fault) { f.PPM = ppm })
+	}
+	for _, n := range smaller(f.Number) {
+		v.add(func(f *Fault) { f.Number = n })
+	}
+}
+
+// processes puts processes of the same sort in the place of others.
+func (v *variants) processes() {
+	for _, p := range v.of.named() {
+		for _, lower := range v.known.below(p) {
+			v.list = append(v.list, v.of.Renamed(func(q sim.ProcessID) sim.ProcessID {
+				if q == p {
+					return lower
+				}
+				return q
+			}))
+		}
+	}
+}
+
+// named lists the processes that the fault names, each once.
+func (f *Fault) named() []sim.ProcessID {
+	var list []sim.ProcessID
+	for _, p := range append(f.On(), f.Trigger.By) {
+		if p != "" && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// below lists the processes of the sort of p that have lower numbers: of redis-3 redis-1 and redis-2, of
+// redis-1-replica-2 redis-1-replica-1.
+func (n *Names) below(p sim.ProcessID) []sim.ProcessID {
+	var list []sim.ProcessID
+	for _, q := range slices.Concat(n.Clients, n.Redis, n.Consensus) {
+		if strings.TrimRight(string(q), "0123456789") == strings.TrimRight(string(p), "0123456789") && numbers(q) < numbers(p) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// Renamed gives the fault with other names for the processes that it names.
+func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
+	all := func(processes []sim.ProcessID) []sim.ProcessID {
+		var renamed []sim.ProcessID
+		for _, p := range processes {
+			renamed = append(renamed, name(p))
+		}
+		return renamed
+	}
+	one := func(p sim.ProcessID) sim.ProcessID {
+		if p == "" {
+			return ""
+		}
+		return name(p)
+	}
+	f.Target, f.Peer, f.Trigger.By = one(f.Target), one(f.Peer), one(f.Trigger.By)
+	f.Left, f.Right = all(f.Left), all(f.Right)
+	return f
+}

@@ -1,0 +1,193 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Corpus says which mutants of sound locks were caught, and how the sound locks fared.
+type Corpus struct {
+	Seeds   int // at most so many runs of each mutant
+	Mutants []HuntedMutant
+	Sound   []SoundLock // empty if they were not run
+	// Bound is the upper 95 % confidence bound of the rate of broken promises per run of a sound lock, over all of them. It is
+	// stated if none was broken.
+	Bound  float64
+	Files  string // folder with the scenario of each
+	Repeat string // command to paste that does it again
+}
+
+// HuntedMutant is one mutant and what became of it.
+type HuntedMutant struct {
+	Name, Of   string
+	Defect     string
+	Source     string // of the defect; empty: a wrong setting
+	Edits      []string
+	Hunted     bool // false if the work was stopped before
+	Caught     bool
+	Runs       int // until it was caught, or all
+	Law, Cause string
+	Took       time.Duration // by the host's clock; not in JSON
+	Scenario   string        // its file
+}
+
+// SoundLock is a sound lock under random faults.
+type SoundLock struct {
+	Name    string
+	Promise []string
+	Runs    int
+	Open    []string // why it cannot be told whether it keeps its promises; empty if it can
+	Broken  []BrokenPromise
+}
+
+// BrokenPromise is a law that a sound lock promises and broke.
+type BrokenPromise struct {
+	Law, Cause string
+	Runs       int
+	First      uint64 // the lowest seed
+	Repeat     string // command to paste that shows it
+}
+
+// Standing says how the corpus came out: Failed if a mutant escaped or a promise was broken, Undecided if not everything was
+// run or told.
+func (c *Corpus) Standing() Result {
+	escaped := func(m HuntedMutant) bool { return m.Hunted && !m.Caught }
+	unhunted := func(m HuntedMutant) bool { return !m.Hunted }
+	switch {
+	case slices.ContainsFunc(c.Mutants, escaped), slices.ContainsFunc(c.Sound, func(l SoundLock) bool { return len(l.Broken) > 0 }):
+		return Failed
+	case len(c.Mutants) == 0, slices.ContainsFunc(c.Mutants, unhunted),
+		slices.ContainsFunc(c.Sound, func(l SoundLock) bool { return len(l.Open) > 0 }):
+		return Undecided
+	}
+	return Passed
+}
+
+// SoundRuns is how many runs all sound locks had.
+func (c *Corpus) SoundRuns() int {
+	n := 0
+	for i := range c.Sound {
+		n += c.Sound[i].Runs
+	}
+	return n
+}
+
+// caught are the mutants that were, those that took the fewest runs first.
+func (c *Corpus) caught() []HuntedMutant {
+	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m HuntedMutant) bool { return !m.Caught })
+	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return a.Runs - b.Runs })
+	return list
+}
+
+// median is of an odd number of values the middle one, of an even number the upper of the two; zero of none.
+func median[T any](sorted []T) (m T) {
+	if len(sorted) > 0 {
+		m = sorted[len(sorted)/2]
+	}
+	return m
+}
+
+// CorpusText writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
+func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
+	p := opt.page(w)
+	standing := map[Result]string{Passed: asExpected, Failed: "not as expected"}[c.Standing()]
+	title(p, "corpus", fmt.Sprintf("%s, at most %s each", count(len(c.Mutants), "mutant"), countGrouped(c.Seeds, "seed")), or(standing, undecided))
+	of := ""
+	for i := range c.Mutants {
+		if m := &c.Mutants[i]; m.Of != of {
+			of = m.Of
+			p.blank()
+			p.put(new(line).add(bold, of).to(26).add(plain, "seeds").to(34).add(plain, "seconds"))
+		}
+		mutantLines(p, &c.Mutants[i])
+	}
+	p.blank()
+	caughtLines(p, c)
+	if len(c.Sound) > 0 {
+		p.blank()
+		soundLines(p, c)
+	}
+	p.blank()
+	p.hang(0, "files   ", plain, c.Files)
+	command(p, c.Repeat)
+	return p.err
+}
+
+func mutantLines(p *page, m *HuntedMutant) {
+	const from = 43
+	mark, tone, what := "✓", green, m.Law+": "+m.Cause
+	switch {
+	case !m.Hunted:
+		mark, tone, what = "–", plain, "not run"
+	case !m.Caught:
+		mark, tone, what = "✗", red, "escaped"
+	}
+	for i, text := range wrap(what, p.width-from) {
+		ln := new(line)
+		if i == 0 {
+			ln.add(plain, " ").add(tone, mark).add(plain, " "+m.Name)
+			right(ln, 31, m.Runs)
+			took := fmt.Sprintf("%.2f", m.Took.Seconds())
+			ln.to(41-cells(took)).add(plain, took)
+		}
+		p.put(ln.to(from).add(plain, text))
+	}
+	text := m.Defect
+	if m.Source != "" {
+		text += " (" + m.Source + ")"
+	}
+	p.text(plain, 5, text)
+}
+
+// caughtLines sum the mutants up.
+func caughtLines(p *page, c *Corpus) {
+	list := c.caught()
+	if len(list) == 0 {
+		p.hang(0, "caught  ", plain, "none of "+count(len(c.Mutants), "mutant"))
+		return
+	}
+	last := list[len(list)-1]
+	p.hang(0, "caught  ", plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), count(len(c.Mutants), "mutant"),
+		countGrouped(median(list).Runs, "seed"), countGrouped(last.Runs, "seed"), last.Name))
+	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
+	last = list[len(list)-1]
+	p.hang(0, "seconds ", plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+}
+
+func soundLines(p *page, c *Corpus) {
+	p.put(new(line).add(bold, "sound lock").to(28).add(plain, "runs").to(34).add(plain, "promises"))
+	broken := false
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		mark, tone := "✓", green
+		switch {
+		case len(l.Broken) > 0:
+			mark, tone, broken = "✗", red, true
+		case len(l.Open) > 0:
+			mark, tone = "?", yellow
+		}
+		for j, text := range wrap(strings.Join(l.Promise, ", "), p.width-34) {
+			ln := new(line)
+			if j == 0 {
+				ln.add(plain, " ").add(tone, mark).add(plain, " "+l.Name)
+				right(ln, 32, l.Runs)
+			}
+			p.put(ln.to(34).add(plain, text))
+		}
+		for _, open := range l.Open {
+			p.text(yellow, 5, open)
+		}
+		for _, b := range l.Broken {
+			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, countGrouped(b.Runs, "run"), b.First))
+			command(p, b.Repeat)
+		}
+	}
+	if !broken {
+		p.blank()
+		p.hang(0, "sound   ", plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
+			countGrouped(c.SoundRuns(), "run"), percentage(c.Bound)))
+	}
+}

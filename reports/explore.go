@@ -1,0 +1,276 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Exploration is what random plans have done to a scenario.
+type Exploration struct {
+	Scenario string
+	Summary  string
+	Shard    string // "2/5"; empty if the seeds were not divided
+	From     uint64 // the first seed
+	Seeds    int    // how many were to be run, by all shards
+	Runs     int    // how many were
+	Within   string // the time in which faults strike
+	OK       bool   // no promise was broken, and every promise that had to be tried was
+	Broken   bool   // some promise was
+	Open     []string
+	Notes    []string // what makes the result weaker than it looks
+	Laws     []ExploredLaw
+	Faults   []ExploredFault
+	Findings []ExploredFinding // broken promises first, then the rest, each by the seed that shows it first
+	Files    string            // folder with all that was found
+	Repeat   string            // command to paste that does it again, or goes on
+}
+
+// ExploredLaw counts how a law came out.
+type ExploredLaw struct {
+	Law                                   string
+	Promised                              bool
+	Holds, Violated, Undecided, Unchecked int
+	// Bound is the upper 95 % confidence bound of the rate of violations per run that exercises the law. It is stated where
+	// the law was exercised and never violated.
+	Bound float64
+}
+
+// ExploredFault counts what became of the faults of a kind.
+type ExploredFault struct {
+	Kind               string
+	Drawn, Struck, Met int // Met: struck while a lock was asked for or held
+}
+
+// ExploredFinding is one way in which a law was broken, cut down to what it takes.
+type ExploredFinding struct {
+	Law, Cause string
+	Promised   bool
+	Runs       int      // that showed it
+	First      uint64   // the first seed that did
+	Drawn      int      // faults of the plan that was drawn for it
+	Tries      int      // runs that it took to cut it down
+	Minimal    bool     // no fault can be taken away and nothing made simpler
+	Often      int      // how many of the seeds 1 to 16 show it under the faults of Run
+	Run        *Run     // the smallest run that still shows it
+	Files      []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+}
+
+func (e *Exploration) standing() string {
+	switch {
+	case e.Broken:
+		return "promise broken"
+	case e.OK:
+		return "promises kept"
+	}
+	return undecided
+}
+
+// ExploreText writes what was found: the laws, the ways in which they were broken, how much of what was drawn has struck
+// anything, and the first finding in full. The error is w's.
+func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
+	p := opt.page(w)
+	exploreTitle(p, e)
+	if e.Summary != "" {
+		p.text(plain, 2, e.Summary)
+	}
+	p.blank()
+	lawTable(p, e.Laws, "a run breaks it")
+	if len(e.Findings) > 0 {
+		p.blank()
+		exploredFindings(p, e)
+	}
+	p.blank()
+	exploredFaults(p, e)
+	for _, note := range e.Open {
+		p.hang(0, "open    ", yellow, note)
+	}
+	for _, note := range e.Notes {
+		p.hang(0, "note    ", yellow, note)
+	}
+	if e.Files != "" {
+		p.hang(0, "files   ", plain, e.Files)
+	}
+	if e.Repeat != "" {
+		command(p, e.Repeat)
+	}
+	for i := range e.Findings {
+		p.blank()
+		rule(p)
+		exploredStory(p, &e.Findings[i], i == 0)
+	}
+	return p.err
+}
+
+func exploreTitle(p *page, e *Exploration) {
+	what, standing := e.size(), e.standing()
+	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
+	if standing == undecided {
+		tone = yellow
+	}
+	room := p.width - cells(what) - cells(standing) - 6
+	ln := new(line).add(bold, clip(e.Scenario, room)).add(plain, "  "+what)
+	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+}
+
+// right puts numbers under each other.
+func right(ln *line, end int, n int) *line {
+	text := grouped(n)
+	return ln.to(end-cells(text)).add(plain, text)
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
+func lawTable(p *page, laws []ExploredLaw, last string) {
+	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
+		to(54).add(plain, last))
+	for i := range laws {
+		l := &laws[i]
+		mark, tone := l.sign()
+		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, l.Law)
+		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
+			right(ln, n.end, n.n)
+		}
+		if tone == green {
+			tone = plain
+		}
+		if last != "" {
+			ln.to(54).add(tone, l.rate())
+		}
+		p.put(ln)
+	}
+}
+
+// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
+func (l *ExploredLaw) sign() (string, style) {
+	switch {
+	case l.Violated > 0 && l.Promised:
+		return "✗", red
+	case l.Violated > 0:
+		return "·", plain
+	case l.Holds > 0:
+		return "✓", green
+	}
+	return "–", plain
+}
+
+// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
+func (l *ExploredLaw) rate() string {
+	share := percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+	switch {
+	case l.Violated > 0 && !l.Promised:
+		return share + ", not promised"
+	case l.Violated > 0:
+		return share
+	case l.Holds > 0:
+		return "< " + percentage(l.Bound) + " (95 % sure)"
+	}
+	return ""
+}
+
+// percentage gives two significant digits.
+func percentage(x float64) string { return strconv.FormatFloat(100*x, 'g', 2, 64) + " %" }
+
+func exploredFindings(p *page, e *Exploration) {
+	p.put(new(line).add(bold, "found").to(56).add(plain, "runs   first  faults"))
+	for i := range e.Findings {
+		f := &e.Findings[i]
+		mark, tone := "✗", red
+		if !f.Promised {
+			mark, tone = "·", plain
+		}
+		words := wrap(f.Law+": "+f.Cause, 47)
+		for j, t := range words {
+			ln := new(line)
+			if j == 0 {
+				ln.add(plain, " ").add(tone, mark).add(plain, " ")
+			}
+			ln.to(3).add(plain, t)
+			if j == len(words)-1 {
+				right(ln, 60, f.Runs)
+				seed := strconv.FormatUint(f.First, 10)
+				ln.to(68-len(seed)).add(plain, seed).to(70).add(plain, fmt.Sprintf("%d → %d", f.Drawn, len(f.Run.Plan)))
+			}
+			p.put(ln)
+		}
+	}
+}
+
+func exploredFaults(p *page, e *Exploration) {
+	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
+	for _, f := range append(e.Faults, e.allFaults()) {
+		if f.Drawn > 0 || f.Kind == "all" {
+			exploredFault(p, f)
+		}
+	}
+}
+
+func exploredFault(p *page, f ExploredFault) {
+	ln := new(line).add(plain, "   "+f.Kind)
+	right(ln, 27, f.Drawn)
+	right(ln, 36, f.Struck)
+	right(ln, 46, f.Met)
+	share := f.share()
+	p.put(ln.to(55-cells(share)).add(plain, share))
+}
+
+// exploredStory tells one finding: the first in full, the others without the timeline.
+func exploredStory(p *page, f *ExploredFinding, full bool) {
+	standing := "promised"
+	tone := red
+	if !f.Promised {
+		standing, tone = "not promised", plain
+	}
+	what := f.Law + ": " + f.Cause
+	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
+	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
+	p.text(plain, 2, f.size())
+	p.blank()
+	lanes := Arrange(f.Run.history())
+	if full {
+		timeline(p, lanes, witnesses(f.Run))
+		p.blank()
+	}
+	for _, finding := range f.Run.findings() {
+		if string(finding.Law) == f.Law {
+			violation(p, lanes, &finding)
+		}
+	}
+	p.blank()
+	for i, fault := range f.Run.Plan {
+		label := "plan    "
+		if i > 0 {
+			label = "        "
+		}
+		p.hang(0, label, plain, fault)
+	}
+	if f.Run.Files != "" {
+		p.hang(0, "files   ", plain, strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " "))
+	}
+	if f.Run.Repeat != "" {
+		command(p, f.Run.Repeat)
+	}
+}
+
+// size says how often it was found, and how small it has become.
+func (f *ExploredFinding) size() string {
+	how := "cut down as far as the budget of runs went"
+	if f.Minimal {
+		how = "nothing can be taken away or made simpler"
+	}
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", countGrouped(f.Runs, "run"),
+		f.First, count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how, f.Often)
+}

@@ -1,0 +1,113 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+)
+
+// ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
+// order, relative to this one. The error is w's.
+func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
+	style, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	d := explorePage{Scenario: e.Scenario, Summary: e.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.Open,
+		Notes: e.Notes, Repeat: e.Repeat, Style: template.CSS(style)}
+	switch {
+	case e.Broken:
+		d.Class = "bad"
+	case e.OK:
+		d.Class = "good"
+	}
+	for i := range e.Laws {
+		d.LawRows = append(d.LawRows, e.Laws[i].row())
+	}
+	for _, f := range append(e.Faults, e.allFaults()) {
+		if f.Drawn > 0 {
+			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
+		}
+	}
+	for i := range e.Findings {
+		s := exploreStory{ExploredFinding: &e.Findings[i], Size: e.Findings[i].size(), Plan: e.Findings[i].Run.Plan,
+			Repeat: e.Findings[i].Run.Repeat}
+		if i < len(pagesOf) {
+			s.Page = pagesOf[i]
+		}
+		for _, f := range s.Run.findings() {
+			if string(f.Law) == s.Law {
+				s.Explanation, s.Remedy = f.Explanation, f.Remedy
+			}
+		}
+		d.Stories = append(d.Stories, s)
+	}
+	return pages.ExecuteTemplate(w, "explore.html", d)
+}
+
+// explorePage is what the template shows.
+type explorePage struct {
+	Scenario, Summary, Standing, Class, Size, Repeat string
+	LawRows                                          []lawRow
+	FaultRows                                        []faultRow
+	Stories                                          []exploreStory
+	Open, Notes                                      []string
+	Style                                            template.CSS
+}
+
+type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }
+
+type faultRow struct{ Kind, Drawn, Struck, Met, Share string }
+
+type exploreStory struct {
+	*ExploredFinding
+	Size, Explanation, Remedy, Repeat, Page string
+	Plan                                    []string
+}
+
+func (l *ExploredLaw) row() lawRow {
+	mark, _ := l.sign()
+	r := lawRow{Class: "unchecked", Sign: mark, Law: l.Law, Held: grouped(l.Holds), Broken: grouped(l.Violated),
+		Undecided: grouped(l.Undecided), Unchecked: grouped(l.Unchecked), Rate: l.rate()}
+	switch {
+	case l.Violated > 0 && l.Promised:
+		r.Class = "violated"
+	case l.Violated == 0 && l.Holds > 0:
+		r.Class = "holds"
+	}
+	return r
+}
+
+// share is how many of all that were drawn met a lock in use.
+func (f ExploredFault) share() string {
+	if f.Drawn == 0 {
+		return ""
+	}
+	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
+}
+
+// allFaults sums up.
+func (e *Exploration) allFaults() ExploredFault {
+	sum := ExploredFault{Kind: "all"}
+	for _, f := range e.Faults {
+		sum.Drawn, sum.Struck, sum.Met = sum.Drawn+f.Drawn, sum.Struck+f.Struck, sum.Met+f.Met
+	}
+	return sum
+}
+
+// size says how many plans were run.
+func (e *Exploration) size() string {
+	what := fmt.Sprintf("%s from %d", countGrouped(e.Runs, "random plan"), e.From)
+	if e.Shard != "" {
+		what += ", shard " + e.Shard
+	}
+	return what
+}
+
+func countGrouped(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(n) + " " + what + "s"
+}

@@ -1,0 +1,97 @@
+package reports
+
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// area draws two axes.
+func (m *sweepMap) area(p *plot.Plot) {
+	m.Axes[0].set(&p.X, m.frame)
+	m.Axes[1].set(&p.Y, m.frame)
+	switch {
+	case m.Axes[0].ordered() && m.Axes[1].ordered():
+		p.Add(plotFunc(m.regions), plotFunc(m.curves))
+	case len(m.law.Lines) > 0:
+		p.Add(plotFunc(m.stripes))
+	default:
+		p.Add(plotFunc(m.cells))
+	}
+	p.Add(plotFunc(m.points))
+}
+
+// points draws the sign of each point that was tried.
+func (m *sweepMap) points(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	across, up := &m.Axes[0], &m.Axes[1]
+	n := len(across.Levels)
+	r := min((c.Max.X-c.Min.X)/vg.Length(n), (c.Max.Y-c.Min.Y)/vg.Length(len(up.Levels))) / 4
+	r = min(max(r, 1), 4.5)
+	for i := range m.law.Cells {
+		m.law.Cells[i].shape(c, vg.Point{X: x(across.spot(i % n)), Y: y(up.spot(i / n))}, r)
+	}
+}
+
+// cells colours a map of words.
+func (m *sweepMap) cells(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	n := len(m.Axes[0].Levels)
+	for i := range m.law.Cells {
+		across, up := float64(i%n), float64(i/n)
+		paint(c, m.law.Cells[i].state().field(), x(across-.5), x(across+.5), y(up-.5), y(up+.5))
+	}
+}
+
+// stripes colours a map of numbers for each of some words, and draws its edges and the bounds of conditions.
+func (m *sweepMap) stripes(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for row := range m.law.Lines {
+		l := &m.law.Lines[row]
+		t := stripe{c, l.Axis == 0, y(float64(row) - .42), y(float64(row) + .42)}
+		along, from, to := x, c.Min.X, c.Max.X
+		if !t.flat {
+			t.lo, t.hi = x(float64(row)-.42), x(float64(row)+.42)
+			along, from, to = y, c.Min.Y, c.Max.Y
+		}
+		a := &m.Axes[l.Axis]
+		bands(a, l.Stretches, along, from, to, func(s SweepState, from, end vg.Length) {
+			t.fill(s, from, end)
+			if end < to {
+				t.line(edgeLine, end)
+			}
+		})
+		for i := range m.Assertions {
+			for _, turn := range m.Assertions[i].Turns {
+				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis && [2]int{turn.Cell / n, turn.Cell % n}[l.Axis] == row {
+					t.line(claimLine, along(a.place(turn.At)))
+				}
+			}
+		}
+	}
+}
+
+// stripe is the part of a map that belongs to one word.
+type stripe struct {
+	draw.Canvas
+	flat   bool      // it lies; otherwise it stands
+	lo, hi vg.Length // its two long sides
+}
+
+// fill colours a piece of the stripe.
+func (t *stripe) fill(s SweepState, from, to vg.Length) {
+	if t.flat {
+		paint(t.Canvas, s.field(), from, to, t.lo, t.hi)
+	} else {
+		paint(t.Canvas, s.field(), t.lo, t.hi, from, to)
+	}
+}
+
+// line draws a line across the stripe.
+func (t *stripe) line(style draw.LineStyle, at vg.Length) {
+	if t.flat {
+		t.StrokeLine2(style, at, t.lo, at, t.hi)
+	} else {
+		t.StrokeLine2(style, t.lo, at, t.hi, at)
+	}
+}

@@ -1,0 +1,107 @@
+package reports
+
+// signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
+type signGrid struct {
+	*Sweep
+	law    *SweepLaw
+	across int  // points in a row
+	rows   int  // of points
+	margin int  // cells before the signs
+	cell   int  // cells of one sign, its gap included
+	block  int  // signs in a line; more go into another block of lines
+	beside bool // the words of each row stand at its right
+}
+
+// newGrid lays the grid out: with a gap between the signs where there is room for it.
+func newGrid(s *Sweep, l *SweepLaw, width int) *signGrid {
+	g := &signGrid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
+	g.rows = len(l.Cells) / g.across
+	if g.two() {
+		for _, level := range s.Axes[1].Levels {
+			g.margin = max(g.margin, 4+cells(level.Text))
+		}
+	}
+	room := width - g.margin
+	longest := 0
+	for i := range l.Lines {
+		longest = max(longest, cells(l.Lines[i].words("")))
+	}
+	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
+	wide := 2 // so wide that each value has room
+	for _, level := range s.Axes[0].Levels {
+		wide = max(wide, cells(level.Text)+1)
+	}
+	for _, try := range []struct {
+		cell   int
+		beside bool
+	}{{wide, true}, {2, true}, {1, true}, {wide, false}, {2, false}, {1, false}} {
+		g.cell, g.beside = try.cell, try.beside && side
+		needed := g.across * g.cell
+		if try.beside {
+			needed += 2 + longest
+		}
+		if needed <= room && g.beside == try.beside {
+			break
+		}
+	}
+	g.block = min(g.across, max(room/g.cell, 1))
+	return g
+}
+
+func (g *signGrid) two() bool { return len(g.Axes) == 2 }
+
+// draw draws the rows, the highest first, and the values across below them.
+func (g *signGrid) draw(p *page) {
+	for from := 0; from < g.across; from += g.block {
+		to := min(from+g.block, g.across)
+		if g.two() {
+			p.put(new(line).to(2).add(plain, g.Axes[1].Name))
+		}
+		for row := g.rows - 1; row >= 0; row-- {
+			ln := new(line)
+			if g.two() {
+				ln.to(2).add(plain, g.Axes[1].Levels[row].Text)
+			}
+			ln.to(g.margin)
+			for i := from; i < to; i++ {
+				mark, tone := g.law.Cells[row*g.across+i].mark()
+				ln.to(g.margin+(i-from)*g.cell).add(tone, mark)
+			}
+			if g.beside {
+				ln.to(g.margin+(to-from)*g.cell+2).add(plain, g.law.Lines[row].words(""))
+			}
+			p.put(ln)
+		}
+		g.values(p, from, to)
+	}
+}
+
+// values writes the values across: each, or as many at even distances as have room.
+func (g *signGrid) values(p *page, from, to int) {
+	ln := new(line)
+	for i := from; i < to; i += g.stride(p, from, to) {
+		ln.to(g.margin+(i-from)*g.cell).add(plain, g.Axes[0].Levels[i].Text)
+	}
+	if name := "  " + g.Axes[0].Name; g.two() && ln.cells+cells(name) <= p.width {
+		ln.add(plain, name)
+	}
+	p.put(ln)
+}
+
+// stride is the least distance between values that leaves a gap between them.
+func (g *signGrid) stride(p *page, from, to int) int {
+	for stride := 1; stride < to-from; stride++ {
+		free := from
+		fits := true
+		for i := from; i < to; i += stride {
+			at := g.margin + (i-from)*g.cell
+			end := at + cells(g.Axes[0].Levels[i].Text)
+			fits = fits && (i == from || at > free) && end <= p.width
+			free = end
+		}
+		if fits {
+			return stride
+		}
+	}
+	return to - from
+}

@@ -1,0 +1,164 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+var sweepTemplate = template.Must(template.ParseFS(pageFiles, "page/sweep.html"))
+
+// SweepHTML writes a sweep as one self-contained page without a script: the assertions, the map of each law, its edges in
+// words, and the story of each failure. The error is w's.
+func SweepHTML(w io.Writer, s *Sweep) error {
+	d := &sweepPage{Sweep: s, Standing: s.standing(), Size: count(s.Points, "point") + ", " + count(s.Seeds, "seed") + " each"}
+	for _, name := range []string{"page/page.css", "page/sweep.css"} {
+		part, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		d.Style += template.CSS(part)
+	}
+	for i := range s.Laws {
+		m, err := s.mapOnPage(&s.Laws[i])
+		if err != nil {
+			return err
+		}
+		d.Maps = append(d.Maps, m)
+	}
+	d.claims()
+	d.facts()
+	return sweepTemplate.Execute(w, d)
+}
+
+// sweepPage is what the template shows.
+type sweepPage struct {
+	*Sweep
+	Standing, Class, Size string // the class is good, bad or open; empty if nothing was asserted
+	Claims                []claimOnPage
+	Maps                  []mapOnPage
+	Stories               []sweepStory
+	Facts                 []fact
+	Style                 template.CSS
+}
+
+// claimOnPage is an assertion; its class is that of a law that came out so.
+type claimOnPage struct{ Sign, Class, Text, Why string }
+
+// mapOnPage is a law.
+type mapOnPage struct {
+	Law    string
+	Wide   template.HTML // the picture for a desktop
+	Narrow template.HTML // and for a phone
+	Lines  []fact        // where it is safe, by the value of the other axis
+	Notes  []string
+	Causes []string
+	// Repeats show how the law is broken next to its edges.
+	Repeats []string
+}
+
+// sweepStory tells the run that shows how an assertion fails.
+type sweepStory struct {
+	Text   string
+	Law    lawStory
+	Plan   []string
+	Seed   uint64
+	Repeat string
+}
+
+// claims tells the assertions, and the stories of those that failed.
+func (d *sweepPage) claims() {
+	d.Class = [...]string{"", "good"}[min(len(d.Assertions), 1)]
+	for i := range d.Assertions {
+		a := &d.Assertions[i]
+		c := claimOnPage{Sign: a.Result.sign(), Text: a.Text, Class: "holds", Why: a.why()}
+		switch {
+		case a.Result == Failed:
+			c.Class, d.Class = "violated", "bad"
+		case a.Result != Passed:
+			c.Class = "undecided"
+			if d.Class != "bad" {
+				d.Class = "open"
+			}
+		}
+		d.Claims = append(d.Claims, c)
+		if a.Run != nil {
+			d.Stories = append(d.Stories, a.story())
+		}
+	}
+}
+
+// story tells what happened in the run that shows the failure.
+func (a *SweepAssertion) story() sweepStory {
+	s := sweepStory{Text: a.Text, Plan: a.Run.Plan, Seed: a.Run.Seed, Repeat: a.Run.Repeat}
+	lanes := Arrange(a.Run.history())
+	tell := teller{lanes: lanes, locks: len(lanes.Locks) > 1, long: true}
+	f := a.Run.Verdict.Of(a.Law)
+	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	if f.Outcome == checker.Violated {
+		s.Law.Cause = f.Cause.String()
+	}
+	for i, pos := range f.Witness {
+		event := &lanes.history.Events[pos]
+		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, pos, instant(event.Time), tell.tell(event)})
+	}
+	return s
+}
+
+// mapOnPage draws one law.
+func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
+	m := mapOnPage{Law: string(l.Law)}
+	for _, f := range []frame{onDesktop, onPhone} {
+		text, err := sweepSVG(s, l, f)
+		if err != nil {
+			return m, err
+		}
+		picture := template.HTML(text[max(strings.Index(text, "<svg"), 0):]) // without the head of a file
+		if m.Wide == "" {
+			m.Wide = picture
+		} else {
+			m.Narrow = picture
+		}
+	}
+	for i := range l.Lines {
+		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
+		name := s.Axes[along.Axis].Name
+		if along.Other != "" {
+			name = s.Axes[1-along.Axis].Name + " " + along.Other
+		}
+		m.Lines = append(m.Lines, fact{name, along.words("")})
+		if !along.monotone() {
+			m.Notes = append(m.Notes, along.place(s)+turnsTwice)
+		}
+	}
+	for i := range l.Edges {
+		if again := l.Edges[i].Repeat; again != "" {
+			m.Repeats = append(m.Repeats, again)
+		}
+	}
+	for _, c := range l.causes() {
+		m.Causes = append(m.Causes, fmt.Sprintf("✗ %s: in %s at %s", c.cause, count(c.runs, "run"), count(c.points, "point")))
+	}
+	for _, c := range l.problems() {
+		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, count(c.points, "point")))
+	}
+	return m, nil
+}
+
+func (d *sweepPage) facts() {
+	names := []string{"varied"}
+	if len(d.Axes) == 2 {
+		names = []string{"across", "upwards"}
+	}
+	for i, name := range names {
+		d.Facts = append(d.Facts, fact{name, d.Axes[i].words()})
+	}
+	for _, fixed := range d.with() {
+		d.Facts = append(d.Facts, fact{"with", fixed})
+	}
+	d.Facts = append(d.Facts, fact{"runs", strconv.Itoa(d.Runs)}, fact{"safe means", d.meaning()})
+}

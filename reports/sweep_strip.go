@@ -1,0 +1,121 @@
+package reports
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// plotFunc is a plotter made of a function.
+type plotFunc func(c draw.Canvas, p *plot.Plot)
+
+// Plot draws.
+func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// strip draws one axis: the share of runs in which the law was broken at each point, over the stretches on which it is safe.
+func (m *sweepMap) strip(p *plot.Plot) {
+	a := &m.Axes[0]
+	a.set(&p.X, m.frame)
+	p.Y.Label.Text = "runs that broke the law"
+	p.Y.Min, p.Y.Max = 0, 1
+	p.Y.Padding = 10
+	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: .25, Label: "25 %"}, {Value: .5, Label: "50 %"}, {Value: .75, Label: "75 %"}, {Value: 1, Label: "100 %"}}
+	p.Add(plotFunc(m.fields), plotFunc(m.edges), plotFunc(m.shares))
+}
+
+// fields colours the stretches, or the cells where there are none.
+func (m *sweepMap) fields(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	a := &m.Axes[0]
+	if len(m.law.Lines) == 0 {
+		for i := range a.Levels {
+			paint(c, m.law.Cells[i].state().field(), x(float64(i)-.5), x(float64(i)+.5), c.Min.Y, c.Max.Y)
+		}
+		return
+	}
+	bands(a, m.law.Lines[0].Stretches, x, c.Min.X, c.Max.X, func(s SweepState, from, to vg.Length) {
+		paint(c, s.field(), from, to, c.Min.Y, c.Max.Y)
+		name := sans(14, s.ink())
+		name.XAlign, name.YAlign = draw.XCenter, draw.YCenter
+		if name.Width(s.String())+12 < to-from {
+			c.FillText(name, vg.Point{X: (from + to) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, s.String())
+		}
+	})
+}
+
+// bands hands out where stretches begin and end: in the middle between two neighbours, the first and the last at the ends.
+func bands(a *SweepAxis, stretches []SweepStretch, at func(float64) vg.Length, from, to vg.Length, band func(s SweepState, from, to vg.Length)) {
+	for i, s := range stretches {
+		end := to
+		if i < len(stretches)-1 {
+			end = (at(a.place(s.To)) + at(a.place(stretches[i+1].From))) / 2
+		}
+		band(s.State, from, end)
+		from = end
+	}
+}
+
+// paint colours a rectangle.
+func paint(c draw.Canvas, ink color.Color, x0, x1, y0, y1 vg.Length) {
+	c.FillPolygon(ink, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+}
+
+// edges draws the edges, and where conditions turn, and then the values of all.
+func (m *sweepMap) edges(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	a := &m.Axes[0]
+	text := sans(12, edgeInk)
+	var labels []func()
+	for i := range m.law.Edges {
+		e := &m.law.Edges[i]
+		at := (x(a.place(e.Last[0])) + x(a.place(e.First[0]))) / 2
+		c.StrokeLine2(edgeLine, at, c.Min.Y, at, c.Max.Y)
+		value := e.First[0].Text
+		if e.After == SweepBroken {
+			value = e.Last[0].Text
+		}
+		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-22*vg.Length(i%3), false, value) })
+	}
+	claim := sans(12, claimInk)
+	for i := range m.Assertions {
+		for k, t := range m.Assertions[i].Turns {
+			at := x(a.place(t.At))
+			c.StrokeLine2(claimLine, at, c.Min.Y, at, c.Max.Y)
+			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+22*vg.Length((i+k)%3), true, t.At.Text) })
+		}
+	}
+	for _, draw := range labels {
+		draw()
+	}
+}
+
+// label writes beside a line, on a ground of its own: at its right or left as it is asked, or on the other side if there is
+// no room.
+func label(c draw.Canvas, text draw.TextStyle, x, y vg.Length, right bool, words string) {
+	width := text.Width(words)
+	if right = right && x+width+10 < c.Max.X || x-width-10 < c.Min.X; right {
+		x += 6
+	} else {
+		x -= width + 6
+	}
+	paint(c, plotGround, x-3, x+width+3, y-4, y+text.Font.Size+1)
+	c.FillText(text, vg.Point{X: x, Y: y}, words)
+}
+
+// shares draws the points.
+func (m *sweepMap) shares(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	a := &m.Axes[0]
+	r := min(max((c.Max.X-c.Min.X)/vg.Length(len(a.Levels))/3, 1.5), 4.5)
+	for i := range a.Levels {
+		cell := &m.law.Cells[i]
+		t := cell.Tally
+		share := 0.0
+		if runs := t.Holds + t.Violated + t.Undecided + t.Unchecked; runs > 0 {
+			share = float64(t.Violated) / float64(runs)
+		}
+		cell.shape(c, vg.Point{X: x(a.spot(i)), Y: y(share)}, r)
+	}
+}

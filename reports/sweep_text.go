@@ -1,0 +1,246 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// SweepText writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
+// the first failure of each. The error is w's.
+func SweepText(w io.Writer, s *Sweep, opt TextOptions) error {
+	p := opt.page(w)
+	title(p, s.Scenario, count(s.Points, "point")+", "+count(s.Seeds, "seed")+" each", s.standing())
+	if s.Summary != "" {
+		p.text(plain, 2, s.Summary)
+	}
+	p.blank()
+	s.setting(p)
+	for i := range s.Laws {
+		p.blank()
+		s.law(p, &s.Laws[i])
+	}
+	p.blank()
+	s.legend(p)
+	if len(s.Assertions) > 0 {
+		p.blank()
+		p.put(new(line).add(bold, "Assertions"))
+		for i := range s.Assertions {
+			s.Assertions[i].text(p)
+		}
+	}
+	p.blank()
+	for _, note := range s.Notes {
+		p.hang(0, "note    ", yellow, note)
+	}
+	if s.Files != "" {
+		p.hang(0, "files   ", plain, s.Files)
+	}
+	if s.Repeat != "" {
+		command(p, s.Repeat)
+	}
+	for i := range s.Assertions {
+		s.Assertions[i].failure(p)
+	}
+	return p.err
+}
+
+// setting says what is varied, and what stays as it is.
+func (s *Sweep) setting(p *page) {
+	labels := []string{"varied  "}
+	if len(s.Axes) == 2 {
+		labels = []string{"across  ", "upwards "}
+	}
+	for i, label := range labels {
+		p.hang(0, label, plain, s.Axes[i].words())
+	}
+	for i, fixed := range s.with() {
+		p.hang(0, []string{"with    ", "        "}[min(i, 1)], plain, fixed)
+	}
+	for i, fault := range s.Faults {
+		p.hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", plain, fault)
+	}
+}
+
+// with is what has one value at all points.
+func (s *Sweep) with() []string {
+	if s.At == "" {
+		return s.Fixed
+	}
+	return append([]string{s.At}, s.Fixed...)
+}
+
+// anchor ends a sentence on an edge.
+func (s *Sweep) anchor() string {
+	if s.At == "" {
+		return ""
+	}
+	return ", at " + s.At
+}
+
+// words say what an axis varies: "restart, 0s to 12s in 13 steps (restart delay after the crash of redis-3)".
+func (a *SweepAxis) words() string {
+	text := a.Name + ", "
+	switch n := len(a.Levels); {
+	case a.Unit == SweepWords || n < 3:
+		text += a.list()
+	default:
+		text += fmt.Sprintf("%s to %s, %d values", a.Levels[0].Text, a.Levels[n-1].Text, n)
+	}
+	if a.Title != a.Name {
+		text += ": " + a.Title
+	}
+	return text
+}
+
+func (a *SweepAxis) list() string {
+	text := ""
+	for i, l := range a.Levels {
+		if i > 0 {
+			text += ", "
+		}
+		text += l.Text
+	}
+	return text
+}
+
+// law draws one law.
+func (s *Sweep) law(p *page, l *SweepLaw) {
+	ln := new(line).add(bold, string(l.Law))
+	if len(s.Axes) == 1 && len(l.Lines) == 1 {
+		words := l.Lines[0].words(s.Axes[0].Name) + s.anchor()
+		if ln.cells+2+cells(words) <= p.width {
+			p.put(ln.add(plain, "  "+words))
+		} else {
+			p.put(ln)
+			p.text(plain, 2, words)
+		}
+	} else {
+		p.put(ln)
+	}
+	g := newGrid(s, l, p.width)
+	g.draw(p)
+	if len(s.Axes) == 2 && !g.beside {
+		for i := range l.Lines {
+			along := &l.Lines[i]
+			p.hang(2, s.Axes[1-along.Axis].Name+" "+along.Other+"  ", plain, along.words(s.Axes[along.Axis].Name))
+		}
+	}
+	for i := range l.Lines {
+		if along := &l.Lines[i]; !along.monotone() {
+			p.hang(2, "! ", yellow, along.place(s)+turnsTwice)
+		}
+	}
+	s.details(p, l)
+}
+
+// place names the line where there are several.
+func (l *SweepLine) place(s *Sweep) string {
+	if l.Other == "" {
+		return ""
+	}
+	return "at " + s.Axes[1-l.Axis].Name + " " + l.Other + ", "
+}
+
+// details tell the edges of a single axis, and the causes over all points.
+func (s *Sweep) details(p *page, l *SweepLaw) {
+	for i := range l.Edges {
+		e := &l.Edges[i]
+		if len(s.Axes) == 1 && e.Cause.Cause != "" {
+			p.hang(2, "edge  ", plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last[0].Text, e.Before, e.First[0].Text, e.After, e.Cause.Cause, e.Cause.First))
+		}
+		if e.Repeat != "" {
+			p.hang(8, "", plain, e.Repeat)
+		}
+		if !e.Exact {
+			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: what lies between them is no valid scenario", s.at(e.Last), s.at(e.First)))
+		}
+	}
+	for _, c := range l.causes() {
+		p.hang(2, "✗     ", plain, fmt.Sprintf("%s: in %s at %s", c.cause, count(c.runs, "run"), count(c.points, "point")))
+	}
+	for _, c := range l.problems() {
+		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, count(c.points, "point")))
+	}
+}
+
+type causeSum struct {
+	cause        string
+	runs, points int
+}
+
+func addCause(list []causeSum, cause string, runs int) []causeSum {
+	for i := range list {
+		if list[i].cause == cause {
+			list[i].runs += runs
+			list[i].points++
+			return list
+		}
+	}
+	return append(list, causeSum{cause, runs, 1})
+}
+
+// causes sums up why the law was broken at the points of the grid.
+func (l *SweepLaw) causes() (list []causeSum) {
+	for i := range l.Cells {
+		for _, c := range l.Cells[i].Causes {
+			list = addCause(list, c.Cause, c.Runs)
+		}
+	}
+	return list
+}
+
+// problems sums up why points are no valid scenarios.
+func (l *SweepLaw) problems() (list []causeSum) {
+	for i := range l.Cells {
+		if problem := l.Cells[i].Problem; problem != "" {
+			list = addCause(list, problem, 0)
+		}
+	}
+	return list
+}
+
+// legend says what the signs mean.
+func (s *Sweep) legend(p *page) {
+	p.flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
+	p.text(plain, 0, "safe means: "+s.meaning())
+}
+
+// meaning says what safe rests on.
+func (s *Sweep) meaning() string {
+	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in twenty",
+		count(s.Seeds, "run"), strconv.FormatFloat(100*s.Bound, 'g', 3, 64))
+}
+
+// turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
+const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
+
+// text tells an assertion.
+func (a *SweepAssertion) text(p *page) {
+	p.hang(0, " "+a.Result.sign()+" ", [...]style{yellow, green, red, yellow}[a.Result], a.Text)
+	p.text(plain, 3, a.why())
+}
+
+// failure tells the run that shows how an assertion fails.
+func (a *SweepAssertion) failure(p *page) {
+	if a.Run == nil {
+		return
+	}
+	p.blank()
+	rule(p)
+	p.text(bold, 0, "Against: "+a.Text)
+	p.blank()
+	lanes := Arrange(a.Run.history())
+	if f := a.Run.Verdict.Of(a.Law); f.Outcome == checker.Violated {
+		violation(p, lanes, &f)
+	} else {
+		p.text(red, 0, string(a.Law)+" "+f.Outcome.String())
+		p.text(plain, 2, f.Explanation)
+	}
+	p.blank()
+	run := *a.Run
+	run.Metrics = nil
+	footer(p, &run)
+}

@@ -1,0 +1,55 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
+// exercised the law and the law held; a *NotHeld tells what came out instead. Other errors: there is no such law, the text is
+// no scenario (a *FormatError), or the run itself failed.
+//
+// It is for regression tests: a law that the run does not exercise is no pass, nor is one that stays undecided. What else
+// the scenario expects is not looked at.
+func CheckLaw(text string, seed uint64, law checker.Law) error {
+	if !slices.Contains(checker.Laws, law) {
+		return fmt.Errorf("there is no law %q", law)
+	}
+	s, err := Parse("scenario", []byte(text))
+	if err != nil {
+		return err
+	}
+	result, err := NewRunner(s).Run(s.Plan(seed))
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	if f := checker.Check(result.History).Of(law); f.Outcome != checker.Holds {
+		return &NotHeld{Plan: result.Plan, Finding: f}
+	}
+	return nil
+}
+
+// NotHeld says that a run did not show a law to hold.
+type NotHeld struct {
+	Plan    nemesis.Plan
+	Finding checker.Finding // its Outcome is anything but Holds
+}
+
+// Error tells the story: what came of the law and why, under which faults, what happened, and the remedy.
+func (e *NotHeld) Error() string {
+	f := &e.Finding
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s with seed %d: %s is %s\n", e.Plan.Scenario, e.Plan.Seed, f.Law, outcomeOf(*f))
+	for _, fault := range e.Plan.Faults {
+		fmt.Fprintf(&b, "\t%s\n", fault)
+	}
+	b.WriteString(f.Explanation)
+	if f.Remedy != "" {
+		b.WriteString("\nRemedy: " + f.Remedy)
+	}
+	return b.String()
+}

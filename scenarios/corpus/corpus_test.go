@@ -1,0 +1,203 @@
+package corpus_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// knownDefects are the defects of real lock libraries, by the issue that tells of each.
+var knownDefects = []string{
+	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296", "redlock-rb 36",
+	"redis-py 1031", "py-sherlock 66", "ShedLock 132", "laravel 26213", "laravel 31166", "redisson 84", "redisson 2669",
+	"Redisson RedLock", "Redisson fenced lock", "etcd 11456", "etcd 22082", "curator 1121", "zk-ruby 34", "valkey 2651", "redis 416",
+}
+
+func TestEveryKnownDefectHasItsMutant(t *testing.T) {
+	for _, defect := range knownDefects {
+		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return strings.Contains(m.Source, defect) }) {
+			t.Errorf("no mutant shows %s", defect)
+		}
+	}
+}
+
+// wrongSettings are the settings of the format that make a sound lock unsound, each of them alone.
+var wrongSettings = []string{
+	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del", "lock.reentrant=uncounted",
+	"lock.reentrant=overwrite", "lock.expiry=absolute", "lock.read-token=later", "lock.extension.mode=unchecked",
+	"lock.extension.mode=any-answer", "lock.extension.mode=ignore-elapsed", "lock.extension.mode=or-acquire",
+	"lock.extension.mode=expire", "lock.extension.mode=release", "lock.extension.mode=reacquire", "lock.extension.limit=none",
+	"lock.wait=none", "lock.wait.obey=off", "lock.wait.replicas=1", "lock.wait.same-connection=off", "lock.quorum=1",
+	"lock.elapsed-check=off", "lock.drift-allowance=off", "lock.clock=wall", "lock.release-on-failure=off", "lock.value=per-client",
+	"lock.timeout=6s", "lock.recheck=off", "lock.count-from=receipt", "lock.compare-revision=off", "lock.token=parent-node",
+	"lock.names=bare", "lock.check-session=off", "lock.listener=off", "work.check-validity=off", "work.stop-when-lost=off",
+	"resource.fencing=off", "servers.persistence=none", "servers.persistence.append-fsync=everysec",
+	"servers.persistence.append-fsync=no", "servers.semi-sync=off", "servers.semi-sync-timeout=20ms",
+}
+
+func TestEveryWrongSettingHasItsMutant(t *testing.T) {
+	for _, setting := range wrongSettings {
+		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return len(m.Edits) == 1 && m.Edits[0].String() == setting }) {
+			t.Errorf("no mutant has %s alone", setting)
+		}
+	}
+}
+
+// A mutant is its lock but for what its edits say: same faults, same promises.
+func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range corpus.Mutants() {
+		s, err := m.Scenario()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		of := lock(t, m.Of)
+		admits := 0
+		for _, e := range m.Edits {
+			if e.Admit != "" {
+				admits++
+			}
+		}
+		if !slices.Equal(s.Promise, of.Promise) || len(s.Mix.Without) != len(of.Mix.Without)-admits {
+			t.Errorf("%s promises %v less %v, its lock %v less %v", m.Name, s.Promise, s.Mix.Without, of.Promise, of.Mix.Without)
+		}
+		s.Mix.Without = of.Mix.Without
+		if fmt.Sprint(s.Mix) != fmt.Sprint(of.Mix) {
+			t.Errorf("%s has another mix than its lock", m.Name)
+		}
+		for _, law := range m.Breaks {
+			if !slices.Contains(of.Promise, law) {
+				t.Errorf("%s is to break %s, which its lock does not promise", m.Name, law)
+			}
+		}
+		if names[m.Name] || len(m.Edits) == 0 || m.Defect == "" || len(m.Breaks) == 0 || m.Within < 1 || m.Within > 10_000 {
+			t.Errorf("%s: %+v", m.Name, m)
+		}
+		names[m.Name] = true
+	}
+	order := func(m corpus.Mutant) int { return slices.Index(corpus.Names(), m.Of) }
+	if !slices.IsSortedFunc(corpus.Mutants(), func(a, b corpus.Mutant) int { return order(a) - order(b) }) {
+		t.Error("the mutants of a lock do not stand together")
+	}
+	if len(names) < 40 {
+		t.Errorf("%d mutants", len(names))
+	}
+}
+
+func TestEveryLockHasAMutantAndAReason(t *testing.T) {
+	for _, name := range corpus.Names() {
+		s := lock(t, name)
+		if s.Name != name || s.Summary == "" || s.Source == "" || len(s.Clients) < 3 || len(s.Shown) == 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return m.Of == name }) {
+			t.Errorf("%s has no mutant", name)
+		}
+		in := false // every exclusion, in lines of their own, says why
+		for _, line := range strings.Split(string(s.Text()), "\n") {
+			if strings.HasPrefix(line, "    - ") && !strings.Contains(line, " # ") && in {
+				t.Errorf("%s: no reason in %q", name, line)
+			}
+			in = in && strings.HasPrefix(line, "    ") || line == "  without:"
+		}
+	}
+	if _, err := corpus.Lock("fence"); err == nil || !strings.Contains(err.Error(), "fenced") {
+		t.Error(err)
+	}
+}
+
+func lock(t *testing.T, name string) *scenarios.Scenario {
+	t.Helper()
+	s, err := corpus.Lock(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// affordable bounds the mutants that a test run hunts: those that take long are left to the command.
+func affordable() int {
+	if testing.Short() {
+		return 100
+	}
+	return 1000
+}
+
+func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
+	var list []*scenarios.Scenario
+	var hunted []corpus.Mutant
+	for _, m := range corpus.Mutants() {
+		if m.Within > affordable() {
+			continue
+		}
+		s, err := m.Scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, hunted = append(list, s), append(hunted, m)
+	}
+	err := search.Hunts(context.Background(), list, affordable(), 0, nil, func(i int, p search.Prey) error {
+		m := &hunted[i]
+		t.Logf("%s of %s: %+v", m.Name, m.Of, p)
+		if !p.Caught || p.Seeds > m.Within || !slices.Contains(m.Breaks, p.Law) {
+			t.Errorf("%s (%s): %+v; want %v within %d seeds", m.Name, m.Defect, p, m.Breaks, m.Within)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
+	seeds := 150
+	if testing.Short() {
+		seeds = 20
+	}
+	for _, name := range corpus.Names() {
+		s := lock(t, name)
+		e, err := search.NewExploration(s, 0, seeds, search.Whole)
+		if err == nil {
+			err = e.Run(context.Background(), s, 0, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range e.Findings {
+			if f.Promised(s) {
+				t.Errorf("%s promises %s: %s in %d runs, first with seed %d", name, f.Law, f.Cause, f.Runs, f.First)
+			}
+		}
+		for _, tally := range e.Laws {
+			if slices.Contains(s.Promise, tally.Law) && tally.Exercised() < seeds*9/10 {
+				t.Errorf("%s: %s was exercised in %d of %d runs", name, tally.Law, tally.Exercised(), seeds)
+			}
+		}
+	}
+}
+
+// An edit that changes nothing, or takes away what is not there, is a mistake of whoever wrote it.
+func TestEditsThatChangeNothingAreErrors(t *testing.T) {
+	for want, e := range map[string]corpus.Edit{
+		"changes nothing":               {Path: "lock.release", Value: "script"},
+		"does not exclude that":         {Admit: "pause"},
+		"expected a fault":              {Admit: "paus"},
+		"found \"delete\"":              {Path: "lock.release", Value: "delete"},
+		`unknown key "relese" in lock `: {Path: "lock.relese", Value: "del"},
+	} {
+		m := corpus.Mutant{Name: "x", Of: "set-nx-px", Edits: []corpus.Edit{e}}
+		if _, err := m.Scenario(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", e, err, want)
+		}
+	}
+	if _, err := (&corpus.Mutant{Name: "x", Of: "nothing"}).Scenario(); err == nil {
+		t.Error("a mutant of nothing")
+	}
+}

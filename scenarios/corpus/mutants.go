@@ -1,0 +1,208 @@
+package corpus
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// Mutants lists all mutants, by their locks in the order of Names.
+func Mutants() []Mutant { return slices.Clone(mutants) }
+
+func set(path, value string) Edit { return Edit{Path: path, Value: value} }
+
+func admit(line string) Edit { return Edit{Admit: line} }
+
+func edits(e ...Edit) []Edit { return e }
+
+func breaks(laws ...checker.Law) []checker.Law { return laws }
+
+// Short names, for the table below to be read.
+const (
+	leases    = checker.LeaseExclusion
+	sections  = checker.MutualExclusion
+	data      = checker.ResourceSafety
+	owners    = checker.Ownership
+	tokens    = checker.TokenOrder
+	progress  = checker.DeadlockFreedom
+	tolerance = checker.FaultTolerance
+)
+
+// How many seeds a mutant may take. What has been seen is far below.
+const (
+	soon  = 100
+	later = 1000
+	late  = 10_000
+)
+
+var mutants = []Mutant{
+	{"plain-del", "set-nx-px", "DEL, whoever holds the lock", "laravel 26213",
+		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
+	{"get-then-del", "set-nx-px", "compares, then deletes", "redis-py 1031",
+		edits(set("lock.release", "get-then-del")), soon, breaks(leases, owners)},
+	{"no-expiry", "set-nx-px", "SETNX sets no expiry", "000_70d6d8b7272eabae.txt",
+		edits(set("lock.protocol", "setnx")), soon, breaks(progress)},
+	{"expire-afterwards", "set-nx-px", "SETNX, then EXPIRE", "laravel 31166",
+		edits(set("lock.protocol", "setnx-expire")), soon, breaks(progress)},
+	{"absolute-expiry", "set-nx-px", "expiry by the client's clock, computed before the request", "ShedLock 132",
+		edits(set("lock.expiry", "absolute")), soon, breaks(leases)},
+	{"counted-from-answer", "set-nx-px", "counts the TTL from the answer", "",
+		edits(set("work.check-validity", "off")), soon, breaks(leases)},
+	{"no-persistence", "set-nx-px", "the server keeps nothing", "",
+		edits(set("servers.persistence", "none")), soon, breaks(leases)},
+	{"fsync-everysec", "set-nx-px", "fsync once a second", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
+	{"fsync-no", "set-nx-px", "fsync when the system likes", "",
+		edits(set("servers.persistence.append-fsync", "no")), later, breaks(leases)},
+	{"clock-steps", "set-nx-px", "the server's clock may step", "valkey 2651, redis 416",
+		edits(admit("jump of servers")), later, breaks(leases)},
+	{"clock-drifts", "set-nx-px", "clocks may drift", "",
+		edits(admit("drift")), later, breaks(leases)},
+	{"disk-lost", "set-nx-px", "the server may lose its disk", "",
+		edits(admit("crash losing everything of servers")), later, breaks(leases)},
+
+	{"cad-del", "cad", "DEL in place of CAD", "",
+		edits(set("lock.release", "del")), soon, breaks(owners, leases)},
+
+	{"delex-del", "delex", "DEL in place of DELEX", "",
+		edits(set("lock.release", "del")), soon, breaks(owners, leases)},
+
+	{"uncounted", "reentrant", "acquire, acquire, release frees the lock", "go-zero 1338",
+		edits(set("lock.reentrant", "uncounted")), soon, breaks(leases)},
+	{"setex-overwrites", "reentrant", "re-entering overwrites a new owner", "redisson 84",
+		edits(set("lock.reentrant", "overwrite")), late, breaks(leases)},
+
+	{"any-answer", "renewed", "an extension of an expired key reports success", "go-redsync 38",
+		edits(set("lock.extension.mode", "any-answer")), late, breaks(leases)},
+	{"ignore-elapsed", "renewed", "an extension ignores elapsed time", "go-redsync 71, 72",
+		edits(set("lock.extension.mode", "ignore-elapsed")), soon, breaks(leases)},
+	{"unowned-expire", "renewed", "prolongs whoever's key", "",
+		edits(set("lock.extension.mode", "expire")), soon, breaks(owners, leases)},
+	{"renew-releases", "renewed", "renew() releases", "py-sherlock 66",
+		edits(set("lock.extension.mode", "release")), soon, breaks(leases)},
+	{"renewed-everysec", "renewed", "extensions are lost in a crash", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
+
+	{"cas-unowned", "renewed-cas", "prolongs whoever's key", "",
+		edits(set("lock.extension.mode", "expire")), soon, breaks(owners, leases)},
+	{"cas-del", "renewed-cas", "DEL in place of CAD", "",
+		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
+
+	{"opposite-order", "two-locks", "one client takes the locks the other way round", "000_70d6d8b7272eabae.txt",
+		edits(set("overrides.client-2.work.locks", "[b, a]")), soon, breaks(progress)},
+
+	{"no-fence", "fenced", "the resource ignores tokens", "",
+		edits(set("resource.fencing", "off")), soon, breaks(data)},
+	{"no-token", "fenced", "the lock gives no tokens", "",
+		edits(set("lock.protocol", "set-nx-px")), soon, breaks(data)},
+	{"token-read-later", "fenced", "reads the token after the fact", "Redisson fenced lock",
+		edits(set("lock.read-token", "later")), late, breaks(tokens, data)},
+	{"fenced-everysec", "fenced", "a crash takes the counter back", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), soon, breaks(tokens, data)},
+	{"fenced-no-persistence", "fenced", "a restart takes the counter back", "",
+		edits(set("servers.persistence", "none")), soon, breaks(tokens, data)},
+	{"fenced-disk-lost", "fenced", "the counter may be lost with the disk", "",
+		edits(admit("crash losing everything of servers")), soon, breaks(tokens, data)},
+	{"fenced-del", "fenced", "DEL, whoever holds the lock", "",
+		edits(set("lock.release", "del")), soon, breaks(owners)},
+
+	{"silent-reacquire", "fenced-renewed", "an extension re-acquires after a gap", "redis-semaphore 175, redlock-rb 36",
+		edits(set("lock.extension.mode", "or-acquire")), later, breaks(data)},
+	{"fenced-unowned-expire", "fenced-renewed", "prolongs whoever's key", "",
+		edits(set("lock.extension.mode", "expire")), later, breaks(owners)},
+	{"renewed-no-fence", "fenced-renewed", "the resource ignores tokens", "",
+		edits(set("resource.fencing", "off")), late, breaks(data)},
+
+	{"small-quorum", "redlock", "one of three is enough", "",
+		edits(set("lock.quorum", "1")), soon, breaks(leases)},
+	{"no-elapsed-check", "redlock", "returns a lock that has expired", "node-redlock 296",
+		edits(set("lock.elapsed-check", "off")), soon, breaks(leases)},
+	{"no-drift-allowance", "redlock", "no allowance for drift", "",
+		edits(set("lock.drift-allowance", "off")), late, breaks(leases)},
+	{"wall-clock", "redlock", "measures elapsed time on the wall clock", "",
+		edits(set("lock.clock", "wall")), late, breaks(leases)},
+	{"value-per-client", "redlock", "one owner value for all attempts", "",
+		edits(set("lock.value", "per-client")), soon, breaks(owners, leases)},
+	{"redlock-everysec", "redlock", "a crash forgets a lock", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), late, breaks(leases)},
+	{"redlock-clock-steps", "redlock", "servers' clocks may step", "valkey 2651, redis 416",
+		edits(admit("jump of servers")), later, breaks(leases)},
+	{"bare-quorum", "redlock", "one of the quorum restarts empty", "go-redsync 186",
+		edits(admit("crash losing everything of servers, restart within 2300ms")), late, breaks(leases)},
+	{"long-node-timeout", "redlock", "waits longer for a server than the lock lives", "",
+		edits(set("lock.timeout", "6s")), late, breaks(tolerance)},
+
+	{"redlock-drifts", "redlock-parallel", "clocks may drift further than allowed for", "",
+		edits(admit("drift above 1000ppm")), late, breaks(leases)},
+	{"no-release-on-failure", "redlock-parallel", "leaves partial locks behind", "",
+		edits(set("lock.release-on-failure", "off")), soon, breaks(progress)},
+
+	{"unchecked", "redlock-extended", "an extension ignores answers and time", "",
+		edits(set("lock.extension.mode", "unchecked")), soon, breaks(leases)},
+	{"redlock-any-answer", "redlock-extended", "an extension of expired keys reports success", "go-redsync 38",
+		edits(set("lock.extension.mode", "any-answer")), later, breaks(leases)},
+	{"redlock-ignore-elapsed", "redlock-extended", "an extension ignores elapsed time", "go-redsync 71, 72",
+		edits(set("lock.extension.mode", "ignore-elapsed")), soon, breaks(leases)},
+	{"final-expire", "redlock-extended", "an un-owned expire prolongs another's key", "Redisson RedLock",
+		edits(set("lock.extension.mode", "expire")), soon, breaks(owners, leases)},
+	{"extend-releases", "redlock-extended", "extending releases", "",
+		edits(set("lock.extension.mode", "release")), soon, breaks(leases)},
+	{"extend-by-acquiring", "redlock-extended", "extends by acquiring anew", "000_70d6d8b7272eabae.txt",
+		edits(set("lock.extension.mode", "reacquire")), soon, breaks(leases)},
+	{"uncapped", "redlock-extended", "extends for ever", "",
+		edits(set("lock.extension.limit", "none")), soon, breaks(progress)},
+
+	{"restart-at-once", "redlock-delayed-restart", "a forgetful server restarts at once", "go-redsync 186",
+		edits(admit("crash of servers, restart within 2100ms")), late, breaks(leases)},
+	{"clean-restart-at-once", "redlock-delayed-restart", "a forgetful server restarts at once", "",
+		edits(admit("shut down, restart within 2100ms")), late, breaks(leases)},
+
+	{"no-wait", "waited", "does not wait for replicas", "",
+		edits(set("lock.wait", "none")), soon, breaks(tokens, leases)},
+	{"wait-ignored", "waited", "goes on whatever WAIT says", "",
+		edits(set("lock.wait.obey", "off")), later, breaks(leases, tokens)},
+	{"one-acknowledgement", "waited", "one of two replicas is enough", "redisson 2669",
+		edits(set("lock.wait.replicas", "1")), later, breaks(tokens, leases)},
+	{"wait-elsewhere", "waited", "WAIT goes to the new master, which was told nothing", "",
+		edits(set("lock.wait.same-connection", "off")), later, breaks(leases, tokens)},
+	{"replicas-forget", "waited", "a crash takes the counter back", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(tokens, leases)},
+
+	{"asynchronous", "semi-sync", "answers before a replica has the write", "",
+		edits(set("servers.semi-sync", "off")), later, breaks(leases)},
+	{"falls-back", "semi-sync", "goes on without its replica after 20 ms", "",
+		edits(set("servers.semi-sync-timeout", "20ms")), later, breaks(leases)},
+
+	{"not-rechecked", "etcd", "the lease is not rechecked after waiting", "etcd 11456",
+		edits(set("lock.recheck", "off")), later, breaks(leases)},
+	{"counted-from-receipt", "etcd", "counts the lease from the answer", "",
+		edits(set("lock.count-from", "receipt")), late, breaks(leases)},
+	{"etcd-session-expired", "etcd", "leases may end early", "",
+		edits(admit("expire session")), soon, breaks(leases)},
+
+	{"stale-unlock", "etcd-fenced", "a stale unlock deletes a newer key", "etcd 22082",
+		edits(set("lock.compare-revision", "off")), late, breaks(owners)},
+	{"etcd-no-fence", "etcd-fenced", "the resource ignores tokens", "",
+		edits(set("resource.fencing", "off")), later, breaks(data)},
+
+	{"no-listener", "zookeeper", "works on while suspended", "",
+		edits(set("lock.listener", "off")), later, breaks(leases, sections)},
+	{"works-on", "zookeeper", "works on when told that the lock is lost", "",
+		edits(set("work.stop-when-lost", "off")), later, breaks(leases, sections)},
+	{"zookeeper-pause", "zookeeper", "clients may pause", "",
+		edits(admit("pause of clients")), later, breaks(sections)},
+	{"dying-session", "zookeeper", "holds by the znode of a dying session", "curator 1121",
+		edits(set("lock.check-session", "off")), later, breaks(leases, sections)},
+	{"zookeeper-session-expired", "zookeeper", "sessions may end early", "",
+		edits(admit("expire session")), later, breaks(leases, sections)},
+
+	{"readers-work-on", "zookeeper-read-write", "works on while suspended", "",
+		edits(set("lock.listener", "off")), late, breaks(leases, sections)},
+
+	{"bare-names", "zookeeper-fenced", "deletes another's znode of the same name", "zk-ruby 34",
+		edits(set("lock.names", "bare")), late, breaks(owners)},
+	{"parent-token", "zookeeper-fenced", "all holders share the folder's czxid", "001_1cace0557de8d57e.txt",
+		edits(set("lock.token", "parent-node")), soon, breaks(tokens)},
+	{"zookeeper-no-fence", "zookeeper-fenced", "the resource ignores tokens", "",
+		edits(set("resource.fencing", "off")), later, breaks(data)},
+}

@@ -1,0 +1,211 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// defect is what a shipped library got wrong, as one line of a scenario that is sound without it.
+type defect struct {
+	path, value string
+	law         checker.Law
+	cause       checker.CauseKind
+	text        string
+}
+
+// parse gives the scenario without and with the defect.
+func (d *defect) parse(t *testing.T) (sound, broken *Scenario) {
+	t.Helper()
+	text := []byte("name: x" + d.text)
+	doc, err := ParseDocument("x.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.Set(d.path, d.value)
+	return parseText(t, string(text)), parseText(t, doc.String())
+}
+
+var defects = []defect{
+	{"lock.extension.mode", "any-answer", checker.LeaseExclusion, checker.ValidityMiscounted, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: checked, every: 1s}}
+work: {hold: 6s, check-validity: on}
+faults: [pause client-1 for 4s after acquired]
+`},
+	{"lock.extension.mode", "expire", checker.Ownership, checker.ProlongedByNonOwner, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: cas, every: 1s}}
+work: {hold: 6s, check-validity: on}
+faults: [pause client-1 for 4s after acquired]
+`},
+	// The answer to the extension that left at 1 s waits for the client until the key has almost expired.
+	{"lock.extension.mode", "ignore-elapsed", checker.LeaseExclusion, checker.ValidityMiscounted, `
+servers: {redis: 1}
+network: {delay: 1ms}
+lock: {protocol: set-nx-px, ttl: 3s, timeout: 10s, retry: {delay: 10ms}, extension: {mode: checked, every: 1s}}
+work: {hold: 6s, check-validity: on}
+faults: [pause client-1 for 2900ms at 1003500us]
+`},
+	{"lock.extension.mode", "release", checker.LeaseExclusion, checker.RemovedByOwner, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s, extension: {mode: checked, every: 1s}}
+work: {hold: 6s}
+`},
+	// Between two extensions of client-1 its lock expires, and client-2 takes it, writes and gives it back.
+	{"lock.extension.mode", "or-acquire", checker.ResourceSafety, checker.StaleEffect, `
+servers: {redis: 1}
+lock: {protocol: fenced, ttl: 3s, extension: {mode: checked, every: 1s}}
+work: {writes: 1, compute: 6s, check-validity: on}
+resource: {fencing: on}
+overrides:
+  client-2: {work: {compute: 100ms, start: 100ms}}
+faults: [pause client-1 for 4s at 500ms]
+`},
+	{"lock.reentrant", "uncounted", checker.LeaseExclusion, checker.RemovedByOwner, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s}
+work: {writes: 1, nested: on, hold: 1s}
+`},
+	// The lock changes hands between the comparison and what follows it; client-3 gets in when client-1 releases.
+	{"lock.reentrant", "overwrite", checker.LeaseExclusion, checker.RemovedByNonOwner, `
+servers: {redis: 1}
+network: {delay: 1ms}
+clients: 3
+lock: {protocol: set-nx-px, ttl: 3s, timeout: 10s}
+work: {writes: 1, nested: on, hold: 2s, check-validity: on}
+faults: [pause client-1 for 4s at 3500us]
+`},
+	{"lock.expiry", "absolute", checker.LeaseExclusion, checker.ValidityMiscounted, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s}
+work: {hold: 2s, stagger: 4100ms}
+faults: [pause client-1 for 4s at acquire-start]
+`},
+	{"lock.read-token", "later", checker.TokenOrder, checker.TokenRepeated, `
+servers: {redis: 1}
+lock: {protocol: fenced, ttl: 3s}
+work: {hold: 2s, check-validity: on}
+faults: [pause client-1 for 4s after validity-checked]
+`},
+	// Client-1 has not heard of the switch when it sets the lock on the old master, and has when it sends WAIT.
+	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
+servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
+lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
+work: {hold: 2s, stagger: 1s}
+overrides:
+  client-1: {work: {cycles: 2, hold: 100ms, think: 700ms}}
+faults:
+  - fail over redis-1 to redis-1-replica-1 at 700ms
+  - pause client-1 for 900ms at 500ms
+`},
+	// The first try to delete the key is held up; the second succeeds, and the key is put anew before the first arrives.
+	{"lock.compare-revision", "off", checker.Ownership, checker.RemovedByNonOwner, `
+servers: {etcd: 3}
+clients: 1
+lock: {protocol: etcd, ttl: 10s}
+work: {cycles: 2, hold: 5s}
+faults: [delay client-1 -> etcd-1 by 3s after before-release]
+`},
+	// Client-2 removes the folder, so that client-3's znode gets the name that client-1's had.
+	{"lock.names", "bare", checker.Ownership, checker.RemovedByNonOwner, `
+servers: {zookeeper: 3}
+clients: 3
+lock: {protocol: zookeeper, ttl: 4s}
+work: {hold: 5s}
+overrides:
+  client-2: {work: {start: 1100ms, hold: 100ms}}
+  client-3: {work: {start: 1500ms}}
+faults:
+  - expire session of client-1 at 1s
+  - pause client-1 for 3s at 900ms
+`},
+	// Client-2 gives its session up while it waits, but the new leader does not: the znode stands a while longer.
+	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
+servers: {zookeeper: 3}
+clients: 3
+lock: {protocol: zookeeper, ttl: 4s}
+work: {hold: 8s, stagger: 100ms}
+faults:
+  - cut client-2 | zookeeper-1 zookeeper-2 zookeeper-3 at 1s for 6200ms
+  - "crash zookeeper-1 losing unsynced writes at 3500ms, restart after 1s"
+`},
+}
+
+func TestEachDefectBreaksALockThatIsSoundWithoutIt(t *testing.T) {
+	for _, d := range defects {
+		t.Run(d.path+"="+d.value, func(t *testing.T) {
+			sound, broken := d.parse(t)
+			for seed := range uint64(20) {
+				if f := judged(t, sound, seed).Of(d.law); f.Outcome == checker.Violated {
+					t.Errorf("seed %d, without the defect: %s", seed, f.Explanation)
+				}
+				if f := judged(t, broken, seed).Of(d.law); f.Outcome != checker.Violated || f.Cause.Kind != d.cause {
+					t.Errorf("seed %d: %s is %s by %s\n%s", seed, d.law, f.Outcome, f.Cause, f.Explanation)
+				}
+			}
+		})
+	}
+}
+
+func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
+	t.Helper()
+	result, err := NewRunner(s).Run(s.Plan(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checker.Check(result.History)
+}
+
+// Every mode of extension has its defect here, but for those that the catalogue shows.
+func TestEveryModeOfExtensionIsShown(t *testing.T) {
+	shown := map[string]bool{"checked": true}
+	for _, d := range defects {
+		shown[d.value] = true
+	}
+	for _, name := range Names() {
+		if x := named(t, name).Clients[0].Lock.Extension; x != nil {
+			shown[string(x.Mode)] = true
+		}
+	}
+	_, list, _ := strings.Cut(formatDoc(t), "### Extensions\n")
+	list, _, _ = strings.Cut(list, "\n## ")
+	modes := 0
+	for _, line := range strings.Split(list, "\n") {
+		if mode, is := strings.CutPrefix(line, "| `"); is {
+			mode, _, _ = strings.Cut(mode, "`")
+			if modes++; !shown[mode] {
+				t.Errorf("no run shows %s", mode)
+			}
+		}
+	}
+	if modes != 9 {
+		t.Errorf("%d modes are documented", modes)
+	}
+}
+
+// A write that waits for a slow fsync may take effect when the time of slow fsyncs has passed: until then the fault is not
+// over, and nobody need get on.
+func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
+	s := parseText(t, `name: x
+servers: {redis: 1, persistence: {append-fsync: always}}
+lock: {protocol: set-nx-px, ttl: 5s}
+faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
+`)
+	result, err := NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range result.History.Events {
+		if e.Process == history.Nemesis && e.Type == history.OK {
+			if e.Time != history.Of(2500*time.Millisecond) {
+				t.Errorf("over at %v", e.Time)
+			}
+			return
+		}
+	}
+	t.Error("never over")
+}

@@ -1,0 +1,147 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters runs plans of several faults, and then each without one of them.
+// What servers send unasked in two of these runs has travelled equally long in both.
+func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters(t *testing.T) {
+	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
+		"zookeeper-listener", "zookeeper-under-faults"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := named(t, name)
+			s.Network.Delay = sim.Delay{Lo: time.Millisecond, Hi: 9 * time.Millisecond}
+			s.Servers.DownAfter = time.Second
+			mix := nemesis.MixFor(10 * time.Second)
+			mix.Fewest, mix.Most = 3, 4
+			random, err := nemesis.NewGenerator(mix, s.Targets(), 20*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := NewRunner(s)
+			all, again := 0, 0
+			for seed := range uint64(4) {
+				faults := random.Draw(seed)
+				before := map[string]time.Duration{}
+				for without := -1; without < len(faults); without++ {
+					left := faults
+					if without >= 0 {
+						left = slices.Delete(slices.Clone(faults), without, without+1)
+					}
+					l := letters{travel: map[string]time.Duration{}, entries: map[string]string{}}
+					r.onlooker = l.see
+					if _, err := r.Run(nemesis.Plan{Seed: seed, Faults: left}); err != nil {
+						t.Fatal(err)
+					}
+					all += len(l.travel)
+					again += l.compare(t, before)
+				}
+			}
+			if again < all/2 {
+				t.Errorf("only %d of %d letters could be compared with one of an earlier run", again, all)
+			}
+		})
+	}
+}
+
+// letters are the delays of all that has been sent in a run, by what it was.
+type letters struct {
+	travel  map[string]time.Duration
+	entries map[string]string // that a leader has sent to a follower, by index
+}
+
+// ambiguous is the delay of what was sent twice with two: answers to two questions that the same words answer.
+const ambiguous = -1
+
+// see notes a letter.
+func (l *letters) see(x sim.Sent) {
+	what := fmt.Sprintf("%s to %s: %s %s", x.From, x.To, x.Phase, l.content(x))
+	if d, seen := l.travel[what]; seen && d != x.Travel {
+		x.Travel = ambiguous
+	}
+	l.travel[what] = x.Travel
+}
+
+// compare counts the letters that an earlier run of the seed sent too, and adds the others to those before. It complains
+// of those that took another time then.
+func (l *letters) compare(t *testing.T, before map[string]time.Duration) (again int) {
+	for what, travel := range l.travel {
+		d, seen := before[what]
+		switch {
+		case !seen:
+			before[what] = travel
+		case d == ambiguous || travel == ambiguous:
+		case d != travel:
+			t.Errorf("%s took %v, and %v with other faults", what, travel, d)
+		default:
+			again++
+		}
+	}
+	return again
+}
+
+// Words of letters that a draw might wrongly count by: keys, and numbers of what came before.
+var (
+	respInteger = regexp.MustCompile(`:\d+\r\n`)
+	keyOnly     = regexp.MustCompile(`key:\d+`)
+	redisCount  = regexp.MustCompile(`key:\d+|id:\{[^}]*\}|\b(offset|at|when):\d+`)
+	raftEntry   = regexp.MustCompile(`entries:\s*\{(?:Term:\s*(\d+)\s+Index:\s*(\d+)\s*)?(?:Data:\s*"((?:[^"\\]|\\.)*)")?\}`)
+	raftIndex   = regexp.MustCompile(`(index|commit):\s*(\d+)`)
+)
+
+// content is what a letter tells. Changes of data and what concerns them are told by them alone, however many came before,
+// on Redis and to clients within a second; of the rest the time by the sender's clock is part.
+func (l *letters) content(x sim.Sent) string {
+	text := fmt.Sprintf("%+v", x.Body)
+	switch x.Phase {
+	case "replicate":
+		return fmt.Sprint(redisCount.ReplaceAllString(text, ""), x.At/time.Second)
+	case "raft MsgApp", "raft MsgAppResp", "raft MsgProp":
+		return l.told(x, text)
+	case "push":
+		return fmt.Sprintf("%q", respInteger.ReplaceAllString(text, "")) + fmt.Sprint(x.At/time.Second)
+	}
+	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
+}
+
+// told is what a message of raft tells of the log: the entries that it brings, or those whose indexes it gives.
+func (l *letters) told(x sim.Sent, text string) string {
+	var told []string
+	leader, follower := x.From, x.To
+	if x.Phase == "raft MsgAppResp" {
+		leader, follower = follower, leader
+	}
+	at := func(index string) string { return fmt.Sprintf("%s to %s: %s", leader, follower, index) }
+	for _, e := range raftEntry.FindAllStringSubmatch(text, -1) {
+		term, index, data := e[1], e[2], e[3]
+		if data == "" {
+			data = "the beginning of term " + term
+		}
+		l.entries[at(index)] = data
+		told = append(told, data)
+	}
+	if len(told) > 0 {
+		return fmt.Sprint(told)
+	}
+	for _, i := range raftIndex.FindAllStringSubmatch(text, -1) {
+		entry, known := l.entries[at(i[2])]
+		if !known { // another leader brought it
+			return fmt.Sprint(text, x.At)
+		}
+		told = append(told, i[1], entry)
+	}
+	if strings.Contains(text, "reject:") {
+		told = append(told, "rejected", fmt.Sprint(x.At))
+	}
+	return fmt.Sprint(told)
+}

@@ -1,0 +1,67 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted.
+func BenchmarkExplore(b *testing.B) {
+	s := named(b, "kleppmann-gc-pause")
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			const seeds = 2000
+			for b.Loop() {
+				explored(b, s, 1, seeds, Whole, workers)
+			}
+			b.ReportMetric(float64(b.N)*seeds/b.Elapsed().Seconds(), "runs/s")
+		})
+	}
+}
+
+// BenchmarkExploreMemory shows that memory does not grow with the number of seeds: the highest heap in use after a garbage
+// collection, in MiB. Run it with -benchtime 1x: a million seeds take minutes.
+func BenchmarkExploreMemory(b *testing.B) {
+	s := named(b, "kleppmann-gc-pause")
+	for _, seeds := range []int{10_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("seeds=%d", seeds), func(b *testing.B) {
+			var highest uint64
+			for b.Loop() {
+				e, err := NewExploration(s, 1, seeds, Whole)
+				if err != nil {
+					b.Fatal(err)
+				}
+				next := 0
+				err = e.Run(context.Background(), s, 0, func() error {
+					if e.Done >= next {
+						next = e.Done + seeds/20
+						runtime.GC()
+						var m runtime.MemStats
+						runtime.ReadMemStats(&m)
+						highest = max(highest, m.HeapAlloc)
+					}
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(highest)/(1<<20), "MiB")
+		})
+	}
+}
+
+// BenchmarkFindTheGCPause is how long it takes from nothing to the first run that shows the pause.
+func BenchmarkFindTheGCPause(b *testing.B) {
+	s := named(b, "kleppmann-gc-pause")
+	for b.Loop() {
+		e := explored(b, s, 1, 128, Whole, 1)
+		if len(e.Findings) == 0 {
+			b.Fatal("not found")
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(time.Second), "s/find")
+}

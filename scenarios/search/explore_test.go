@@ -1,0 +1,260 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+func named(t testing.TB, name string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parsed(t testing.TB, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Exploration {
+	t.Helper()
+	e, err := NewExploration(s, from, seeds, shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(context.Background(), s, workers, nil); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
+	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
+	for _, f := range e.Findings {
+		if f.Law == checker.MutualExclusion && f.Cause == (checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}) {
+			return
+		}
+	}
+	t.Errorf("300 seeds found %+v", e.Findings)
+}
+
+// An exploration counts what running and judging each plan by hand shows.
+func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
+	s := named(t, "fenced-gc-pause")
+	e := explored(t, s, 7, 150, Whole, 2)
+	plans, err := NewPlans(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	laws, findings, first := map[string]int{}, map[string]int{}, map[string]uint64{}
+	drawn := 0
+	for seed := uint64(7); seed < 157; seed++ {
+		plan := plans.Plan(seed)
+		drawn += len(plan.Faults)
+		r, err := scenarios.NewRunner(s).Run(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range checker.Check(r.History).Findings {
+			laws[fmt.Sprint(f.Law, f.Outcome)]++
+			if f.Outcome == checker.Violated {
+				key := fmt.Sprint(f.Law, f.Cause)
+				if findings[key]++; findings[key] == 1 {
+					first[key] = seed
+				}
+			}
+		}
+	}
+	for _, l := range e.Laws {
+		for outcome, n := range map[checker.Outcome]int{checker.Holds: l.Holds, checker.Violated: l.Violated,
+			checker.Undecided: l.Undecided, checker.Unchecked: l.Unchecked} {
+			if want := laws[fmt.Sprint(l.Law, outcome)]; n != want {
+				t.Errorf("%s %s in %d runs, counted %d", l.Law, outcome, want, n)
+			}
+		}
+	}
+	if len(e.Findings) != len(findings) || len(findings) < 2 {
+		t.Errorf("found %d, want %d", len(e.Findings), len(findings))
+	}
+	for _, f := range e.Findings {
+		key := fmt.Sprint(f.Law, f.Cause)
+		if f.Runs != findings[key] || f.First != first[key] {
+			t.Errorf("%s: in %d runs from seed %d on, want %d from %d", key, f.Runs, f.First, findings[key], first[key])
+		}
+	}
+	if got, struck, met := e.Drawn(); got != drawn || struck == 0 || met == 0 || struck > got || met > struck {
+		t.Errorf("%d drawn, %d struck, %d met; drew %d", got, struck, met, drawn)
+	}
+}
+
+// Workers, shards, interruptions and resumptions change nothing in what is found.
+func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
+	s := named(t, "kleppmann-gc-pause")
+	const seeds = 333
+	want := explored(t, s, 5, seeds, Whole, 1)
+	if got := explored(t, s, 5, seeds, Whole, 3); !reflect.DeepEqual(got, want) {
+		t.Errorf("three workers: %+v\nwant %+v", got, want)
+	}
+	for _, of := range []int{1, 2, 5} {
+		var parts []*Exploration
+		for i := of; i >= 1; i-- { // the order of the parts is no matter
+			parts = append(parts, explored(t, s, 5, seeds, Shard{i, of}, 2))
+		}
+		got, err := MergeExplorations(parts, func(i int) string { return fmt.Sprint(i) })
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d shards: %v, %+v\nwant %+v", of, err, got, want)
+		}
+	}
+	stopped, err := NewExploration(s, 5, seeds, Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for calls := 0; !stopped.Finished(); calls++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		stopped.Run(ctx, s, 2, func() error { cancel(); return nil })
+		cancel()
+		line, err := stopped.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stopped, err = DecodeExploration(line); err != nil || calls > seeds {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(stopped, want) {
+		t.Errorf("interrupted: %+v\nwant %+v", stopped, want)
+	}
+}
+
+func TestShardsShareAllPositions(t *testing.T) {
+	for n := range 40 {
+		for of := 1; of <= 7; of++ {
+			seen := map[int]int{}
+			for index := 1; index <= of; index++ {
+				s := Shard{index, of}
+				for i := range s.Size(n) {
+					seen[s.Position(i)]++
+				}
+			}
+			for p := range n {
+				if seen[p] != 1 {
+					t.Errorf("%d of %d in %d shards: had %d times", p, n, of, seen[p])
+				}
+			}
+			if len(seen) != n {
+				t.Errorf("%d in %d shards: %d positions", n, of, len(seen))
+			}
+		}
+	}
+	for _, text := range []string{"", "1", "0/3", "4/3", "a/b", "1/0", "-1/3", "1/1000000"} {
+		if s, err := ParseShard(text); err == nil {
+			t.Errorf("%q was read as %v", text, s)
+		}
+	}
+	if s, err := ParseShard("2/5"); err != nil || s != (Shard{2, 5}) {
+		t.Errorf("2/5 is %v, %v", s, err)
+	}
+}
+
+func TestWrongShardsAreNotMerged(t *testing.T) {
+	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
+	a, b := explored(t, s, 1, 20, Shard{1, 3}, 1), explored(t, s, 1, 20, Shard{2, 3}, 1)
+	c, err := NewExploration(s, 1, 20, Shard{3, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, parts := range map[string][]*Exploration{
+		"nothing to merge":                      nil,
+		"shard 3/3 is missing":                  {a, b},
+		"part 0 and part 2 overlap":             {a, b, a},
+		"part 2 is not finished":                {a, b, c},
+		"of different scenarios":                {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
+		"of different seeds":                    {a, explored(t, s, 1, 21, Shard{2, 3}, 1)},
+		"but part 1 is shard 2/2: they overlap": {a, explored(t, s, 1, 20, Shard{2, 2}, 1)},
+	} {
+		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestDamagedRecordsAreRefused(t *testing.T) {
+	line, err := explored(t, named(t, "kleppmann-gc-pause"), 1, 10, Whole, 1).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range line[:len(line)-1] { // the line break at the end is not missed
+		for _, bad := range [][]byte{line[:i], append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
+			if e, err := DecodeExploration(bad); !errors.Is(err, ErrDamaged) {
+				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
+			}
+		}
+	}
+}
+
+func TestRecordsOfSomethingElseAreRefused(t *testing.T) {
+	const text = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+	s := parsed(t, text)
+	e := explored(t, s, 1, 5, Whole, 1)
+	if err := e.Matches(s); err != nil {
+		t.Error(err)
+	}
+	changed := *e
+	changed.Identity.Behaviour = "0"
+	for want, got := range map[string]error{
+		"another scenario, x":        e.Matches(named(t, "kleppmann-gc-pause")),
+		"before its text was change": e.Matches(parsed(t, text+"clients: 3\n")),
+		"other runs":                 changed.Matches(s),
+	} {
+		if got == nil || !strings.Contains(got.Error(), want) {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
+func TestNothingToExploreIsAnError(t *testing.T) {
+	s := parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	s.Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
+	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, nemesis.ErrNothing) {
+		t.Error(err)
+	}
+	for _, seeds := range []int{0, -1} {
+		if _, err := NewExploration(named(t, "kleppmann-gc-pause"), 1, seeds, Whole); err == nil {
+			t.Errorf("%d seeds are explored", seeds)
+		}
+	}
+	if _, err := NewExploration(named(t, "kleppmann-gc-pause"), math.MaxUint64, 2, Whole); err == nil {
+		t.Error("there is one seed only")
+	}
+}
+
+// The bound is the rate at which n runs pass with a chance of 5 %: (1 - rate)^n = 0.05.
+func TestUpperBound(t *testing.T) {
+	if UpperBound(0) != 1 {
+		t.Error("something is known of no runs")
+	}
+	for _, n := range []int{1, 2, 10, 1000, 1_000_000} {
+		if got := math.Pow(1-UpperBound(n), float64(n)); math.Abs(got-0.05) > 1e-9 {
+			t.Errorf("%d runs pass at the bound with a chance of %g", n, got)
+		}
+	}
+	if got := UpperBound(1000) * 1000; math.Abs(got-3) > 0.01 {
+		t.Errorf("the rule of three gives %g", got)
+	}
+}

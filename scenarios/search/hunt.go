@@ -1,0 +1,62 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Prey is what a hunt came to.
+type Prey struct {
+	Caught bool        // some run broke a law that the scenario promises
+	Seeds  int         // how many runs that took, the breaking one included; all of them if none did
+	Law    checker.Law // the first that it broke, in the order of checker.Laws
+	Cause  checker.Cause
+}
+
+// Hunt runs random plans on a scenario, seed 0 first, until a run breaks a law that the scenario promises, and at most so
+// many.
+func Hunt(s *scenarios.Scenario, seeds int) (Prey, error) {
+	plans, err := NewPlans(s)
+	if err != nil {
+		return Prey{}, err
+	}
+	r := scenarios.NewRunner(s)
+	var judge checker.Checker
+	for n := range seeds {
+		plan := plans.Plan(uint64(n))
+		result, err := r.Run(plan)
+		if err != nil {
+			return Prey{}, fmt.Errorf("seed %d: %w\n%s", n, err, plan)
+		}
+		for _, f := range judge.Check(result.History).Findings {
+			if f.Outcome == checker.Violated && slices.Contains(s.Promise, f.Law) {
+				return Prey{true, n + 1, f.Law, f.Cause}, nil
+			}
+		}
+	}
+	return Prey{Seeds: seeds}, nil
+}
+
+// Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in their
+// order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can time it
+// there. It stops early when ctx is done, after the hunts under way, or at the first error.
+func Hunts(ctx context.Context, list []*scenarios.Scenario, seeds, workers int, around func(i int, hunt func()), take func(i int, p Prey) error) error {
+	if around == nil {
+		around = func(_ int, hunt func()) { hunt() }
+	}
+	start := func() func(int) (Prey, error) {
+		return func(i int) (p Prey, err error) {
+			around(i, func() { p, err = Hunt(list[i], seeds) })
+			if err != nil {
+				err = fmt.Errorf("%s: %w", list[i].Name, err)
+			}
+			return p, err
+		}
+	}
+	_, err := inOrder(ctx, workers, len(list), start, take)
+	return err
+}

@@ -1,0 +1,80 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// careless is a lock that its release gives to anybody: it promises what it cannot keep.
+const careless = `name: careless
+servers: {redis: 1, persistence: {append-fsync: always}}
+clients: 3
+lock: {protocol: set-nx-px, ttl: 2s, release: del}
+work: {cycles: 3, hold: validity, check-validity: on}
+mix: {without: [jump of servers, drift, crash losing everything]}
+`
+
+func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
+	s := parsed(t, careless+"promise: [ownership]\n")
+	got, err := Hunt(s, 1000)
+	if err != nil || !got.Caught || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	e := explored(t, s, 0, got.Seeds, Whole, 2)
+	i := slices.IndexFunc(e.Findings, func(f Finding) bool { return f.Law == checker.Ownership })
+	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
+		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
+	}
+	if before, err := Hunt(s, got.Seeds-1); err != nil || before != (Prey{Seeds: got.Seeds - 1}) {
+		t.Errorf("one seed less: %+v, %v", before, err)
+	}
+}
+
+// What the lock does not promise is not what a hunt is for.
+func TestAHuntPassesByWhatIsNotPromised(t *testing.T) {
+	got, err := Hunt(parsed(t, careless+"promise: [token-order]\n"), 100)
+	if err != nil || got.Caught || got.Seeds != 100 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
+	var list []*scenarios.Scenario
+	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion, checker.MutualExclusion} {
+		list = append(list, parsed(t, fmt.Sprintf("%spromise: [%s]\n", careless, law)))
+	}
+	var want []Prey
+	for workers := 1; workers <= 3; workers++ {
+		var got []Prey
+		timed := make([]int, len(list))
+		around := func(i int, hunt func()) { hunt(); timed[i]++ }
+		err := Hunts(context.Background(), list, 60, workers, around, func(i int, p Prey) error {
+			if i != len(got) || timed[i] != 1 {
+				t.Errorf("%d workers: %d came as number %d, after %d calls", workers, i, len(got), timed[i])
+			}
+			got = append(got, p)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		if !reflect.DeepEqual(got, want) || len(got) != len(list) {
+			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
+		}
+	}
+	list[2].Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
+	if err := Hunts(context.Background(), list, 60, 2, nil, func(int, Prey) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
+		t.Errorf("a mix of nothing: %v", err)
+	}
+}

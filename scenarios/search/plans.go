@@ -1,0 +1,65 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at a time.
+type Plans struct {
+	scenario  *scenarios.Scenario
+	generator *nemesis.Generator
+	// Within is the time in which faults strike, from the start of a run.
+	Within time.Duration
+}
+
+// NewPlans prepares to draw. Where the scenario does not say within what time faults strike, it runs once without any and
+// takes the time until its clients are done. The error wraps nemesis.ErrNothing if the mix can draw nothing.
+func NewPlans(s *scenarios.Scenario) (*Plans, error) {
+	p := &Plans{scenario: s, Within: s.Within}
+	if p.Within == 0 {
+		var err error
+		if p.Within, err = undisturbed(s); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	p.generator, err = nemesis.NewGenerator(s.Mix, s.Targets(), p.Within)
+	return p, err
+}
+
+// calm is the seed of the run without faults. One will do: its length is a measure, not a bound.
+const calm = 1
+
+// undisturbed is how long the clients work when nothing goes wrong, in whole milliseconds, rounded up.
+func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
+	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: calm})
+	if err != nil {
+		return 0, fmt.Errorf("%s without faults: %w", s.Name, err)
+	}
+	clients := s.Targets().Clients
+	var last history.Time
+	for i := range r.History.Events {
+		if e := &r.History.Events[i]; slices.Contains(clients, e.Process) {
+			last = e.Time
+		}
+	}
+	return min(last.Duration().Truncate(time.Millisecond)+time.Millisecond, s.Limit), nil
+}
+
+// Plan is what the given seed strikes with: the faults and the run's own draws.
+func (p *Plans) Plan(seed uint64) nemesis.Plan { return p.of(seed, p.generator.Draw(seed)) }
+
+// PlanOf is the plan that the bytes of a fuzzing engine describe, with the given seed for the run's own draws.
+func (p *Plans) PlanOf(seed uint64, data []byte) nemesis.Plan {
+	return p.of(seed, p.generator.DrawBytes(data))
+}
+
+func (p *Plans) of(seed uint64, faults []nemesis.Fault) nemesis.Plan {
+	return nemesis.Plan{Scenario: p.scenario.Name, Seed: seed, Faults: faults}
+}

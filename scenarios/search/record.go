@@ -1,0 +1,112 @@
+package search
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// record is how a search is kept between two calls of the program: with a sum that tells a whole one from a damaged.
+type record struct {
+	Sum  string          `json:"sum"` // SHA-256 of the rest, as it stands
+	Held json.RawMessage `json:"held"`
+}
+
+// encode gives a search as one line of JSON, for decode.
+func encode(v any) ([]byte, error) {
+	held, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(record{sumOf(held), held})
+	return append(line, '\n'), err
+}
+
+func sumOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// ErrDamaged reports a record that is cut short, was changed since it was written, or is of something else.
+var ErrDamaged = errors.New("is damaged, or no record of this kind")
+
+// decode reads what encode wrote into v. An error wraps ErrDamaged.
+func decode(b []byte, v interface{ consistent() bool }) error {
+	var r record
+	if err := json.Unmarshal(b, &r); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	var held bytes.Buffer
+	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
+		return fmt.Errorf("%w: its sum does not match what it holds", ErrDamaged)
+	}
+	d := json.NewDecoder(&held)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if !v.consistent() {
+		return fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)
+	}
+	return nil
+}
+
+// Encode gives the exploration as one line of JSON, for DecodeExploration.
+func (e *Exploration) Encode() ([]byte, error) { return encode(e) }
+
+// DecodeExploration reads what Encode wrote. An error wraps ErrDamaged.
+func DecodeExploration(b []byte) (*Exploration, error) {
+	e := new(Exploration)
+	return e, decode(b, e)
+}
+
+// consistent reports whether e could have come from a run of this program.
+func (e *Exploration) consistent() bool {
+	faults := func(t FaultTally, k nemesis.Kind) bool {
+		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
+	}
+	return e.Span.consistent() && consistentLaws(e.Laws, e.Done) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+}
+
+// consistentLaws reports whether each law came out somehow in each of the runs.
+func consistentLaws(tallies []LawTally, runs int) bool {
+	return slices.EqualFunc(tallies, checker.Laws, func(t LawTally, l checker.Law) bool {
+		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs
+	})
+}
+
+// Matches says why the exploration is not one of s with the program as it is; nil if it is.
+func (e *Exploration) Matches(s *scenarios.Scenario) error {
+	plans, err := NewPlans(s)
+	if err != nil {
+		return err
+	}
+	return e.differs(s, plans.Plan(calm))
+}
+
+// MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never divided.
+// An error says which shards do not fit, overlap, are missing or not finished; it names them by their place through name.
+func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
+	spans := make([]Span, len(parts))
+	for i, p := range parts {
+		spans[i] = p.Span
+	}
+	span, err := joined(spans, name)
+	if err != nil {
+		return nil, err
+	}
+	whole := &Exploration{Span: span}
+	whole.Laws, whole.Faults = newTallies()
+	for _, p := range parts {
+		whole.add(p)
+	}
+	return whole, nil
+}

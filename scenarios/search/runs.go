@@ -1,0 +1,140 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Runs is how runs of a scenario with the same faults and different seeds came out so far.
+type Runs struct {
+	Span
+	Plan     []PlannedFault     `json:"plan"`
+	Laws     []LawTally         `json:"laws"` // in the order of checker.Laws
+	Campaign scenarios.Campaign `json:"campaign"`
+}
+
+// NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
+func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Runs, error) {
+	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
+	return newPart(span, planned(faults)), err
+}
+
+// newPart begins to count.
+func newPart(span Span, plan []PlannedFault) *Runs {
+	r := &Runs{Span: span, Plan: slices.Clone(plan)}
+	for i := range r.Plan {
+		r.Plan[i].Struck, r.Plan[i].Met = 0, 0
+	}
+	r.Laws, _ = newTallies()
+	return r
+}
+
+// Faults are those of all runs.
+func (r *Runs) Faults() ([]nemesis.Fault, error) {
+	var faults []nemesis.Fault
+	for _, p := range r.Plan {
+		f, err := nemesis.Parse(p.Line)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", p.Line, err)
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// Run makes the runs that are left, on the given number of workers (0: one a core), until all are made or ctx is done. It
+// calls made, if not nil, now and then. What comes of it does not depend on workers and interruptions.
+func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made func()) error {
+	faults, err := r.Faults()
+	if err != nil {
+		return err
+	}
+	return runPortions(ctx, r.Span, workers, func() func(first, n int) (*Runs, error) {
+		runner, strikes := scenarios.NewRunner(s), strikes{}
+		return func(first, n int) (*Runs, error) {
+			part := newPart(Span{Done: n}, r.Plan)
+			for i := range n {
+				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: r.Seed(first + i), Faults: faults})
+				if err != nil {
+					return nil, err
+				}
+				judged := s.Judge(result)
+				part.Campaign.Add(result, judged)
+				countLaws(part.Laws, judged.Verdict)
+				strikes.countPlanned(part.Plan, faults, result.History)
+			}
+			return part, nil
+		}
+	}, func(part *Runs) error {
+		r.add(part)
+		if made != nil {
+			made()
+		}
+		return nil
+	})
+}
+
+func (r *Runs) add(part *Runs) {
+	r.Done += part.Done
+	r.Campaign.Merge(&part.Campaign)
+	addLaws(r.Laws, part.Laws)
+	for i := range r.Plan {
+		r.Plan[i].Struck += part.Plan[i].Struck
+		r.Plan[i].Met += part.Plan[i].Met
+	}
+}
+
+// Standing sums the runs up: NotDecidable also if there are some left.
+func (r *Runs) Standing() scenarios.Standing {
+	if standing := r.Campaign.Standing(); standing != scenarios.AsExpected || r.Finished() {
+		return standing
+	}
+	return scenarios.NotDecidable
+}
+
+// Encode gives the runs as one line of JSON, for DecodeRuns.
+func (r *Runs) Encode() ([]byte, error) { return encode(r) }
+
+// DecodeRuns reads what Encode wrote. An error wraps ErrDamaged.
+func DecodeRuns(b []byte) (*Runs, error) {
+	r := new(Runs)
+	return r, decode(b, r)
+}
+
+func (r *Runs) consistent() bool {
+	c := &r.Campaign
+	wrong := func(p PlannedFault) bool { return p.Met > p.Struck || p.Struck > r.Done }
+	return r.Span.consistent() && consistentLaws(r.Laws, r.Done) && !slices.ContainsFunc(r.Plan, wrong) &&
+		c.Seeds == r.Done && c.AsExpected+c.Otherwise+c.Undecided == r.Done && c.Digests() <= r.Done
+}
+
+// Matches says why the runs are not those of s with the program as it is; nil if they are.
+func (r *Runs) Matches(s *scenarios.Scenario) error {
+	faults, err := r.Faults()
+	if err != nil {
+		return err
+	}
+	return r.differs(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults})
+}
+
+// MergeRuns puts the shards of some runs together: the result equals the runs that were never divided. Its errors are those
+// of MergeExplorations.
+func MergeRuns(parts []*Runs, name func(int) string) (*Runs, error) {
+	spans := make([]Span, len(parts))
+	for i, p := range parts {
+		spans[i] = p.Span
+	}
+	span, err := joined(spans, name)
+	if err != nil {
+		return nil, err
+	}
+	whole := newPart(span, parts[0].Plan)
+	for _, p := range parts {
+		whole.add(p)
+	}
+	return whole, nil
+}

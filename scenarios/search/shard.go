@@ -1,0 +1,52 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Shard is one of several equal shares of some work: every position p of 0, 1, 2 … with p mod Of = Index-1.
+type Shard struct{ Index, Of int } // 1 <= Index <= Of
+
+// Whole is all of the work.
+var Whole = Shard{1, 1}
+
+// MaxShards bounds the number of shards.
+const MaxShards = 100_000
+
+// ParseShard reads "2/5", the second of five.
+func ParseShard(text string) (Shard, error) {
+	index, of, _ := strings.Cut(text, "/")
+	i, errI := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	if errI != nil || errN != nil || n < 1 || n > MaxShards {
+		return Shard{}, fmt.Errorf("a shard is written as 2/5, the second of five, not %q", text)
+	}
+	if i < 1 || i > n {
+		return Shard{}, fmt.Errorf("shards are counted from 1 to %d, so there is no shard %s", n, text)
+	}
+	return Shard{i, n}, nil
+}
+
+// String gives "2/5".
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// Size is how many of n positions the shard has.
+func (s Shard) Size(n int) int { return (n - s.Index + s.Of) / s.Of }
+
+// Position is the shard's own i-th position, from 0.
+func (s Shard) Position(i int) int { return s.Index - 1 + i*s.Of }
+
+// MarshalJSON writes the shard as its string.
+func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// UnmarshalJSON reads the shard from its string.
+func (s *Shard) UnmarshalJSON(b []byte) (err error) {
+	var text string
+	if err = json.Unmarshal(b, &text); err == nil {
+		*s, err = ParseShard(text)
+	}
+	return err
+}

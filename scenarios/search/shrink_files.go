@@ -1,0 +1,87 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The names of files that hold a shrunk violation. The plan names the scenario as a file beside it.
+const (
+	PlanFile     = "plan.txt"
+	ScenarioFile = "scenario.yaml"
+)
+
+// File is a file to be written: its name, without a folder, and what it holds.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a scenario
+// (fencepost run with the plan's seed) and a Go test, in a package of the given name.
+func (r *Shrunk) Files(pkg string) []File {
+	test := strings.TrimLeft(strings.ReplaceAll(r.Scenario.Name, "-", "_"), "_") // Go ignores files that begin with "_"
+	return []File{
+		{PlanFile, r.PlanText()},
+		{ScenarioFile, r.Scenario.Text()},
+		{test + "_test.go", r.GoTest(pkg)},
+	}
+}
+
+// PlanText is the plan as the text of a file beside that of the scenario.
+func (r *Shrunk) PlanText() []byte {
+	p := r.Plan
+	p.Scenario = "./" + ScenarioFile
+	return fmt.Appendf(nil, "# %s is violated by %s; repeat with: fencepost replay %s; the run's digest is %016x\n%s",
+		r.Law, r.Cause, PlanFile, uint64(r.Digest), p)
+}
+
+// goTest is a file of package %[1]s with the test %[2]s.
+const goTest = `package %[1]s
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// %[2]s fails as long as %[3]s.
+// Mend the lock in the scenario as you mend it in your code; leave the faults as they are.
+func %[2]s(t *testing.T) {
+	const scenario = %[4]s
+	if err := scenarios.CheckLaw(scenario, %[5]d, checker.%[6]s); err != nil {
+		t.Fatal(err)
+	}
+}
+`
+
+// GoTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It fails
+// as long as the law does not hold, and also if a changed scenario no longer exercises the law.
+func (r *Shrunk) GoTest(pkg string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())), r.Plan.Seed,
+		camel(string(r.Law)))
+	return b.Bytes()
+}
+
+// goString writes a text as Go code, in lines as it is where that can be.
+func goString(s string) string {
+	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
+		return "`" + s + "`"
+	}
+	return strconv.Quote(s)
+}
+
+// camel writes "mutual-exclusion" as "MutualExclusion".
+func camel(s string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(s, "-") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}

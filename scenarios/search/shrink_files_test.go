@@ -1,0 +1,166 @@
+package search
+
+import (
+	"errors"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+func TestTheFilesOfAShrunkViolation(t *testing.T) {
+	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	files := r.Files("locks_test")
+	const plan = `# resource-safety is violated by superseded holder took effect; repeat with: fencepost replay plan.txt; the run's digest is DIGEST
+scenario ./scenario.yaml
+seed 1
+pause client-2 for 5s after acquired
+`
+	if got := regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(string(files[0].Text), "DIGEST"); files[0].Name != "plan.txt" || got != plan {
+		t.Errorf("%s:\n%s", files[0].Name, got)
+	}
+	if files[1].Name != "scenario.yaml" || string(files[1].Text) != string(r.Scenario.Text()) {
+		t.Errorf("%s:\n%s", files[1].Name, files[1].Text)
+	}
+	test := `package locks_test
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// TestNoisyResourceSafetySupersededHolderTookEffect fails as long as the data takes what a superseded holder sends.
+// Mend the lock in the scenario as you mend it in your code; leave the faults as they are.
+func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
+	const scenario = ` + "`" + string(r.Scenario.Text()) + "`" + `
+	if err := scenarios.CheckLaw(scenario, 1, checker.ResourceSafety); err != nil {
+		t.Fatal(err)
+	}
+}
+`
+	if files[2].Name != "noisy_resource_safety_superseded_holder_took_effect_test.go" || string(files[2].Text) != test {
+		t.Errorf("%s:\n%s", files[2].Name, files[2].Text)
+	}
+}
+
+// A user's repository: a module of its own that needs this one. There the generated test fails, tells why, and passes
+// once the lock is mended.
+func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module")
+	}
+	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	broken := string(r.GoTest("locks_test"))
+	mended := strings.NewReplacer("TestNoisy", "TestMended", "servers:", "resource: {fencing: on}\nservers:").Replace(broken)
+	idle := strings.NewReplacer("TestNoisy", "TestIdle", "work: {writes: 1}\n", "").Replace(broken)
+	dir := module(t)
+	for name, text := range map[string]string{"broken_test.go": broken, "mended_test.go": mended, "idle_test.go": idle} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("go", "test", "-v", "./...")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const name = "ResourceSafetySupersededHolderTookEffect"
+	for _, want := range []string{
+		"--- FAIL: TestNoisy" + name, "--- FAIL: TestIdle" + name, "--- PASS: TestMended" + name,
+		"seed 1: resource-safety is violated by superseded holder took effect", r.Finding.Explanation, r.Finding.Remedy,
+		"seed 1: resource-safety is unchecked",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+// module is a folder with a module that needs this one, as it lies here, and what this one needs.
+func module(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "github.com/fencepost-sim/fencepost"
+	text := strings.Replace(string(mod), "module "+path, "module example.com/locks", 1)
+	text = regexp.MustCompile(`(?m)^tool .*$`).ReplaceAllString(text, "")
+	text += "\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + root + "\n"
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"go.mod": []byte(text), "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Whatever the scenario is called and contains, names and texts are such as Go and the format take.
+func TestFilesOfOddScenarios(t *testing.T) {
+	for _, odd := range []struct{ name, source string }{
+		{"a", "plain"},
+		{"-1-x--y-", "with a `backquote`, a \\ and \"quotes\""},
+		{strings.Repeat("long-name-", 6), "tab\tand ünïcode: #1"},
+	} {
+		text := strings.Replace(noisy, "name: noisy\n", "name: '"+odd.name+"'\nsource: '"+odd.source+"'\n", 1)
+		r := shrink(t, parsed(t, text), noisyViolation(t))
+		source := r.GoTest("p")
+		formatted, err := format.Source(source)
+		if err != nil || string(formatted) != string(source) {
+			t.Errorf("%s: %v; gofmt would make\n%s", odd.name, err, formatted)
+		}
+		if file := r.Files("p")[2].Name; file[0] == '_' || !strings.HasSuffix(file, "_test.go") {
+			t.Errorf("%s: the test lies in %s", odd.name, file)
+		}
+		if r.Scenario.Source != odd.source || len(r.Scenario.Name) > 64 {
+			t.Errorf("%s: %q, %q", odd.name, r.Scenario.Name, r.Scenario.Source)
+		}
+		checkFailsAgain(t, r)
+	}
+}
+
+// Each law and cause can be part of a scenario's name, and each law is a constant of the checker called as its name is.
+func TestNamesOfShrunkScenarios(t *testing.T) {
+	source, err := os.ReadFile("../../checker/verdict.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range checker.Laws {
+		if !regexp.MustCompile(camel(string(law)) + ` +Law = "` + string(law) + `"`).Match(source) {
+			t.Errorf("the checker has no constant %s", camel(string(law)))
+		}
+		for _, cause := range []checker.Cause{{Kind: checker.StaleEffect}, {Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket},
+			{Kind: checker.RemovedByNonOwner}, {Kind: checker.StuckWithoutHolder}} {
+			for _, name := range []string{"x", "kleppmann-gc-pause", strings.Repeat("x", 64)} {
+				got := nameOf(name, law, cause)
+				text := strings.Replace(noisy, "name: noisy", "name: "+got, 1)
+				if _, err := scenarios.Parse("x", []byte(text)); err != nil || !strings.Contains(got, "x") && !strings.Contains(got, "kl") {
+					t.Errorf("%s: %v", got, err)
+				}
+			}
+		}
+	}
+	if got := nameOf("kleppmann-gc-pause", checker.MutualExclusion, checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}); got != "kleppmann-gc-pause-mutual-exclusion-pause" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// result writes down what the shrink has come to, and makes sure that it fails again as written.
+func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk, error) {
+	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: nemesis.Often(p, s.fails)}
+	if r.Ending = sh.ending; r.Ending == 0 {
+		r.Ending = Minimal
+	}
+	verdict, err := r.run(s.scenario, p)
+	if err != nil {
+		return nil, err
+	}
+	doc := s.doc.Clone()
+	doc.Set("summary", r.summary(original.Name))
+	if len(p.Faults) > 0 {
+		var lines []string
+		for _, f := range p.Faults {
+			lines = append(lines, f.String())
+		}
+		doc.SetList("faults", lines)
+	}
+	for _, law := range checker.Laws {
+		switch {
+		case law == r.Law:
+			doc.Set("expect."+string(law), "holds")
+		case verdict.Of(law).Outcome == checker.Violated, !slices.Contains(original.Promise, law):
+			doc.Set("expect."+string(law), "any") // mending this law need not mend that one
+		}
+	}
+	doc.Arrange()
+	if r.Scenario, err = scenarios.Parse(ScenarioFile, []byte(doc.String())); err != nil {
+		return nil, err
+	}
+	if err := r.failsAgain(); err != nil {
+		return nil, err
+	}
+	r.Runs = sh.runs + 3
+	return r, nil
+}
+
+// run makes one run afresh.
+func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, error) {
+	result, err := scenarios.NewRunner(s).Run(p)
+	if err != nil {
+		return checker.Verdict{}, err
+	}
+	r.Digest = result.Digest
+	v := checker.Check(result.History)
+	r.Finding = v.Of(r.Law)
+	if r.Finding.Outcome != checker.Violated || r.Finding.Cause != r.Cause {
+		return v, errors.New("a failure that was cut down does not fail again")
+	}
+	return v, nil
+}
+
+// failsAgain runs the scenario and the plan from their texts.
+func (r *Shrunk) failsAgain() error {
+	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
+		return err
+	}
+	digest := r.Digest
+	plan, err := nemesis.ParsePlan(PlanFile, r.PlanText())
+	if err != nil {
+		return err
+	}
+	if err := plan.Validate(r.Scenario.Targets()); err != nil {
+		return err
+	}
+	if _, err := r.run(r.Scenario, plan); err != nil {
+		return err
+	}
+	if r.Digest != digest {
+		return errors.New("a failure that was cut down gives two different runs")
+	}
+	return nil
+}
+
+// summary says in plain words what the scenario shows.
+func (r *Shrunk) summary(found string) string {
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so do %d of the seeds 1 to %d.",
+		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed, r.Often,
+		nemesis.OtherSeeds)
+}
+
+// story says what happens when the law is broken.
+func (r *Shrunk) story() string {
+	switch r.Law {
+	case checker.LeaseExclusion:
+		return "two leases on one lock run at once"
+	case checker.MutualExclusion:
+		return "two clients are in one critical section at once"
+	case checker.ResourceSafety:
+		if r.Cause.Kind == checker.LostUpdate {
+			return "an update of the data is lost"
+		}
+		return "the data takes what a superseded holder sends"
+	case checker.Ownership:
+		return "a lock is removed or prolonged by another than its owner"
+	case checker.TokenOrder:
+		return "fencing tokens do not increase"
+	case checker.DeadlockFreedom:
+		return "somebody is stuck for good"
+	case checker.FaultTolerance:
+		return "a free lock is not to be had in time, although a quorum is up"
+	}
+	return string(r.Law) + " is violated"
+}
+
+func withFaults(n int) string {
+	switch n {
+	case 0:
+		return "Without any fault"
+	case 1:
+		return "With one fault"
+	}
+	return fmt.Sprintf("With %d faults", n)
+}
+
+// counted gives a number with its noun in the right form.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

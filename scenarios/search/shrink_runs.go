@@ -1,0 +1,82 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// shrinker makes the runs of one shrink.
+type shrinker struct {
+	ctx      context.Context
+	law      checker.Law
+	cause    checker.Cause
+	most     int // runs
+	runs     int
+	ending   Ending // why no more runs are made; zero while they are
+	err      error  // of a run; then no more are made
+	checker  checker.Checker
+	subjects map[string]*subject // by text
+}
+
+// subject is one form of the scenario, with what is known of plans for it.
+type subject struct {
+	*shrinker
+	doc      *scenarios.Document
+	scenario *scenarios.Scenario
+	runner   *scenarios.Runner
+	known    map[string]bool // whether a plan violates the law by the cause, by its text
+}
+
+// subject gives the form of the scenario that a document holds. The error is a *scenarios.FormatError if it holds none.
+func (sh *shrinker) subject(doc *scenarios.Document) (*subject, error) {
+	text := doc.String()
+	if s := sh.subjects[text]; s != nil {
+		return s, nil
+	}
+	scenario, err := scenarios.Parse("shrunk", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{shrinker: sh, doc: doc, scenario: scenario, known: map[string]bool{}}
+	sh.subjects[text] = s
+	return s, nil
+}
+
+// fails reports whether the plan violates the law by the cause. Once the shrink must end it knows of no further plan.
+func (s *subject) fails(p nemesis.Plan) bool {
+	text := p.String()
+	if known, ok := s.known[text]; ok {
+		return known
+	}
+	if late := slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Trigger.Time >= s.scenario.Limit }); late || s.over() {
+		return false
+	}
+	if s.runner == nil {
+		s.runner = scenarios.NewRunner(s.scenario)
+	}
+	s.runs++
+	result, err := s.runner.Run(p)
+	if err != nil {
+		s.err = err
+		return false
+	}
+	f := s.checker.Check(result.History).Of(s.law)
+	s.known[text] = f.Outcome == checker.Violated && f.Cause == s.cause
+	return s.known[text]
+}
+
+// over reports whether no more runs may be made, and notes why.
+func (sh *shrinker) over() bool {
+	switch {
+	case sh.ending != 0 || sh.err != nil:
+	case sh.ctx.Err() != nil:
+		sh.ending = Interrupted
+	case sh.runs >= sh.most:
+		sh.ending = OutOfRuns
+	}
+	return sh.ending != 0 || sh.err != nil
+}

@@ -1,0 +1,188 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// edit is a change of the scenario, and of the plan as far as that must change with it.
+type edit struct {
+	doc  *scenarios.Document
+	plan nemesis.Plan
+}
+
+// reduce makes the scenario smaller in what its clients do, not in what the lock is, until no edit leaves the violation
+// there: first under the plan's own seed, then under others.
+func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
+	ownSeed := func(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool) { return p, fails(p) }
+	for again := true; again; {
+		if s, p, again = sh.smaller(s, p, ownSeed); !again {
+			s, p, again = sh.smaller(s, p, nemesis.UnderSomeSeed)
+		}
+	}
+	return s, p
+}
+
+// smaller looks for the first edit that leaves the violation there.
+func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try func(nemesis.Plan, func(nemesis.Plan) bool) (nemesis.Plan, bool)) (*subject, nemesis.Plan, bool) {
+	for _, e := range edits(s, p) {
+		t, err := sh.subject(e.doc)
+		if err != nil || compareSizes(t, s) >= 0 || e.plan.Validate(t.scenario.Targets()) != nil {
+			continue
+		}
+		if q, ok := try(e.plan, t.fails); ok {
+			return t, q, true
+		}
+		t.runner = nil // it takes some memory, and t is unlikely to be needed again
+	}
+	return s, p, false
+}
+
+// compareSizes tells which scenario is the smaller: fewer clients, then cycles, writes and locks, then a shorter text.
+func compareSizes(a, b *subject) int {
+	size := func(s *subject) []int {
+		cycles, writes, locks := 0, 0, 0
+		for _, c := range s.scenario.Clients {
+			cycles, writes, locks = cycles+c.Work.Cycles, writes+c.Work.Writes, locks+len(c.Work.Locks)
+		}
+		return []int{len(s.scenario.Clients), cycles, writes, locks, len(s.doc.String())}
+	}
+	return slices.Compare(size(a), size(b))
+}
+
+// edits lists changes to try, the largest first.
+func edits(s *subject, p nemesis.Plan) []edit {
+	var list []edit
+	clients := len(s.scenario.Clients)
+	for n := clients - 1; n > 0; n /= 2 {
+		for from := max(clients-n, 0); from > -n; from -= n {
+			list = append(list, withoutClients(s.doc, p, clients, max(from, 0), n))
+		}
+	}
+	change := func(do func(*scenarios.Document)) {
+		doc := s.doc.Clone()
+		do(doc)
+		list = append(list, edit{doc, p})
+	}
+	works := []string{"work"}
+	for _, client := range s.doc.Keys("overrides") {
+		works = append(works, "overrides."+client+".work")
+	}
+	for _, work := range works {
+		fewer(s.doc, work+".cycles", 1, change)
+		fewer(s.doc, work+".writes", 0, change)
+	}
+	fewerLocks(s.doc, works, change)
+	return list
+}
+
+// fewer takes a count out of the document, so that its default counts, or lowers it.
+func fewer(doc *scenarios.Document, path string, least int, change func(func(*scenarios.Document))) {
+	text, _ := doc.Get(path)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return
+	}
+	change(func(d *scenarios.Document) { d.Remove(path) })
+	for _, m := range []int{least, n / 2, n - 1} {
+		if m >= least && m < n {
+			change(func(d *scenarios.Document) { d.Set(path, strconv.Itoa(m)) })
+		}
+	}
+}
+
+// fewerLocks takes a lock out of every list that has others, or out of one.
+func fewerLocks(doc *scenarios.Document, works []string, change func(func(*scenarios.Document))) {
+	without := func(d *scenarios.Document, lock string, works ...string) {
+		for _, work := range works {
+			left := slices.DeleteFunc(d.List(work+".locks"), func(l string) bool { return l == lock })
+			if len(left) > 0 {
+				d.SetList(work+".locks", left)
+			}
+		}
+	}
+	for _, work := range works {
+		for _, lock := range doc.List(work + ".locks") {
+			change(func(d *scenarios.Document) { without(d, lock, works...) })
+			change(func(d *scenarios.Document) { without(d, lock, work) })
+		}
+	}
+}
+
+// withoutClients takes n clients out, from the given one on (counted from 0), and numbers those behind them anew.
+func withoutClients(doc *scenarios.Document, p nemesis.Plan, clients, from, n int) edit {
+	doc = doc.Clone()
+	renamed := func(id sim.ProcessID) sim.ProcessID {
+		switch i := clientNumber(string(id)) - 1; {
+		case i < from: // no client is number -1
+			return id
+		case i < from+n:
+			return ""
+		default:
+			return clientID(i - n)
+		}
+	}
+	doc.Set("clients", strconv.Itoa(clients-n))
+	renameKeys(doc, "overrides", renamed)
+	renameKeys(doc, "network.links", renamed)
+	p.Faults = slices.Clone(p.Faults)
+	for i, f := range p.Faults {
+		p.Faults[i] = withoutGone(f.Renamed(renamed))
+		if t := &p.Faults[i].Trigger; f.Trigger.By != "" && t.By == "" && f.Kind != 0 {
+			t.By = clientID(0) // anybody else
+		}
+	}
+	p.Faults = slices.DeleteFunc(p.Faults, func(f nemesis.Fault) bool { return f.Kind == 0 })
+	return edit{doc, p}
+}
+
+// withoutGone mends a fault in which the clients that are gone have no name. What struck only them is no fault.
+func withoutGone(f nemesis.Fault) nemesis.Fault {
+	gone := func(id sim.ProcessID) bool { return id == "" }
+	if f.Kind == nemesis.Cut {
+		f.Left, f.Right = slices.DeleteFunc(f.Left, gone), slices.DeleteFunc(f.Right, gone)
+		if len(f.Left) == 0 || len(f.Right) == 0 {
+			return nemesis.Fault{}
+		}
+	} else if slices.ContainsFunc(f.On(), gone) {
+		return nemesis.Fault{}
+	}
+	return f
+}
+
+// renameKeys renames the clients in the keys of a mapping, and takes those away that name one that is gone.
+func renameKeys(doc *scenarios.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
+	keys := doc.Keys(path)
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
+	for _, key := range keys { // from the lowest number up, so that no key takes the name of one that is still to be renamed
+		words := strings.Fields(key)
+		for i, word := range words {
+			words[i] = string(renamed(sim.ProcessID(word)))
+		}
+		if slices.Contains(words, "") {
+			doc.Remove(path + "." + key)
+		} else {
+			doc.Rename(path+"."+key, strings.Join(words, " "))
+		}
+	}
+}
+
+func clientID(i int) sim.ProcessID { return sim.ProcessID(fmt.Sprintf("client-%d", i+1)) }
+
+// clientNumber is the number of the client that is named in a text, 0 if there is none.
+func clientNumber(text string) int {
+	for _, word := range strings.Fields(text) {
+		if digits, ok := strings.CutPrefix(word, "client-"); ok {
+			n, _ := strconv.Atoi(digits)
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,351 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// planOf is a plan with a seed and faults as lines.
+func planOf(t testing.TB, seed uint64, lines ...string) nemesis.Plan {
+	t.Helper()
+	p := nemesis.Plan{Scenario: "test", Seed: seed}
+	for _, line := range lines {
+		f, err := nemesis.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Faults = append(p.Faults, f)
+	}
+	return p
+}
+
+// violation is a way in which a law was broken, and the plan.
+type violation struct {
+	law   checker.Law
+	cause checker.Cause
+	plan  nemesis.Plan
+}
+
+// drawViolations draws a plan for each seed from 1 on and lists the violations, of each law and cause the first few.
+func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) []violation {
+	t.Helper()
+	r := scenarios.NewRunner(s)
+	calm, err := r.Run(nemesis.Plan{Scenario: s.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := nemesis.NewGenerator(s.Mix, s.Targets(), min(calm.History.Header.End.Duration(), s.Limit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []violation
+	count := map[string]int{}
+	for seed := uint64(1); seed <= seeds; seed++ {
+		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: faults.Draw(seed)}
+		result, err := r.Run(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range checker.Check(result.History).Findings {
+			if f.Outcome != checker.Violated {
+				continue
+			}
+			if what := string(f.Law) + f.Cause.String(); count[what] < few {
+				count[what]++
+				list = append(list, violation{f.Law, f.Cause, plan})
+			}
+		}
+	}
+	return list
+}
+
+func shrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
+	t.Helper()
+	r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, 0)
+	if err != nil {
+		t.Fatalf("%s by %s: %v\n%s", v.law, v.cause, err, v.plan)
+	}
+	return r
+}
+
+// Kleppmann's story comes out of every random plan in which it happens, in one line and with a round number.
+func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
+	s := named(t, "kleppmann-gc-pause")
+	found := drawViolations(t, s, 1500, 3)
+	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
+	told := 0
+	for _, v := range found {
+		if v.law != checker.MutualExclusion || v.cause != pause {
+			continue
+		}
+		told++
+		r := shrink(t, s, v)
+		want := "scenario kleppmann-gc-pause-mutual-exclusion-pause\nseed 1\npause client-1 for 20s after acquired\n"
+		if r.Plan.String() != want || r.Often != nemesis.OtherSeeds || r.Ending != Minimal || len(r.First.Faults) < 2 {
+			t.Errorf("%s, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
+		}
+	}
+	if told < 2 {
+		t.Errorf("the pause was found %d times", told)
+	}
+}
+
+// What comes out of the catalogue under random faults is minimal, read literally with runs of its own: no fault can be
+// taken, none be simpler, the scenario not be smaller. And it fails again from its texts.
+func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
+	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client", "get-then-del-race",
+		"etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
+	seeds := uint64(220)
+	if testing.Short() {
+		names, seeds = names[:3], 60
+	}
+	shrunk, alone := 0, 0
+	for _, name := range names {
+		s := named(t, name)
+		for _, v := range drawViolations(t, s, seeds, 1) {
+			r := shrink(t, s, v)
+			if shrunk++; len(r.Plan.Faults) <= 1 {
+				alone++
+			}
+			checkMinimal(t, r)
+			checkFailsAgain(t, r)
+		}
+	}
+	if shrunk < 8 || alone < shrunk*3/4 {
+		t.Errorf("%d violations were shrunk, %d of them to one fault", shrunk, alone)
+	}
+}
+
+func checkMinimal(t *testing.T, r *Shrunk) {
+	t.Helper()
+	fails := failsIn(t, r, r.Scenario)
+	if !fails(r.Plan) || r.Ending != Minimal || nemesis.Often(r.Plan, fails) != r.Often {
+		t.Errorf("%s; not %d seeds fail under\n%s", r.Ending, r.Often, r.Plan)
+	}
+	for i, f := range r.Plan.Faults {
+		less := r.Plan
+		less.Faults = append(append([]nemesis.Fault{}, r.Plan.Faults[:i]...), r.Plan.Faults[i+1:]...)
+		if q, ok := nemesis.UnderSomeSeed(less, fails); ok {
+			t.Errorf("%s by %s: left was\n%sbut this is less:\n%s", r.Law, r.Cause, r.Plan, q)
+		}
+		for _, simpler := range f.Simpler(r.Scenario.Targets()) {
+			q := r.Plan
+			q.Faults = append([]nemesis.Fault{}, q.Faults...)
+			q.Faults[i] = simpler
+			if q.Validate(r.Scenario.Targets()) == nil && fails(q) && nemesis.Often(q, fails) >= r.Often {
+				t.Errorf("%s by %s: left was\n%sbut this is simpler:\n%s", r.Law, r.Cause, r.Plan, q)
+			}
+		}
+	}
+	for _, change := range []struct{ from, to string }{{"clients: 3", "clients: 2"}, {"clients: 2", "clients: 1"}, {"cycles: 2", "cycles: 1"},
+		{"writes: 1", "writes: 0"}} {
+		text := string(r.Scenario.Text())
+		if fewer := strings.Replace(text, change.from, change.to, 1); fewer != text {
+			s, err := scenarios.Parse("fewer", []byte(fewer))
+			if err != nil {
+				continue // a client that is needed is gone
+			}
+			if q, ok := nemesis.UnderSomeSeed(r.Plan, failsIn(t, r, s)); ok {
+				t.Errorf("%s by %s: with %s it fails too:\n%s%s", r.Law, r.Cause, change.to, fewer, q)
+			}
+		}
+	}
+}
+
+// failsIn tells of plans whether they violate the law by the cause in a scenario.
+func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) bool {
+	runner := scenarios.NewRunner(s)
+	return func(p nemesis.Plan) bool {
+		result, err := runner.Run(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := checker.Check(result.History).Of(r.Law)
+		return f.Outcome == checker.Violated && f.Cause == r.Cause
+	}
+}
+
+// checkFailsAgain runs the plan file and the scenario file as their readers do.
+func checkFailsAgain(t *testing.T, r *Shrunk) {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, f := range r.Files("locks_test") {
+		files[f.Name] = f.Text
+	}
+	s := parsed(t, string(files[ScenarioFile]))
+	plan, err := nemesis.ParsePlan(PlanFile, files[PlanFile])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Scenario != "./scenario.yaml" || !reflect.DeepEqual(plan.Faults, s.Faults) || len(files) != 3 {
+		t.Errorf("%d files; the plan is\n%sthe scenario\n%s", len(files), plan, s.Text())
+	}
+	for _, p := range []nemesis.Plan{plan, s.Plan(r.Plan.Seed)} {
+		result, err := scenarios.NewRunner(s).Run(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged := s.Judge(result)
+		if f := judged.Verdict.Of(r.Law); judged.Standing() != scenarios.Otherwise || len(judged.Mismatches) != 1 ||
+			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) || result.Digest != r.Digest {
+			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
+		}
+	}
+	var not *scenarios.NotHeld
+	if err := scenarios.CheckLaw(string(s.Text()), r.Plan.Seed, r.Law); !errors.As(err, &not) || not.Finding.Cause != r.Cause {
+		t.Errorf("%s by %s: the Go test would say %v", r.Law, r.Cause, err)
+	}
+}
+
+// noisy is a lock without fencing tokens on three clients that work several times, and a plan in which only the pause matters.
+const noisy = `name: noisy
+servers: {redis: 1}
+network: {links: {client-3 -> redis-1: 1ms..3ms, client-2 | resource: 2ms}}
+clients: 3
+lock: {protocol: fenced, ttl: 3s}
+work: {cycles: 3, writes: 2}
+overrides:
+  client-3: {work: {cycles: 4, hold: 50ms}}
+  client-1: {work: {writes: 1, start: 200ms..300ms}}
+mix: {faults: 5}
+promise: [resource-safety]
+expect: {mutual-exclusion: holds}
+`
+
+func noisyViolation(t testing.TB) violation {
+	return violation{checker.ResourceSafety, checker.Cause{Kind: checker.StaleEffect}, planOf(t, 4711,
+		"delay client-1 -> redis-1 by 17ms at 312ms for 1.277s",
+		"pause client-2 for 6.789s after before-write",
+		"jump client-3 clock by -4.4s after acquired by client-2",
+		"pause redis-1 for 40ms at 6.021s")}
+}
+
+func TestShrinkMakesTheScenarioSmallerToo(t *testing.T) {
+	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	const want = `name: noisy-resource-safety-superseded-holder-took-effect
+summary: >-
+  With one fault, the data takes what a superseded holder sends: superseded holder took effect. Cut down from
+  a plan of 4 faults for noisy; seed 1 shows it, and so do 16 of the seeds 1 to 16.
+servers: {redis: 1}
+network: {links: {client-2 | resource: 2ms}}
+clients: 2
+lock: {protocol: fenced, ttl: 3s}
+work: {writes: 1}
+overrides:
+  client-1: {work: {start: 200ms..300ms}}
+faults:
+  - pause client-2 for 5s after acquired
+expect:
+  lease-exclusion: any
+  mutual-exclusion: any
+  resource-safety: holds
+  ownership: any
+  token-order: any
+  deadlock-freedom: any
+  fault-tolerance: any
+`
+	if got := string(r.Scenario.Text()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	checkMinimal(t, r)
+	checkFailsAgain(t, r)
+}
+
+// The scenario passes, and its Go test too, once the lock is mended: here the resource compares fencing tokens.
+func TestAMendedScenarioPasses(t *testing.T) {
+	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	mended := parsed(t, string(r.Scenario.Text())+"resource: {fencing: on}\n")
+	result, err := scenarios.NewRunner(mended).Run(mended.Plan(r.Plan.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if judged := mended.Judge(result); judged.Standing() != scenarios.AsExpected {
+		t.Errorf("%v", judged.Mismatches)
+	}
+	if err := scenarios.CheckLaw(string(mended.Text()), r.Plan.Seed, r.Law); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
+	s, v := parsed(t, noisy), noisyViolation(t)
+	full := shrink(t, s, v)
+	faults := len(v.plan.Faults)
+	for runs := 1; runs < full.Runs+40; runs += 1 + runs/4 {
+		r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFailsAgain(t, r)
+		switch n := len(r.Plan.Faults); {
+		case r.Ending == Minimal && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
+			t.Errorf("of %d runs %d were enough to be %s", full.Runs, runs, r.Ending)
+		case r.Ending == OutOfRuns && (runs >= full.Runs || r.Runs > runs+3):
+			t.Errorf("of %d runs %d were allowed, and %d made: %s", full.Runs, runs, r.Runs, r.Ending)
+		case r.Ending != Minimal && r.Ending != OutOfRuns || n > faults:
+			t.Errorf("after %d runs %s, with %d faults", runs, r.Ending, n)
+		default:
+			faults = n
+		}
+	}
+	if faults != 1 {
+		t.Errorf("%d faults were left in the end", faults)
+	}
+}
+
+func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
+	s, v := parsed(t, noisy), noisyViolation(t)
+	for _, checks := range []int{1, 30, 90} {
+		r, err := Shrink(&doneAfter{context.Background(), checks}, s, v.plan, v.law, v.cause, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Ending != Interrupted {
+			t.Errorf("after %d runs: %s", checks, r.Ending)
+		}
+		checkFailsAgain(t, r)
+	}
+	if _, err := Shrink(&doneAfter{context.Background(), 0}, s, v.plan, v.law, v.cause, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted before the first run: %v", err)
+	}
+}
+
+// doneAfter is a context that is done once it was asked a number of times.
+type doneAfter struct {
+	context.Context
+	left int
+}
+
+func (d *doneAfter) Err() error {
+	if d.left--; d.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestWhatCannotBeShrunk(t *testing.T) {
+	s, v := parsed(t, noisy), noisyViolation(t)
+	for _, c := range []struct {
+		plan  nemesis.Plan
+		law   checker.Law
+		cause checker.Cause
+		want  string
+	}{
+		{planOf(t, 1), v.law, v.cause, "noisy: the plan does not violate resource-safety by superseded holder took effect"},
+		{v.plan, checker.Ownership, v.cause, "noisy: the plan does not violate ownership by superseded holder took effect"},
+		{v.plan, v.law, checker.Cause{Kind: checker.LostUpdate}, "noisy: the plan does not violate resource-safety by update lost"},
+		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
+			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
+	} {
+		if r, err := Shrink(context.Background(), s, c.plan, c.law, c.cause, 0); err == nil || err.Error() != c.want || r != nil {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}

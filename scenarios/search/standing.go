@@ -1,0 +1,55 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if what
+// must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence each.
+func (e *Exploration) Standing(s *scenarios.Scenario) (standing scenarios.Standing, open []string) {
+	if !e.Finished() {
+		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
+	}
+	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
+		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was asked for or held", struck))
+	}
+	broken := false
+	for _, t := range e.Laws {
+		broken = broken || t.Violated > 0 && slices.Contains(s.Promise, t.Law)
+		if slices.Contains(s.Shown, t.Law) && t.Exercised() == 0 {
+			open = append(open, fmt.Sprintf("%s is to be kept, but no run exercised it", t.Law))
+		}
+	}
+	switch {
+	case broken:
+		return scenarios.Otherwise, open
+	case len(open) > 0 || e.Done == 0:
+		return scenarios.NotDecidable, open
+	}
+	return scenarios.AsExpected, nil
+}
+
+// Doubts are what makes the exploration weaker than its numbers look, in a sentence each.
+func (e *Exploration) Doubts() []string {
+	var doubts []string
+	if e.Empty > 0 {
+		doubts = append(doubts, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done))
+	}
+	for _, t := range e.Faults {
+		if t.Drawn > 0 && t.Met == 0 {
+			doubts = append(doubts, fmt.Sprintf("%s: drawn %d times, and never met a lock in use", t.Kind, t.Drawn))
+		}
+	}
+	for _, t := range e.Laws {
+		if t.Undecided > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law, t.Undecided, e.Done))
+		}
+	}
+	return doubts
+}
+
+// Promised reports whether a finding breaks a promise of s.
+func (f Finding) Promised(s *scenarios.Scenario) bool { return slices.Contains(s.Promise, f.Law) }
