@@ -54,7 +54,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	f, o := c.Flags(), &j.options
 	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", search.MaxVerifyFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash; all: also those\nthat several faults leave out")
-	f.IntVar(&o.Delays, "delays", 3, "how many assignments of delays to try")
+	f.IntVar(&o.Delays, "delays", 2, "how many assignments of delays to try")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
