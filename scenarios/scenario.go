@@ -62,9 +62,9 @@ type Servers struct {
 // Persistent reports whether a server that loses power finds anything on its disk.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != redis.None }
 
-// AnswersAfter is how long a server's answer to a write waits for the disk, if it waits for nothing else.
-func (s *Servers) AnswersAfter() time.Duration {
-	if s.consensus() || s.Persistence == redis.AppendAlways {
+// StandsStill is how long a Redis node serves nobody after a write, since it fsyncs first.
+func (s *Servers) StandsStill() time.Duration {
+	if !s.consensus() && s.Persistence == redis.AppendAlways {
 		return s.Fsync
 	}
 	return 0

@@ -134,8 +134,10 @@ func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 func (m *message) send() {
 	l := m.link()
 	n := l.next()
-	if m.w.watch != nil {
-		m.watchSend(n)
+	if m.w.watch != nil && m.state == toServer {
+		m.w.watchSend(m.c.client.id, m.c.server.id, n)
+	} else if m.w.watch != nil {
+		m.w.watchSend(m.c.server.id, m.c.client.id, n)
 	}
 	if m.state == toClient && l.breaksAt(n) {
 		m.reply.Status = Reset

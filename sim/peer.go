@@ -24,7 +24,7 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	p.sent(to, phase, body, m.travel)
 	n := m.link.next()
 	if p.w.watch != nil {
-		p.w.watch(Moment{Kind: Sends, At: p.w.now, Process: p.id, To: to, Number: n})
+		p.w.watchSend(p.id, to, n)
 	}
 	m.link.carry(m, n)
 }

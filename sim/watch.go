@@ -12,8 +12,8 @@ type Moment struct {
 	Pass    int       // Passes: which passing of the point by the process, from 1
 	To      ProcessID // Sends
 	Number  int       // Sends: of the message on its link, from 1
-	// Early, of Acts, says that the event was arranged before the watch began: a fault that was installed afterwards for
-	// the same instant strikes after it, and before any other event of that instant.
+	// Early, of Acts and Sends, says that it comes of an event that was arranged before the watch began: a fault that was
+	// installed afterwards for the same instant strikes after it, and before any other event of that instant.
 	Early bool
 }
 
@@ -50,6 +50,10 @@ func (w *World) watchAct(p *Process) {
 	w.watch(Moment{Kind: Acts, At: w.now, Process: p.id, Early: w.acting <= w.early})
 }
 
+func (w *World) watchSend(from, to ProcessID, number int) {
+	w.watch(Moment{Kind: Sends, At: w.now, Process: from, To: to, Number: number, Early: w.acting <= w.early})
+}
+
 func (w *World) watchSettled(p *Process) {
 	s, ok := p.server.(Settler)
 	if !ok || p.down {
@@ -58,12 +62,4 @@ func (w *World) watchSettled(p *Process) {
 	for _, at := range s.Settled(p.Monotonic()) {
 		w.watch(Moment{Kind: Settles, At: p.clock.trueTime(Monotonic, int64(at), 0), Process: p.id})
 	}
-}
-
-func (m *message) watchSend(number int) {
-	from, to := m.c.client.id, m.c.server.id
-	if m.state == toClient {
-		from, to = to, from
-	}
-	m.w.watch(Moment{Kind: Sends, At: m.w.now, Process: from, To: to, Number: number})
 }

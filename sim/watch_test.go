@@ -8,17 +8,17 @@ import (
 
 // told turns moments into lines.
 func (l *lab) tell(m Moment) {
+	early := ""
+	if m.Early {
+		early = " early"
+	}
 	switch m.Kind {
 	case Acts:
-		early := ""
-		if m.Early {
-			early = " early"
-		}
 		l.log = append(l.log, fmt.Sprintf("%v %s acts%s", m.At.Duration(), m.Process, early))
 	case Passes:
 		l.log = append(l.log, fmt.Sprintf("%v %s passes %s %d", m.At.Duration(), m.Process, m.Point, m.Pass))
 	case Sends:
-		l.log = append(l.log, fmt.Sprintf("%v %s sends %s %d", m.At.Duration(), m.Process, m.To, m.Number))
+		l.log = append(l.log, fmt.Sprintf("%v %s sends %s %d%s", m.At.Duration(), m.Process, m.To, m.Number, early))
 	case Settles:
 		l.log = append(l.log, fmt.Sprintf("%v %s settles", m.At.Duration(), m.Process))
 	}
@@ -34,7 +34,7 @@ func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
 	})
 	l.Watch(l.tell)
 	l.run()
-	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1", "1ms s-1 acts", "1ms s-1 sends c 1",
+	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1 early", "1ms s-1 acts", "1ms s-1 sends c 1",
 		"2ms c acts", "2ms c passes acquired 2", "5ms c acts")
 }
 
@@ -46,7 +46,7 @@ func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l.At(Time(ms), func() { l.Pause("s-1") })
 	l.At(Time(9*ms), func() { l.Resume("s-1") })
 	l.run()
-	l.want(l.log, "0s c acts early", "0s c sends s-1 1", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
+	l.want(l.log, "0s c acts early", "0s c sends s-1 1 early", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
 }
 
 // TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers is what Moment.Early promises.

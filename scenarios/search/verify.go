@@ -44,7 +44,8 @@ type VerifyOptions struct {
 // least then. A fault that is over as it strikes (a jump, a crash for good) is tried at the first instant as well, since a
 // law that asks for calm asks it from then on. What changes unseen cuts the interval: writes that become durable by time
 // alone, for a loss of power; the last moment to be noticed in time, for a server that hangs up on its clients; the end of
-// a validity counted on a wall clock, for a jump of that clock. A fault that strikes another process than the one that passes a
+// a validity counted on a wall clock, for a jump of that clock. One thing is not reduced: a jump can make a server fsync, and
+// where the end of that falls among its acts, and among its crashes, is tried for one start of an interval only. A fault that strikes another process than the one that passes a
 // point strikes between two acts of its own, and is among these.
 //
 // Ends are not all there are, but those at which something changes in the run in which the fault goes on: whatever any

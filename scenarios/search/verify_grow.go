@@ -36,7 +36,7 @@ type grower struct {
 	travels []travelTimes
 	checker checker.Checker
 	beyond  sim.Time     // after so long a fault has outlasted all that it can
-	fsync   sim.Time     // of a server that answers after it; else 0
+	fsync   sim.Time     // for which a server stands still after a write
 	moments []sim.Moment // of the latest run that was watched
 	settles []sim.Moment
 
@@ -54,7 +54,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 		g.runners = append(g.runners, scenarios.NewRunner(a.Scenario))
 		g.travels = append(g.travels, travelOf(a.Scenario))
 	}
-	g.fsync = history.Of(v.Scenario.Servers.AnswersAfter())
+	g.fsync = history.Of(v.Scenario.Servers.StandsStill())
 	for i := range v.Scenario.Clients {
 		c := &v.Scenario.Clients[i]
 		g.beyond = max(g.beyond, history.Of(c.Lock.TTL+c.Lock.Retry.Hi+c.Work.Hold+time.Second))
@@ -148,29 +148,30 @@ func (g *grower) place(f nemesis.Fault, o *opening) error {
 	switch f.Kind {
 	case nemesis.Break:
 		f.Target, f.Peer, f.Number = o.peer, o.target, o.number
-		return g.forGood(f, o)
 	case nemesis.DelayMessage:
 		f.Target, f.Peer, f.Number = o.target, o.peer, o.number
 	case nemesis.Cut:
 		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
-	case nemesis.Jump:
+	}
+	switch {
+	case excluded(g.v.Scenario, &g.names, f):
+		return nil
+	case f.Kind == nemesis.Jump:
 		for _, f.By = range g.parent.jumps(o, g.beyond.Duration()) {
 			if err := g.forGood(f, o); err != nil || g.found != nil {
 				return err
 			}
 		}
 		return nil
-	case nemesis.Crash:
-		if f.Loss == nemesis.LosesMemory {
-			return g.forGood(f, o)
-		}
+	case f.Kind == nemesis.Break, f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory:
+		return g.forGood(f, o)
 	}
 	return g.lasting(f, o)
 }
 
 // forGood tries a fault that has no end.
 func (g *grower) forGood(f nemesis.Fault, o *opening) error {
-	if _, err := g.try(g.fault(f, o, o.at, never), o, o.at, o.stands(), false); err != nil || g.found != nil {
+	if _, err := g.try(g.fault(f, o, o.at, never), o, o.at, o.stands(o.at), false); err != nil || g.found != nil {
 		return err
 	}
 	return g.early(f, o)
@@ -192,7 +193,7 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	if f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown {
 		endless = never
 	}
-	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(), true)
+	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(o.at), true)
 	if err != nil || g.found != nil || c == nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 		if end == endless || !allowed {
 			continue
 		}
-		if _, err := g.try(g.fault(f, o, at, end), o, at, o.stands(), false); err != nil || g.found != nil {
+		if _, err := g.try(g.fault(f, o, at, end), o, at, o.stands(at), false); err != nil || g.found != nil {
 			return err
 		}
 	}

@@ -17,8 +17,11 @@ type LeftOut struct {
 // enumerable are the kinds whose starts can be reduced without loss, the simplest first.
 var enumerable = []nemesis.Kind{nemesis.Pause, nemesis.Crash, nemesis.ShutDown, nemesis.Jump, nemesis.Break, nemesis.DelayMessage, nemesis.Cut}
 
-// notEnumerable says why the others are not tried.
-var notEnumerable = map[nemesis.Kind]string{
+// notReduced says why the others are not tried, and some of those where servers tell each other, or clients that watch, what
+// has happened.
+var notReduced = map[nemesis.Kind]string{
+	nemesis.ShutDown:      "others are told of it at once, and act at a time that depends on its start",
+	nemesis.Jump:          "replicas are told at once of the keys that it ends, at a time that depends on its start",
 	nemesis.Drift:         "what it does grows with its length: no few starts and ends stand for the others",
 	nemesis.FailOver:      "who takes over, and when, is a matter of messages that its start sets off",
 	nemesis.DelayLink:     "of late messages, single ones are tried (delay message), and all on a link until an end (cut)",
@@ -35,16 +38,23 @@ var costly = []nemesis.Kind{nemesis.ShutDown, nemesis.Cut}
 // left out.
 func Enumerable(s *scenarios.Scenario) (kinds []nemesis.Kind, left []LeftOut) {
 	names := s.Targets()
-	suffers := map[nemesis.Kind]bool{nemesis.FailOver: len(names.Shards) > 0, nemesis.SlowFsync: len(names.Redis) > 0,
-		nemesis.ExpireSession: len(names.Consensus) > 0, nemesis.Drift: true, nemesis.DelayLink: true}
-	for _, k := range slices.Concat(enumerable, nemesis.Kinds) {
-		why, never := notEnumerable[k]
+	others := []nemesis.Kind{nemesis.Drift, nemesis.DelayLink}
+	if len(names.Redis) > 0 {
+		others = append(others, nemesis.SlowFsync)
+	}
+	switch {
+	case len(names.Consensus) > 0:
+		others = append(others, nemesis.ShutDown, nemesis.ExpireSession)
+	case len(names.Shards) > 0:
+		others = append(others, nemesis.ShutDown, nemesis.Jump, nemesis.FailOver)
+	}
+	reduced := slices.DeleteFunc(slices.Clone(enumerable), func(k nemesis.Kind) bool { return slices.Contains(others, k) })
+	for _, k := range slices.Concat(reduced, others) {
 		switch {
-		case slices.Contains(kinds, k) || never != suffers[k] || slices.ContainsFunc(left, func(l LeftOut) bool { return l.Kind == k }):
 		case s.Mix.Weights[k] == 0:
 			left = append(left, LeftOut{k, "the scenario's mix does not draw it"})
-		case never:
-			left = append(left, LeftOut{k, why})
+		case slices.Contains(others, k):
+			left = append(left, LeftOut{k, notReduced[k]})
 		case len(templates(s, &names, k)) == 0:
 			left = append(left, LeftOut{k, "the scenario does not promise to survive it"})
 		default:
@@ -67,8 +77,8 @@ func choose(s *scenarios.Scenario, faults int) (kinds []nemesis.Kind, left []Lef
 	return kinds, left
 }
 
-// templates lists the faults of a kind that s does not exclude, without their starts and ends: one for each target. Those of messages and links
-// find their targets in the run.
+// templates lists the faults of a kind that s does not exclude, without their starts and ends: one for each target. Those of
+// messages and links find their targets in the run.
 func templates(s *scenarios.Scenario, names *nemesis.Names, k nemesis.Kind) []nemesis.Fault {
 	servers := slices.Concat(names.Redis, names.Consensus)
 	var list []nemesis.Fault

@@ -31,10 +31,10 @@ type opening struct {
 // isInterval reports whether the opening stands for all instants from since on, excluded, to at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" }
 
-// stands is the number of instants, to the nanosecond, that the opening stands for.
-func (o *opening) stands() float64 {
+// stands is for how many starts, to the nanosecond, one at the given instant of the opening stands.
+func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
-		return float64(o.at - o.since)
+		return float64(at - o.since)
 	}
 	return 1
 }
@@ -100,20 +100,28 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks lists the openings for a fault of one direction of a link: before each message on it.
+// ofLinks lists the openings for a fault of one direction of a link: before each message on it, and before each in the
+// other direction, since the first message of a connection needs both.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
 	for _, o := range c.ofMessages(from) {
-		link := [2]sim.ProcessID{o.target, o.peer}
-		o.number, o.since = 0, from.at-1
-		if before, used := last[link]; used {
-			o.since = before
+		if c.moments[o.index].Early && o.at > 0 { // as above
+			o.at--
 		}
-		if o.at > o.since {
-			list = append(list, o)
+		o.number = 0
+		for range 2 {
+			link := [2]sim.ProcessID{o.target, o.peer}
+			before, used := last[link]
+			if o.since = from.at - 1; used {
+				o.since = before
+			}
+			if o.at > o.since {
+				list = append(list, o)
+			}
+			last[link] = o.at
+			o.target, o.peer = o.peer, o.target
 		}
-		last[link] = o.at
 	}
 	return list
 }

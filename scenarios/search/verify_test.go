@@ -207,7 +207,7 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 // TestACrashForGoodIsTriedAtItsFirstInstantToo: whether somebody is stuck for too long is counted from the strike to the
 // end of the run, which comes too soon for a strike at the end of the interval.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
-	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[3].text))
+	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,6 +293,20 @@ work: {stagger: 0s}
 	}
 }
 
+// TestExcludedMessagesAreNotHeldUp: whom a fault of messages strikes is known only where it is placed.
+func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
+	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
+	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
+		all := verify(t, text+"promise: [ownership]\n", VerifyOptions{Faults: 1, Kinds: []nemesis.Kind{k}})
+		some := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of resource]}\n", VerifyOptions{Faults: 1, Kinds: []nemesis.Kind{k}})
+		none := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of clients]}\n", VerifyOptions{Faults: 1, Kinds: []nemesis.Kind{k}})
+		a, b, c := all.Lengths[1].Schedules, some.Lengths[1].Schedules, none.Lengths[1].Schedules
+		if a <= b || b == 0 || c != 0 {
+			t.Errorf("%s: %d schedules, %d without the resource, %d without clients", k, a, b, c)
+		}
+	}
+}
+
 func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "mix: {", "mix: {weights: {pause: 1, jump: 1, drift: 1, cut: 1, shut down: 1}, ", 1)))
 	if err != nil {
@@ -306,7 +320,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	for _, l := range left {
 		all = append(all, l.Kind)
 	}
-	// Everything but what nothing in the run can suffer: there are no replicas and no sessions.
+	// All but what nothing in the run can suffer: there are no replicas and no sessions.
 	if slices.Sort(all); len(slices.Compact(all)) != len(nemesis.Kinds)-2 {
 		t.Errorf("%v are neither tried nor left out: %v", nemesis.Kinds, all)
 	}
