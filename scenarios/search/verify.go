@@ -17,7 +17,7 @@ const MaxVerifyFaults = 3
 // VerifyOptions bound a verification.
 type VerifyOptions struct {
 	Faults     int            // the most in one placement, 0 to MaxVerifyFaults
-	Kinds      []nemesis.Kind // of faults, enumerable for the scenario; none: all that are, with several faults all but the costly
+	Kinds      []nemesis.Kind // of faults, as Enumerable lists them; none: all of these, with several faults all but the costly
 	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
 	Orders     bool           // each also with two other orders of what arrives at once
 	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
@@ -66,7 +66,9 @@ func Verify(ctx context.Context, s *scenarios.Scenario, o VerifyOptions) (*Verif
 	if len(o.Kinds) == 0 {
 		v.Options.Kinds, v.LeftOut = choose(s, o.Faults)
 	}
-	if o.Faults > 0 && len(v.Options.Kinds) == 0 {
+	possible, _ := Enumerable(s)
+	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !slices.Contains(possible, k) })
+	if impossible || o.Faults > 0 && len(v.Options.Kinds) == 0 {
 		return nil, ErrNoKind
 	}
 	var err error
@@ -85,7 +87,7 @@ func Verify(ctx context.Context, s *scenarios.Scenario, o VerifyOptions) (*Verif
 	return v, nil
 }
 
-// ErrNoKind reports a verification that could try no fault.
+// ErrNoKind reports a verification that could try no fault, or not those that it was asked for.
 var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to survive and whose starts can be told apart")
 
 // Reasons to stop that are no failures.

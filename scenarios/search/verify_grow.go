@@ -59,6 +59,9 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 		c := &v.Scenario.Clients[i]
 		g.beyond = max(g.beyond, history.Of(c.Lock.TTL+c.Lock.Retry.Hi+c.Work.Hold+time.Second))
 	}
+	for _, x := range v.Scenario.Mix.Without {
+		g.beyond = max(g.beyond, history.Of(x.Within))
+	}
 	return g
 }
 
@@ -154,7 +157,7 @@ func (g *grower) place(f nemesis.Fault, o *opening) error {
 		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
 	}
 	switch {
-	case excluded(g.v.Scenario, &g.names, f):
+	case ruledOut(g.v.Scenario, &g.names, f):
 		return nil
 	case f.Kind == nemesis.Jump:
 		for _, f.By = range g.parent.jumps(o, g.beyond.Duration()) {
@@ -190,7 +193,7 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
-	if f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown {
+	if restarts(&f) && !excluded(g.v.Scenario, &g.names, f) {
 		endless = never
 	}
 	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(o.at), true)
@@ -236,7 +239,7 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		list[i] -= late
 	}
 	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
-	if (f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && o.isInterval() { // back before it is missed
+	if restarts(f) && o.isInterval() { // back before it is missed
 		list = append([]sim.Time{o.at - 1}, list...)
 	}
 	return append(list, last)

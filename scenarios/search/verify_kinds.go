@@ -110,11 +110,25 @@ func templates(s *scenarios.Scenario, names *nemesis.Names, k nemesis.Kind) []ne
 	default:
 		add(nemesis.LosesMemory, "")
 	}
-	return slices.DeleteFunc(list, func(f nemesis.Fault) bool { return excluded(s, names, f) })
+	return slices.DeleteFunc(list, func(f nemesis.Fault) bool { return ruledOut(s, names, f) })
 }
 
-// excluded reports whether f is a fault that s does not promise to survive. One without a restart is not excluded for
-// an early restart.
+// restarts reports whether f has a restart for its end.
+func restarts(f *nemesis.Fault) bool {
+	return f.Kind == nemesis.ShutDown || f.Kind == nemesis.Crash && f.Loss != nemesis.LosesMemory
+}
+
+// ruledOut reports whether s does not promise to survive f, whatever its end.
+func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
+	if restarts(&f) {
+		late := f
+		late.Restart = nemesis.MaxDuration
+		return excluded(s, names, f) && excluded(s, names, late)
+	}
+	return excluded(s, names, f)
+}
+
+// excluded reports whether f, with its end, is a fault that s does not promise to survive.
 func excluded(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	return slices.ContainsFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, names) })
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -158,6 +159,28 @@ limit: 1s
 	}
 }
 
+// TestAServerThatMustRestartIsNeverLeftDown: one whose only server stays down for good has nobody to ask.
+func TestAServerThatMustRestartIsNeverLeftDown(t *testing.T) {
+	for _, x := range []struct {
+		without string
+		holds   bool
+	}{{"", false}, {`mix: {without: ["crash of servers, no restart", "crash of servers, restart within 1h"]}`, true}} {
+		v := verify(t, `name: one
+servers: {redis: 1, persistence: {append-fsync: always}}
+network: {delay: 1ms}
+lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
+limit: 2h
+promise: [deadlock-freedom]
+`+x.without, VerifyOptions{Faults: 1, Kinds: []nemesis.Kind{nemesis.Crash}})
+		if (v.Found == nil) != x.holds || v.Found != nil && v.Found.Plan.Faults[0].Restart != 0 {
+			t.Errorf("%q: found %+v", x.without, v.Found)
+		}
+		if schedules := v.Lengths[1].Kinds[0].Schedules; x.holds && schedules < 40 {
+			t.Errorf("%d schedules show little", schedules)
+		}
+	}
+}
+
 func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
 	first := verify(t, text, VerifyOptions{Faults: 2, Workers: 1, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
@@ -303,6 +326,18 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 		a, b, c := all.Lengths[1].Schedules, some.Lengths[1].Schedules, none.Lengths[1].Schedules
 		if a <= b || b == 0 || c != 0 {
 			t.Errorf("%s: %d schedules, %d without the resource, %d without clients", k, a, b, c)
+		}
+	}
+}
+
+func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []nemesis.Kind{nemesis.Drift, nemesis.Jump, nemesis.FailOver} {
+		if _, err := Verify(context.Background(), s, VerifyOptions{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, ErrNoKind) {
+			t.Errorf("%s: %v", k, err)
 		}
 	}
 }
