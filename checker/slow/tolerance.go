@@ -177,7 +177,7 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 		if !slices.Contains(f.on, s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
 			continue
 		}
-		if !slices.Contains([]string{"cut", "delay", "break"}, f.kind) || r.parts(f, a.process, s) {
+		if !slices.Contains([]string{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
 			return false
 		}
 	}
