@@ -118,7 +118,9 @@ func checkMinimal(t *testing.T, small Plan, fails func(Plan) bool) {
 // Two replies of up to three, or none, may be broken: nine plans. Each set of them that holds the largest is tried as
 // what fails.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
-	reply := func(server sim.ProcessID, n int) Fault { return Fault{Kind: Break, Target: "client-1", Peer: server, Number: n} }
+	reply := func(server sim.ProcessID, n int) Fault {
+		return Fault{Kind: Break, Target: "client-1", Peer: server, Number: n}
+	}
 	largest := Plan{Scenario: "a", Seed: 1, Faults: []Fault{reply("etcd-1", 2), reply("redis-1", 2)}}
 	place := func(p Plan) uint { // 0 to 8
 		n := uint(0)

@@ -95,9 +95,6 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		return nil, fmt.Errorf("%s: the plan does not violate %s by %s", s.Name, law, cause)
 	}
 	subject, small = sh.shrink(subject, small)
-	if sh.err != nil {
-		return nil, sh.err
-	}
 	return sh.result(s, plan, subject, small)
 }
 
