@@ -99,7 +99,8 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
 	found := []violation{
-		{checker.MutualExclusion, pause, planOf(t, 321, "pause client-1 for 12.444s after before-write", "break client-2 | redis-4 before reply 2")},
+		{checker.MutualExclusion, pause, planOf(t, 321, "pause client-1 for 12.444s after before-write",
+			"break client-2 | redis-4 before reply 2")},
 		{checker.MutualExclusion, pause, planOf(t, 17, "crash redis-5 losing everything at 2.5s, restart after 1.111s",
 			"pause client-1 for 27.777s at 13ms", "drift client-2 clock by +750ppm from 3.1s", "jump redis-1 clock by -3.456s at 8.8s")},
 	}
