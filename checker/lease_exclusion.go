@@ -6,7 +6,6 @@ package checker
 // It needs grants that carry granted and until. It counts as exercised once a lock had two windows, or one window and
 // another acquire that could have got in: a lone grant that nobody else asked for shows nothing.
 func (t *trace) leaseExclusion(f *Finding) {
-	t.windows()
 	windows, exercised := 0, false
 	for i := range t.locks {
 		l := &t.locks[i]

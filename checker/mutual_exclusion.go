@@ -12,7 +12,6 @@ import (
 //
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
 func (t *trace) mutualExclusion(f *Finding) {
-	t.sections()
 	sections, exercised := 0, false
 	for i := range t.locks {
 		l := &t.locks[i]

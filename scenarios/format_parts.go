@@ -160,7 +160,7 @@ func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.P
 	if names == nil {
 		return nil
 	}
-	all := slices.Concat(names.Clients, names.Redis, []sim.ProcessID{names.Resource})
+	all := slices.Concat(names.Clients, names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
 	a, b := sim.ProcessID(words[0]), sim.ProcessID(words[2])
 	for _, p := range []sim.ProcessID{a, b} {
 		if !slices.Contains(all, p) {

@@ -32,6 +32,7 @@ type Runner struct {
 	targets  nemesis.Names
 	tap      tap            // if set, put before every Redis node
 	onlooker func(sim.Sent) // if set, told of what servers send unasked
+	watch    func(sim.Moment)
 }
 
 // probe is the client that asks once more for each lock when all else is over.
@@ -82,6 +83,24 @@ func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
+// Watch has f told, in every run from now on, each moment at which a fault can make a difference: all up to the last, when
+// the probe begins. nil ends that. The runs themselves stay the same.
+func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
+
+// beginWatch has the world tell its moments until the probe's first.
+func (r *Runner) beginWatch() {
+	if r.watch == nil {
+		return
+	}
+	r.world.Watch(func(m sim.Moment) {
+		if m.Process == probe {
+			r.world.Watch(nil)
+			return
+		}
+		r.watch(m)
+	})
+}
+
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
@@ -91,6 +110,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	for i := range s.Clients {
 		r.addClient(&s.Clients[i])
 	}
+	r.beginWatch()
 	plan := nemesis.Install(w, r.targets, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := w.Run(history.Of(s.Limit), over)

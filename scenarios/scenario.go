@@ -59,6 +59,17 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // of a deposed master that is reachable; default 8 s
 }
 
+// Persistent reports whether a server that loses power finds anything on its disk.
+func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != redis.None }
+
+// AnswersAfter is how long a server's answer to a write waits for the disk, if it waits for nothing else.
+func (s *Servers) AnswersAfter() time.Duration {
+	if s.consensus() || s.Persistence == redis.AppendAlways {
+		return s.Fsync
+	}
+	return 0
+}
+
 // Network is the delay of every message.
 type Network struct {
 	Delay sim.Delay       // default 200 µs to 2 ms

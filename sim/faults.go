@@ -14,14 +14,8 @@ func (w *World) Has(id ProcessID) bool { return w.byName[id] != nil }
 
 // AtPoint calls strike when the process passes the point for the nth time (from 1).
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
-	p := w.process(id)
-	for i := range p.points {
-		if p.points[i].point == point {
-			p.points[i].strikes = append(p.points[i].strikes, strike{nth, f})
-			return
-		}
-	}
-	p.points = append(p.points, pointCount{point: point, strikes: []strike{{nth, f}}})
+	c := w.process(id).count(point, true)
+	c.strikes = append(c.strikes, strike{nth, f})
 }
 
 func (w *World) process(id ProcessID) *Process {

@@ -134,6 +134,9 @@ func (m *message) release() { m.w.net.free = append(m.w.net.free, m) }
 func (m *message) send() {
 	l := m.link()
 	n := l.next()
+	if m.w.watch != nil {
+		m.watchSend(n)
+	}
 	if m.state == toClient && l.breaksAt(n) {
 		m.reply.Status = Reset
 		m.c.life = broken

@@ -22,7 +22,11 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
 	m.travel = m.link.draw("", phase, uint64(key))
 	p.sent(to, phase, body, m.travel)
-	m.link.carry(m, m.link.next())
+	n := m.link.next()
+	if p.w.watch != nil {
+		p.w.watch(Moment{Kind: Sends, At: p.w.now, Process: p.id, To: to, Number: n})
+	}
+	m.link.carry(m, n)
 }
 
 // Sent is what a server sends unasked, to another server or to a client, as an onlooker sees it leave.

@@ -31,7 +31,7 @@ type Process struct {
 	points []pointCount
 }
 
-// pointCount counts the passings of one point at which some fault waits to strike.
+// pointCount counts the passings of one point at which some fault waits to strike, or of any while somebody watches.
 type pointCount struct {
 	point  Point
 	passed int
@@ -47,6 +47,9 @@ type strike struct {
 // holds keeps an event for after the pause. It reports whether it did.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
+		if p.w.watch != nil {
+			p.w.watchAct(p)
+		}
 		return false
 	}
 	p.held = append(p.held, event{who: who, arg: arg})

@@ -174,16 +174,34 @@ func (t *task) Point(point Point) {
 
 // pass counts the passing of a point and lets the faults strike that wait for it.
 func (p *Process) pass(point Point) {
-	for i := range p.points {
-		if c := &p.points[i]; c.point == point {
-			c.passed++
-			for _, s := range c.strikes {
-				if s.nth == c.passed {
-					s.f()
-				}
-			}
+	w := p.w
+	c := p.count(point, w.watch != nil)
+	if c == nil {
+		return
+	}
+	c.passed++
+	if w.watch != nil {
+		w.watch(Moment{Kind: Passes, At: w.now, Process: p.id, Point: point, Pass: c.passed})
+	}
+	for _, s := range c.strikes {
+		if s.nth == c.passed {
+			s.f()
 		}
 	}
+}
+
+// count returns the count of a point's passings. If there is none it makes one if it is wanted, and else returns nil.
+func (p *Process) count(point Point, wanted bool) *pointCount {
+	for i := range p.points {
+		if p.points[i].point == point {
+			return &p.points[i]
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	p.points = append(p.points, pointCount{point: point})
+	return &p.points[len(p.points)-1]
 }
 
 func (t *task) Record(e history.Event) {

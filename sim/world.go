@@ -66,6 +66,9 @@ type World struct {
 	pending  []pendingDeadline
 	net      network
 	running  *task // the coroutine that runs right now, if any
+	watch    func(Moment)
+	acting   uint64 // number of the event that happens right now
+	early    uint64 // number of the last event that was scheduled before the watch began
 }
 
 // pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
@@ -87,6 +90,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
 	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
+	w.watch = nil
 	clear(w.queue)
 	w.queue = w.queue[:0]
 	w.procs = w.procs[:0]
@@ -178,7 +182,7 @@ func (w *World) Step() {
 	if e.at > w.now {
 		w.before = w.events
 	}
-	w.now = e.at
+	w.now, w.acting = e.at, e.seq
 	w.events++
 	if w.events > eventLimit || w.events-w.before > instantLimit {
 		w.fail(ErrEndless)

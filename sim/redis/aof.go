@@ -138,6 +138,24 @@ func (a *aof) slow(now int64, by time.Duration) {
 	a.fsyncTime += int64(by)
 }
 
+// settled lists when, until now, effects come to be on disk that are not there yet. It looks ahead on a copy.
+func (a aof) settled(now int64) []time.Duration {
+	var at []time.Duration
+	switch a.policy {
+	case AppendEverysec:
+		for synced := a.synced; a.stepEverysec(now); synced = a.synced {
+			if a.synced > synced {
+				at = append(at, time.Duration(a.since)) // the return of the fsync
+			}
+		}
+	case AppendNo:
+		for i := a.synced; i < a.written && a.effects[i].at+writeBack <= now; i++ {
+			at = append(at, time.Duration(a.effects[i].at+writeBack))
+		}
+	}
+	return at
+}
+
 // crash keeps what is on disk after a loss of power at now.
 func (a *aof) crash(now int64) {
 	a.advance(now)

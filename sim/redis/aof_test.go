@@ -2,6 +2,7 @@ package redis
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -85,6 +86,50 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 				t.Errorf("seed %d at %d ms: computed %d synced, %d written, running %v; Redis %d, %d, %v", seed, slow.now,
 					fast.synced, fast.written, fast.running, slow.synced, slow.written, slow.running)
 			}
+		}
+	}
+}
+
+// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the instants at which less would be lost with
+// losing power at each.
+func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for seed := range uint64(80) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		policy := []Persistence{AppendEverysec, AppendNo, AppendAlways, None}[r.IntN(4)]
+		cost := []int64{0, 1, 700, 2500}[r.IntN(4)]
+		var file aof
+		file.start(policy, time.Duration(cost*ms), 0, 10_000*ms)
+		now := int64(0)
+		for range r.IntN(6) {
+			now += int64(r.IntN(1500))
+			file.effects = append(file.effects, effect{at: now * ms})
+			file.commit(now * ms)
+		}
+		kept := func(at int64) int {
+			lost := file
+			lost.effects = append([]effect(nil), file.effects...)
+			lost.crash(at)
+			return len(lost.effects)
+		}
+		horizon := int64(8_000)
+		if policy == AppendNo {
+			horizon = 31_000
+		}
+		var want []int64
+		for at := now + 1; at <= now+horizon; at++ {
+			if kept(at*ms) > kept((at-1)*ms) {
+				want = append(want, at*ms)
+			}
+		}
+		var got []int64
+		for _, at := range file.settled((now + horizon) * ms) {
+			if len(got) == 0 || got[len(got)-1] < int64(at) {
+				got = append(got, int64(at))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("seed %d, %v, fsync %d ms, now %d ms: foreseen %v, seen %v", seed, policy, cost, now, got, want)
 		}
 	}
 }

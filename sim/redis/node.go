@@ -60,7 +60,10 @@ type heldReply struct {
 	from, end int
 }
 
-var _ sim.Server = (*Node)(nil)
+var _ interface {
+	sim.Peer
+	sim.Settler
+} = (*Node)(nil)
 
 // Tags of timers: the sort in the top byte, the timer's number below.
 const (
@@ -323,6 +326,14 @@ func (n *Node) take(a arrival) {
 			n.hold(a.request, n.out)
 		}
 	}
+}
+
+// Settled makes a node a [sim.Settler]: appendfsync everysec and no put writes on disk after they have been answered.
+func (n *Node) Settled(now time.Duration) []time.Duration {
+	if n.host == nil {
+		return nil
+	}
+	return n.aof.settled(int64(now))
 }
 
 // Key is a key as an onlooker sees it.

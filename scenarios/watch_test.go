@@ -1,0 +1,41 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// TestWatchingARunChangesNothingInIt holds for every scenario of the catalogue, and the watch ends where the probe begins.
+func TestWatchingARunChangesNothingInIt(t *testing.T) {
+	for _, name := range Names() {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewRunner(s)
+		alone, err := r.Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		probed := sim.Time(0)
+		if i := slices.IndexFunc(alone.History.Events, func(e history.Event) bool { return e.Process == probe }); i >= 0 {
+			probed = alone.History.Events[i].Time
+		}
+		seen := 0
+		r.Watch(func(m sim.Moment) {
+			if seen++; probed > 0 && m.At > probed || m.Process == probe {
+				t.Errorf("%s: told of %+v, but the probe began at %v", name, m, probed)
+			}
+		})
+		watched, err := r.Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if watched.Digest != alone.Digest || seen == 0 {
+			t.Errorf("%s: %d moments, digest %x watched and %x alone", name, seen, watched.Digest, alone.Digest)
+		}
+	}
+}
