@@ -78,7 +78,9 @@ func delayedRestart(t *testing.T, root string) string {
 	_, output, _ = strings.Cut(output, "\n\nlease-exclusion  ")
 	output, _, _ = strings.Cut(output, "\n\n✓ held")
 	lines := strings.Split("lease-exclusion  "+output, "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "fencepost run") || strings.HasPrefix(strings.TrimSpace(l), "--seed") })
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		return strings.Contains(l, "fencepost run") || strings.HasPrefix(strings.TrimSpace(l), "--seed")
+	})
 	return "```text\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
