@@ -59,11 +59,14 @@ type VerifyOptions struct {
 // earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the same order,
 // and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
 //
-// An error is a failure of Fencepost's or a lock's own code.
+// An error is ErrNoKind, or a failure of Fencepost's or a lock's own code.
 func Verify(ctx context.Context, s *scenarios.Scenario, o VerifyOptions) (*Verification, error) {
 	v := &Verification{Scenario: s, Options: o}
 	if len(o.Kinds) == 0 {
 		v.Options.Kinds, v.LeftOut = choose(s, o.Faults)
+	}
+	if o.Faults > 0 && len(v.Options.Kinds) == 0 {
+		return nil, ErrNoKind
 	}
 	var err error
 	if v.Assignments, err = assign(s, &o); err != nil {
@@ -80,6 +83,9 @@ func Verify(ctx context.Context, s *scenarios.Scenario, o VerifyOptions) (*Verif
 	}
 	return v, nil
 }
+
+// ErrNoKind reports a verification that could try no fault.
+var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to survive and whose starts can be told apart")
 
 // Reasons to stop that are no failures.
 var (
@@ -128,6 +134,8 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 		v.Stop = AtCounterexample
 	case errors.Is(err, errBudget):
 		v.Stop = AtBudget
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !tally.Whole:
+		v.Stop = AtDeadline
 	case ctx.Err() != nil && !tally.Whole:
 		v.Stop = AtInterruption
 	case err != nil:
@@ -146,7 +154,8 @@ const (
 	Finished         Stop = iota // everything was tried
 	AtCounterexample             // one is enough
 	AtBudget                     // so many runs were made
-	AtInterruption               // its context was done: by a signal, or a deadline
+	AtDeadline                   // its time was over
+	AtInterruption               // by a signal
 )
 
 // Verification is what came of trying placements.
@@ -187,8 +196,10 @@ func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
 		return scenarios.Otherwise, nil
 	case AtBudget:
 		open = append(open, "the budget of runs is used up")
+	case AtDeadline:
+		open = append(open, "its time was over")
 	case AtInterruption:
-		open = append(open, "it was interrupted, or its time is over")
+		open = append(open, "it was interrupted")
 	}
 	exercised := false
 	for _, t := range v.Laws() {

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -20,7 +21,7 @@ type Assignment struct {
 // fixed there is one.
 func assign(s *scenarios.Scenario, o *VerifyOptions) ([]Assignment, error) {
 	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
-	all := []linkDelays{{name: fmt.Sprintf("every message takes %s", (lo+hi)/2), usual: (lo + hi) / 2}}
+	all := []linkDelays{{name: "every message takes " + span((lo+hi)/2), usual: (lo + hi) / 2}}
 	if lo < hi {
 		all = append(all, uneven(s, lo, hi)...)
 	}
@@ -42,6 +43,9 @@ func assign(s *scenarios.Scenario, o *VerifyOptions) ([]Assignment, error) {
 	}
 	return list, nil
 }
+
+// span writes a duration as scenario files do.
+func span(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
 
 // linkDelays are the travel times of one assignment.
 type linkDelays struct {
@@ -67,7 +71,7 @@ const (
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
-		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, its, others),
+		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, span(its), span(others)),
 			usual: others, special: p, unusual: its})
 	}
 	names := s.Targets()
@@ -97,7 +101,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 		doc.Remove("faults")
 	}
 	doc.Remove("network")
-	doc.Set("network.delay", d.usual.String())
+	doc.Set("network.delay", span(d.usual))
 	names := s.Targets()
 	servers := slices.Concat(names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
 	for i, client := range names.Clients {
@@ -132,6 +136,6 @@ func (d linkDelays) set(doc *scenarios.Document, s *scenarios.Scenario, from, to
 		}
 	}
 	if delay += later; delay != d.usual {
-		doc.Set(fmt.Sprintf("network.links.%s -> %s", from, to), delay.String())
+		doc.Set(fmt.Sprintf("network.links.%s -> %s", from, to), span(delay))
 	}
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// verifyJob is one call of verify.
+type verifyJob struct {
+	output
+	options  search.VerifyOptions
+	kinds    []string
+	time     time.Duration
+	out      string
+	target   string // the scenario's name or file, as it was given
+	scenario *scenarios.Scenario
+	command  *cobra.Command
+}
+
+func newVerify() *cobra.Command {
+	j := &verifyJob{}
+	c := &cobra.Command{
+		Use:   "verify SCENARIO|FILE",
+		Short: "Try every placement of up to so many faults in a small scenario",
+		Long: `Tries every placement of up to --faults faults, the fewest first, in place of the scenario's own, and
+stops at the first that breaks a law that the scenario promises. Starts are all there are, ends those
+at which something changes; the output says what exactly was tried, and for how much it stands. A
+small scenario is one whose clients seldom try again: let the back-off be a third of the TTL or more.
+
+Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
+Ctrl-C ended it first, or if a promise could not be told.`,
+		Example: `  fencepost verify my-lock.yaml
+  fencepost verify my-lock.yaml --faults 2
+  fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,
+		Args: oneArgument("a scenario's name or file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			j.target, j.command = args[0], c
+			return j.run()
+		},
+	}
+	f, o := c.Flags(), &j.options
+	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", search.MaxVerifyFaults))
+	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash; all: also those\nthat several faults leave out")
+	f.IntVar(&o.Delays, "delays", 2, "how many assignments of delays to try")
+	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
+	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
+	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
+	f.IntVar(&o.Budget, "budget", 0, "end undecided after so many runs (default: no limit)")
+	f.DurationVar(&j.time, "time", 0, "end undecided after this time, such as 2m (default: no limit)")
+	f.IntVar(&o.Workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	f.StringVar(&j.out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO)")
+	j.register(c)
+	return c
+}
+
+// run makes sure that everything can be read and written, then verifies, writes and tells.
+func (j *verifyJob) run() error {
+	if err := j.prepare(); err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	if j.time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, j.time)
+		defer cancel()
+	}
+	progress := progressOn(j.command.ErrOrStderr())
+	j.options.Progress = func(faults, done, of int) { progress(fmt.Sprintf("parts with %d faults", faults), done, of) }
+	debug.SetGCPercent(400) // runs are many and small: a fifth of the time would go to the collector
+	v, err := search.Verify(ctx, j.scenario, j.options)
+	if err != nil {
+		return err
+	}
+	report, err := j.report(v)
+	if err != nil {
+		return err
+	}
+	text, err := reports.VerifyJSON(report)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(j.out, "verdict.json"), text, 0o666); err != nil {
+		return err
+	}
+	if err := j.tell(verifySuite(report)); err != nil {
+		return err
+	}
+	if w := j.command.OutOrStdout(); j.json {
+		_, err = w.Write(text)
+	} else {
+		s := screenOf(w)
+		err = reports.VerifyText(w, report, reports.TextOptions{Width: s.width, Color: s.color})
+	}
+	if err != nil {
+		return err
+	}
+	standing, _ := v.Standing()
+	return exitFor(standing)
+}
+
+// prepare reads the flags, and makes sure, before anything runs, that what is found can be written.
+func (j *verifyJob) prepare() error {
+	o := &j.options
+	switch {
+	case o.Faults < 0 || o.Faults > search.MaxVerifyFaults:
+		return fmt.Errorf("--faults must be 0 to %d, not %d", search.MaxVerifyFaults, o.Faults)
+	case o.Delays < 1:
+		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
+	case o.Budget < 0:
+		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
+	case j.time < 0:
+		return fmt.Errorf("--time must be above zero, not %s", j.time)
+	case o.Workers < 0:
+		return fmt.Errorf("--workers must be at least 1, not %d", o.Workers)
+	}
+	var err error
+	if j.scenario, err = open(j.target); err != nil {
+		return err
+	}
+	if o.Kinds, err = chosenKinds(j.scenario, j.kinds); err != nil {
+		return fmt.Errorf("--kinds: %w", err)
+	}
+	if j.out == "" {
+		j.out = "_runs/verify-" + j.scenario.Name
+	}
+	if err := canWrite(j.out, nil); err != nil {
+		return err
+	}
+	return j.check()
+}
+
+// chosenKinds reads the kinds that are to be tried, in the order in which they are; none if the search may choose. A space
+// in the name of one may be written as "-".
+func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
+	possible, left := search.Enumerable(s)
+	asked := map[nemesis.Kind]bool{}
+	words := []string{"all"}
+	for _, k := range nemesis.Kinds {
+		words = append(words, k.String())
+	}
+	for _, name := range names {
+		name = strings.ReplaceAll(name, "-", " ")
+		i := slices.Index(words, name)
+		if i < 0 {
+			return nil, fmt.Errorf("there is no kind of faults %q%s", name, nearestWord(name, words))
+		}
+		if i == 0 {
+			return possible, nil
+		}
+		k := nemesis.Kinds[i-1]
+		for _, l := range left {
+			if l.Kind == k {
+				return nil, fmt.Errorf("%s cannot be tried: %s", k, l.Why)
+			}
+		}
+		if !slices.Contains(possible, k) {
+			return nil, fmt.Errorf("%s cannot be tried: nothing in this scenario can suffer it", k)
+		}
+		asked[k] = true
+	}
+	return slices.DeleteFunc(possible, func(k nemesis.Kind) bool { return !asked[k] }), nil
+}
+
+// nearestWord suggests one of the words in place of a wrong one.
+func nearestWord(wrong string, words []string) string {
+	if near := nemesis.Nearest(wrong, words); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return "; there are: " + strings.Join(words, ", ")
+}

@@ -1,0 +1,240 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Verification is what came of trying every placement of up to so many faults in a scenario.
+type Verification struct {
+	Scenario string
+	Summary  string
+	Seed     uint64 // of back-offs and owner values
+	Faults   int    // the most in one placement
+	OK       bool   // everything was tried, no promise broken, and every promise that had to be was exercised
+	Broken   bool   // a promise was
+	Open     []string
+	Laws     []ExploredLaw // the promised ones, over all schedules
+	Lengths  []VerifiedLength
+	Kinds    []VerifiedKind
+	Delays   []string // the assignments of delays, in words
+	AllEnds  bool     // the earlier of several faults took each of their ends, not one for each story
+	LeftOut  []VerifiedGap
+	Excluded []string // sorts of faults that the scenario does not promise to survive
+	Own      []string // the scenario's own faults, if they strike in every run
+	Found    *VerifiedViolation
+	Files    string // folder with the verdict and what was found
+	Repeat   string // command to paste that verifies again
+}
+
+// VerifiedLength counts the schedules with one number of faults.
+type VerifiedLength struct {
+	Faults    int
+	Starts    int     // that were told apart for the last fault
+	Schedules int     // run and judged
+	Idle      int     // run, but the last fault found nothing to strike
+	Stands    float64 // placements, to the nanosecond, that the schedules stand for
+	Whole     bool    // all were tried
+}
+
+// VerifiedKind counts what was tried of one kind of fault, as the last of a placement.
+type VerifiedKind struct {
+	Kind              string
+	Starts, Schedules int
+}
+
+// VerifiedGap is a kind of fault that was not tried.
+type VerifiedGap struct{ Kind, Why string }
+
+// VerifiedViolation is the placement with the fewest faults that breaks a promise.
+type VerifiedViolation struct {
+	Law, Cause string
+	Faults     int    // besides the scenario's own
+	Delay      string // the assignment of delays, in words
+	Run        *Run
+}
+
+func (v *Verification) standing() string {
+	switch {
+	case v.Broken:
+		return "violated"
+	case v.OK:
+		return "holds"
+	}
+	return undecided
+}
+
+// VerifyText writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
+// counterexample in full if there is one. The error is w's.
+func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
+	p := opt.page(w)
+	v.title(p)
+	if v.Summary != "" {
+		p.text(plain, 2, v.Summary)
+	}
+	p.blank()
+	p.text(plain, 0, v.conclusion())
+	p.blank()
+	lawTable(p, v.Laws, "")
+	p.blank()
+	v.lengths(p)
+	p.blank()
+	v.kinds(p)
+	p.blank()
+	if v.Found == nil {
+		v.claim(p)
+	}
+	for _, open := range v.Open {
+		p.hang(0, "open    ", yellow, open)
+	}
+	if v.Files != "" {
+		p.hang(0, "files   ", plain, v.Files)
+	}
+	if v.Repeat != "" {
+		command(p, v.Repeat)
+	}
+	if v.Found != nil {
+		p.blank()
+		rule(p)
+		textRun(p, v.Found.Run)
+	}
+	return p.err
+}
+
+func (v *Verification) title(p *page) {
+	what, standing := "up to "+count(v.Faults, "fault"), v.standing()
+	tone := map[string]style{"violated": red, "holds": green, undecided: yellow}[standing]
+	room := p.width - cells(what) - cells(standing) - 6
+	ln := new(line).add(bold, clip(v.Scenario, room)).add(plain, "  "+what)
+	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+}
+
+// conclusion is the result in a sentence or two.
+func (v *Verification) conclusion() string {
+	if f := v.Found; f != nil {
+		by := "by " + count(f.Faults, "fault")
+		switch {
+		case f.Faults == 0 && len(v.Own) > 0:
+			by = "without any fault but the scenario's own"
+		case f.Faults == 0:
+			by = "without any fault"
+		}
+		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, f.Delay)
+		if f.Faults > 0 {
+			text += " " + v.shorter()
+		}
+		return text
+	}
+	if !v.OK {
+		return "Nothing broke a promise, but that is no proof. " + v.shorter()
+	}
+	var kept, unseen []string
+	for _, l := range v.Laws {
+		if l.Holds > 0 {
+			kept = append(kept, l.Law)
+		} else {
+			unseen = append(unseen, l.Law)
+		}
+	}
+	text := fmt.Sprintf("No placement of up to %s breaks %s.", count(v.Faults, "fault"), join(kept, " or "))
+	if len(unseen) > 0 {
+		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", join(unseen, " and "))
+	}
+	return text
+}
+
+// shorter says up to how many faults all was tried.
+func (v *Verification) shorter() string {
+	whole := -1
+	for _, l := range v.Lengths {
+		if l.Whole {
+			whole = l.Faults
+		}
+	}
+	switch {
+	case whole < 0:
+		return "Not even without faults all was tried."
+	case whole == 0:
+		return "Without a fault no promise is broken."
+	}
+	return fmt.Sprintf("No placement of up to %s breaks a promise.", count(whole, "fault"))
+}
+
+// join joins words with commas, and the last with another word: "a, b or c".
+func join(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
+}
+
+// lengths is a table of how much was tried.
+func (v *Verification) lengths(p *page) {
+	p.put(new(line).add(bold, "tried").to(18).add(plain, "starts").to(27).add(plain, "schedules").to(39).add(plain, "which stand for"))
+	for _, l := range v.Lengths {
+		ln := new(line).add(plain, "  "+count(l.Faults, "fault"))
+		if l.Faults > 0 {
+			right(ln, 24, l.Starts)
+		}
+		right(ln, 36, l.Schedules).to(39)
+		if ln.add(plain, placements(l.Stands)); !l.Whole {
+			ln.add(yellow, "; not all")
+		}
+		p.put(ln)
+	}
+}
+
+// placements writes how many there are: 2.1e13 placements.
+func placements(n float64) string {
+	if n < 1e6 {
+		return countGrouped(int(n), "placement")
+	}
+	return strconv.FormatFloat(n, 'g', 2, 64) + " placements"
+}
+
+// kinds is a table of the faults, by the last of a placement.
+func (v *Verification) kinds(p *page) {
+	p.put(new(line).add(bold, "last fault").to(18).add(plain, "starts").to(27).add(plain, "schedules"))
+	for _, k := range v.Kinds {
+		ln := new(line).add(plain, "  "+k.Kind)
+		right(ln, 24, k.Starts)
+		p.put(right(ln, 36, k.Schedules))
+	}
+}
+
+// claim says what the result is about, and what it is not about.
+func (v *Verification) claim(p *page) {
+	p.hang(0, "starts  ", plain, "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named "+
+		"point that it passes. One start stands for all instants between two acts of its target, between which nothing reads or "+
+		"changes the target.")
+	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
+		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
+	if v.Faults > 1 && !v.AllEnds {
+		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
+	}
+	p.hang(0, "ends    ", plain, ends)
+	var delays, untried []string
+	for i, d := range v.Delays {
+		delays = append(delays, strconv.Itoa(i+1)+" "+d)
+	}
+	for _, g := range v.LeftOut {
+		untried = append(untried, g.Kind+": "+g.Why)
+	}
+	v.each(p, "delays  ", delays)
+	p.hang(0, "seed    ", plain, fmt.Sprintf("%d, for back-offs and owner values", v.Seed))
+	v.each(p, "always  ", v.Own)
+	v.each(p, "without ", v.Excluded)
+	v.each(p, "untried ", untried)
+}
+
+// each writes several things under one label.
+func (v *Verification) each(p *page, label string, things []string) {
+	for i, t := range things {
+		if i == 1 {
+			label = strings.Repeat(" ", cells(label))
+		}
+		p.hang(0, label, plain, t)
+	}
+}

@@ -1,0 +1,43 @@
+package search
+
+import (
+	"context"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
+// settings of the command: one fault of any kind; two of those that two are tried of. It is
+// meant for -benchtime 1x.
+func BenchmarkVerify(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	for _, x := range []struct {
+		name   string
+		faults int
+	}{{"OneFault", 1}, {"TwoFaults", 2}} {
+		b.Run(x.name, func(b *testing.B) {
+			s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, ", deadlock-freedom, fault-tolerance", "", 1)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			runs, schedules, n := 0, 0, 0
+			for b.Loop() {
+				v, err := Verify(context.Background(), s, VerifyOptions{Faults: x.faults, Delays: 2, Seed: 1})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if standing, open := v.Standing(); standing != scenarios.AsExpected {
+					b.Fatal(standing, open, v.Found)
+				}
+				runs, n = runs+v.Runs, n+1
+				schedules = v.Lengths[x.faults].Schedules
+			}
+			b.ReportMetric(float64(schedules), "schedules")
+			b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "runs/s")
+			b.ReportMetric(b.Elapsed().Seconds()/float64(n), "s")
+		})
+	}
+}
