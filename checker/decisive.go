@@ -226,10 +226,19 @@ func (t *trace) overstayed(n int32, end history.Time, until int) (detail string,
 	if f := t.lastFault(until, func(f *fault) bool { return f.kind == pauseFault && explains(f) }); f != nil {
 		return ByPause, f
 	}
-	if f := t.lastFault(until, func(f *fault) bool { return f.isLink() && explains(f) }); f != nil {
+	if f := t.lastFault(until, func(f *fault) bool { return f.isLink() && g.dependsOn(f) && explains(f) }); f != nil {
 		return ByLatePacket, f
 	}
 	return BySlowWork, nil
+}
+
+// dependsOn reports whether a holder sends anything that matters over a link that f is on: to the servers that its grant
+// counted, or to the resource. Where the grant names no servers, all of them may matter.
+func (g *grant) dependsOn(f *fault) bool {
+	if g.lease == nil || len(g.lease.Counted) == 0 || f.strikes(history.Resource) {
+		return true
+	}
+	return slices.ContainsFunc(g.lease.Counted, f.strikes)
 }
 
 // witness gathers the events that show a clash.

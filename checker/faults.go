@@ -89,10 +89,16 @@ func (f *fault) over() int {
 	return f.to
 }
 
+// losesAll stands in the line of a crash after which nothing is left of a server.
+const losesAll = "losing everything"
+
 // mended is the position at which what f took away is back: of a crash the restart, open if there is none; of others
-// their end.
-func (f *fault) mended() int {
-	if f.kind == crashFault || f.kind == shutDownFault {
+// their end. A member of one service that has lost everything is none any more: a stranger of its name may not vote.
+func (t *trace) mended(f *fault) int {
+	switch {
+	case f.kind == crashFault && strings.Contains(f.line, losesAll) && oneService(&t.h.Header):
+		return open
+	case f.kind == crashFault || f.kind == shutDownFault:
 		return f.to
 	}
 	return f.over()

@@ -13,7 +13,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 	t.away = t.away[:0]
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.from > end || f.mended() < call || f.isClock() {
+		if f.from > end || t.mended(f) < call || f.isClock() {
 			continue
 		}
 		if !f.isLink() && f.kind != slowFault && f.strikes(client) {

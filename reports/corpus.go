@@ -100,7 +100,7 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 		if m := &c.Mutants[i]; m.Of != of {
 			of = m.Of
 			p.blank()
-			p.put(new(line).add(bold, of).to(26).add(plain, "seeds").to(34).add(plain, "seconds"))
+			p.put(new(line).add(bold, of).to(29).add(plain, "seeds").to(36).add(plain, "seconds"))
 		}
 		mutantLines(p, &c.Mutants[i])
 	}
@@ -117,7 +117,7 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 }
 
 func mutantLines(p *page, m *HuntedMutant) {
-	const from = 43
+	const from = 45
 	mark, tone, what := "✓", green, m.Law+": "+m.Cause
 	switch {
 	case !m.Hunted:
@@ -129,9 +129,9 @@ func mutantLines(p *page, m *HuntedMutant) {
 		ln := new(line)
 		if i == 0 {
 			ln.add(plain, " ").add(tone, mark).add(plain, " "+m.Name)
-			right(ln, 31, m.Runs)
+			right(ln, 34, m.Runs)
 			took := fmt.Sprintf("%.2f", m.Took.Seconds())
-			ln.to(41-cells(took)).add(plain, took)
+			ln.to(43-cells(took)).add(plain, took)
 		}
 		p.put(ln.to(from).add(plain, text))
 	}

@@ -47,8 +47,8 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 	}
 	for _, want := range []string{
 		"corpus  4 mutants, at most 5,000 seeds each                      not as expected",
-		" ✓ slow                   2,000   2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
-		" ✗ gone                   5,000   5000.00  escaped\n",
+		" ✓ slow                      2,000  2000.00  ownership: removed by non-owner\n     wrong (issue 1)\n",
+		" ✗ gone                      5,000  5000.00  escaped\n",
 		"caught  3 of 4 mutants; median 30 seeds, most 2,000 seeds (slow)\n",
 		"seconds median 30.00, most 2000.00 (slow)\n",
 		" ✓ lock                    3,000  ownership\n",

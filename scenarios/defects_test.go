@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +210,35 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 		}
 	}
 	t.Error("never over")
+}
+
+// An answer to a keepalive that waits out a pause in the client's buffers comes when the lease that it prolongs is over: it
+// prolongs nothing.
+func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
+	const text = `name: x
+servers: {etcd: 3}
+network: {delay: 5ms}
+lock: {protocol: etcd, ttl: 3s}
+work: {hold: 4s}
+faults: [pause client-1 for 6s at %dms]
+`
+	late := 0
+	for at := 1000; at < 1060; at += 3 { // the first keepalive is on its way for a part of this time
+		s := parseText(t, fmt.Sprintf(text, at))
+		result, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checker.Check(result.History)
+		if f := v.Of(checker.LeaseExclusion); f.Outcome != checker.Holds {
+			t.Errorf("paused at %d ms: %s", at, f.Explanation)
+		}
+		extended := slices.ContainsFunc(result.History.Events, func(e history.Event) bool { return e.F == history.Extend && e.Process == "client-1" })
+		if !extended {
+			late++
+		}
+	}
+	if late == 0 || late == 20 {
+		t.Errorf("the answer came late in %d of 20 runs", late)
+	}
 }

@@ -162,11 +162,15 @@ func (r *reading) quorumFor(a *ask, end int, free bool) bool {
 	return left >= r.Header.Quorum && !(oneService && blocked)
 }
 
-// during reports whether f was on at any place from call to end. What is down stays down until it restarts.
+// during reports whether f was on at any place from call to end. What is down stays down until it restarts; a member of
+// one service that has lost all it knew does for good.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
 	if f.kind == "crash" || f.kind == "shut down" {
 		over = f.to
+	}
+	if oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum; oneService && strings.Contains(f.line, "losing everything") {
+		over = r.none
 	}
 	return f.from <= end && over >= call
 }
@@ -177,7 +181,7 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 		if !slices.Contains(f.on, s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
 			continue
 		}
-		if !slices.Contains([]string{"cut", "delay", "break"}, f.kind) || r.parts(f, a.process, s) {
+		if !slices.Contains([]string{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
 			return false
 		}
 	}

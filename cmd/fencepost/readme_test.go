@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ func TestReadmeShowsWhatTheCommandsSay(t *testing.T) {
 	}
 	want := fill(t, string(text), "output", readmeOutput(t, "run", "kleppmann-gc-pause"))
 	want = fill(t, want, "exploration", overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000")))
+	want = fill(t, want, "delayed restart", delayedRestart(t, filepath.Dir(path)))
 	want = fill(t, want, "comparison", readmeOutput(t, "compare", "--seeds", "20"))
 	want = fill(t, want, "track record", trackRecord(t))
 	if want == string(text) {
@@ -66,6 +68,20 @@ func fill(t *testing.T, text, name, content string) string {
 		t.Fatalf("the README lacks the marks of %s", name)
 	}
 	return before + begin + content + end + after
+}
+
+// delayedRestart is what the sweep in the README says; root is the repository.
+func delayedRestart(t *testing.T, root string) string {
+	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
+	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",
+		"--assert", "lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "--out", "maps")
+	_, output, _ = strings.Cut(output, "\n\nlease-exclusion  ")
+	output, _, _ = strings.Cut(output, "\n\n✓ held")
+	lines := strings.Split("lease-exclusion  "+output, "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		return strings.Contains(l, "fencepost run") || strings.HasPrefix(strings.TrimSpace(l), "--seed")
+	})
+	return "```text\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
 // overview is what an exploration prints before it tells its findings one by one.

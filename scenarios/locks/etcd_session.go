@@ -91,7 +91,10 @@ func (s *etcdSession) keepalive(env sim.Env) {
 			s.giveUp(env)
 			return
 		}
-		s.counted(env, s.caller.sent, &r[1])
+		if s.counted(env, s.caller.sent, &r[1]); !s.alive(env) {
+			s.giveUp(env)
+			return
+		}
 		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
 	}
 }

@@ -122,8 +122,12 @@ type Library struct {
 	holds     []*Hold // what the session keeps alive
 }
 
-// prolonged tells the holds that hang on a session that it lives until the given deadline.
+// prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too late,
+// after a pause, prolongs nothing: what it states is over.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
+	if until.At <= read(env, until.Clock) {
+		return
+	}
 	for _, h := range l.holds {
 		if of(h) {
 			h.Grant.Until, h.Grant.Granted = until, env.Mark()

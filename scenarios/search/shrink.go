@@ -63,7 +63,8 @@ type Shrunk struct {
 //
 // runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so. It is
 // an error if the plan is not valid for the scenario, if it does not violate the law by this cause, or if a run fails.
-func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause, runs int) (*Shrunk, error) {
+func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
+	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return nil, err
 	}
@@ -95,9 +96,6 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		return nil, fmt.Errorf("%s: the plan does not violate %s by %s", s.Name, law, cause)
 	}
 	subject, small = sh.shrink(subject, small)
-	if sh.err != nil {
-		return nil, sh.err
-	}
 	return sh.result(s, plan, subject, small)
 }
 

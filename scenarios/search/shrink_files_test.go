@@ -17,12 +17,13 @@ import (
 func TestTheFilesOfAShrunkViolation(t *testing.T) {
 	r := shrink(t, parsed(t, noisy), noisyViolation(t))
 	files := r.Files("locks_test")
-	const plan = `# resource-safety is violated by superseded holder took effect; repeat with: fencepost replay plan.txt; the run's digest is DIGEST
-scenario ./scenario.yaml
+	const plan = "# resource-safety is violated by superseded holder took effect; " +
+		"repeat with: fencepost replay plan.txt; the run's digest is DIGEST\n" + `scenario ./scenario.yaml
 seed 1
 pause client-2 for 5s after acquired
 `
-	if got := regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(string(files[0].Text), "DIGEST"); files[0].Name != "plan.txt" || got != plan {
+	got := regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(string(files[0].Text), "DIGEST")
+	if files[0].Name != "plan.txt" || got != plan {
 		t.Errorf("%s:\n%s", files[0].Name, got)
 	}
 	if files[1].Name != "scenario.yaml" || string(files[1].Text) != string(r.Scenario.Text()) {
@@ -160,7 +161,8 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 			}
 		}
 	}
-	if got := nameOf("kleppmann-gc-pause", checker.MutualExclusion, checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}); got != "kleppmann-gc-pause-mutual-exclusion-pause" {
+	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
+	if got := nameOf("kleppmann-gc-pause", checker.MutualExclusion, pause); got != "kleppmann-gc-pause-mutual-exclusion-pause" {
 		t.Error(got)
 	}
 }

@@ -12,9 +12,12 @@ import (
 
 // result writes down what the shrink has come to, and makes sure that it fails again as written.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk, error) {
-	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: nemesis.Often(p, s.fails)}
+	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: nemesis.Often(p, s.violates)}
 	if r.Ending = sh.ending; r.Ending == 0 {
 		r.Ending = Minimal
+	}
+	if sh.err != nil {
+		return nil, sh.err
 	}
 	verdict, err := r.run(s.scenario, p)
 	if err != nil {

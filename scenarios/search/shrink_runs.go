@@ -48,12 +48,20 @@ func (sh *shrinker) subject(doc *scenarios.Document) (*subject, error) {
 
 // fails reports whether the plan violates the law by the cause. Once the shrink must end it knows of no further plan.
 func (s *subject) fails(p nemesis.Plan) bool {
+	if _, known := s.known[p.String()]; !known && s.over() {
+		return false
+	}
+	return s.violates(p)
+}
+
+// violates is fails without an end.
+func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
 		return known
 	}
-	if late := slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Trigger.Time >= s.scenario.Limit }); late || s.over() {
-		return false
+	if slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Trigger.Time >= s.scenario.Limit }) {
+		return false // the scenario could not state it
 	}
 	if s.runner == nil {
 		s.runner = scenarios.NewRunner(s.scenario)

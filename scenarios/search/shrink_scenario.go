@@ -21,17 +21,23 @@ type edit struct {
 // reduce makes the scenario smaller in what its clients do, not in what the lock is, until no edit leaves the violation
 // there: first under the plan's own seed, then under others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
-	ownSeed := func(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool) { return p, fails(p) }
 	for again := true; again; {
-		if s, p, again = sh.smaller(s, p, ownSeed); !again {
+		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
 			s, p, again = sh.smaller(s, p, nemesis.UnderSomeSeed)
 		}
 	}
 	return s, p
 }
 
+// seedSearch looks for a seed under which a plan fails.
+type seedSearch func(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool)
+
+func underOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, bool) {
+	return p, fails(p)
+}
+
 // smaller looks for the first edit that leaves the violation there.
-func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try func(nemesis.Plan, func(nemesis.Plan) bool) (nemesis.Plan, bool)) (*subject, nemesis.Plan, bool) {
+func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subject, nemesis.Plan, bool) {
 	for _, e := range edits(s, p) {
 		t, err := sh.subject(e.doc)
 		if err != nil || compareSizes(t, s) >= 0 || e.plan.Validate(t.scenario.Targets()) != nil {
@@ -40,7 +46,7 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try func(nemesis.Plan, f
 		if q, ok := try(e.plan, t.fails); ok {
 			return t, q, true
 		}
-		t.runner = nil // it takes some memory, and t is unlikely to be needed again
+		t.runner = nil // it takes memory, and t is not likely to be needed again
 	}
 	return s, p, false
 }
