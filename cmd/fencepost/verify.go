@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +80,6 @@ func (j *verifyJob) run() error {
 	}
 	progress := progressOn(j.command.ErrOrStderr())
 	j.options.Progress = func(faults, done, of int) { progress(fmt.Sprintf("parts with %d faults", faults), done, of) }
-	debug.SetGCPercent(400) // runs are many and small: a fifth of the time would go to the collector
 	v, err := search.Verify(ctx, j.scenario, j.options)
 	if err != nil {
 		return err

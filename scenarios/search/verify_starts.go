@@ -160,12 +160,14 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed lists the last instants at which server p can hang up so that a client knows before it sends its next request.
+// noticed lists the last instants at which server p can hang up so that a client knows before it sends its next request, and
+// those at which it knows at the same instant.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
 		if m := &c.moments[i]; m.Kind == sim.Sends && m.To == p {
-			list = append(list, m.At-travel.of(p, m.Process)-1)
+			same := m.At - travel.of(p, m.Process)
+			list = append(list, same-1, same)
 		}
 	}
 	slices.Sort(list)
