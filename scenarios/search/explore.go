@@ -73,13 +73,13 @@ func newTallies() (laws []LawTally, faults []FaultTally) {
 // ctx is. After each portion it calls saved, if not nil, with all that has been found up to there counted in, and stops at
 // its error. What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, saved func() error) error {
-	return runPortions(ctx, e.Span, workers, func() func(first, n int) (*Exploration, error) {
+	return runPortions(ctx, e.Span, workers, func(span Span) func(first, n int) (*Exploration, error) {
 		w, err := newExplorer(s)
 		return func(first, n int) (*Exploration, error) {
 			if err != nil {
 				return nil, err
 			}
-			return w.explore(e.Span, first, n)
+			return w.explore(span, first, n)
 		}
 	}, func(part *Exploration) error {
 		e.add(part)

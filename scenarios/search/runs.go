@@ -20,15 +20,12 @@ type Runs struct {
 // NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
 func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Runs, error) {
 	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
-	return newPart(span, planned(faults)), err
+	return newRuns(span, faults), err
 }
 
-// newPart begins to count.
-func newPart(span Span, plan []PlannedFault) *Runs {
-	r := &Runs{Span: span, Plan: slices.Clone(plan)}
-	for i := range r.Plan {
-		r.Plan[i].Struck, r.Plan[i].Met = 0, 0
-	}
+// newRuns begins to count.
+func newRuns(span Span, faults []nemesis.Fault) *Runs {
+	r := &Runs{Span: span, Plan: planned(faults)}
 	r.Laws, _ = newTallies()
 	return r
 }
@@ -53,12 +50,12 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 	if err != nil {
 		return err
 	}
-	return runPortions(ctx, r.Span, workers, func() func(first, n int) (*Runs, error) {
+	return runPortions(ctx, r.Span, workers, func(span Span) func(first, n int) (*Runs, error) {
 		runner, strikes := scenarios.NewRunner(s), strikes{}
 		return func(first, n int) (*Runs, error) {
-			part := newPart(Span{Done: n}, r.Plan)
+			part := newRuns(Span{Done: n}, faults)
 			for i := range n {
-				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: r.Seed(first + i), Faults: faults})
+				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: span.Seed(first + i), Faults: faults})
 				if err != nil {
 					return nil, err
 				}
@@ -132,7 +129,11 @@ func MergeRuns(parts []*Runs, name func(int) string) (*Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := newPart(span, parts[0].Plan)
+	faults, err := parts[0].Faults()
+	if err != nil {
+		return nil, err
+	}
+	whole := newRuns(span, faults)
 	for _, p := range parts {
 		whole.add(p)
 	}
