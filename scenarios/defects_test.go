@@ -162,6 +162,46 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 	return checker.Check(result.History)
 }
 
+// A client whose session has ended makes a new znode while the old one still stands, and gets no answer. When it looks which
+// znode is its own, both have its mark. It must not wait in the place of the one that goes.
+func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
+	s := parseText(t, `name: x
+servers: {zookeeper: 3}
+clients: 3
+lock: {protocol: zookeeper, ttl: 4s, listener: on}
+work: {cycles: 2, hold: 4s, think: 0s..500ms, check-validity: on}
+faults:
+  - break client-3 | zookeeper-2 before reply 2
+  - pause zookeeper-2 for 8.35s at 16.5s
+  - crash zookeeper-1 losing unsynced writes at 18s, restart after 6.5s
+`)
+	twice := 0
+	for seed := range uint64(20) {
+		result, err := NewRunner(s).Run(s.Plan(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checker.Check(result.History)
+		if f := v.Of(checker.DeadlockFreedom); f.Outcome != checker.Holds {
+			t.Errorf("seed %d: %s %s", seed, f.Outcome, f.Explanation)
+		}
+		standing := map[history.Attempt]bool{}
+		for _, e := range result.History.Events {
+			switch {
+			case e.F == history.KeySet && standing[e.Of]:
+				twice++
+			case e.F == history.KeySet:
+				standing[e.Of] = true
+			case e.F == history.KeyGone:
+				standing[e.Of] = false
+			}
+		}
+	}
+	if twice == 0 {
+		t.Error("in no run has an attempt two znodes")
+	}
+}
+
 // Every mode of extension has its defect here, but for those that the catalogue shows.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}

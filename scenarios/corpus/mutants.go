@@ -186,18 +186,18 @@ var mutants = []Mutant{
 		edits(set("resource.fencing", "off")), later, breaks(data)},
 
 	{"no-listener", "zookeeper", "works on while suspended", "",
-		edits(set("lock.listener", "off")), later, breaks(leases, sections)},
+		edits(set("lock.listener", "off")), later, breaks(sections)},
 	{"works-on", "zookeeper", "works on when told that the lock is lost", "",
-		edits(set("work.stop-when-lost", "off")), later, breaks(leases, sections)},
+		edits(set("work.stop-when-lost", "off")), later, breaks(sections)},
 	{"zookeeper-pause", "zookeeper", "clients may pause", "",
 		edits(admit("pause of clients")), later, breaks(sections)},
 	{"dying-session", "zookeeper", "holds by the znode of a dying session", "curator 1121",
-		edits(set("lock.check-session", "off")), later, breaks(leases, sections)},
+		edits(set("lock.check-session", "off")), later, breaks(sections)},
 	{"zookeeper-session-expired", "zookeeper", "sessions may end early", "",
-		edits(admit("expire session")), later, breaks(leases, sections)},
+		edits(admit("expire session")), later, breaks(sections)},
 
 	{"readers-work-on", "zookeeper-read-write", "works on while suspended", "",
-		edits(set("lock.listener", "off")), late, breaks(leases, sections)},
+		edits(set("lock.listener", "off")), late, breaks(sections)},
 
 	{"bare-names", "zookeeper-fenced", "deletes another's znode of the same name", "zk-ruby 34",
 		edits(set("lock.names", "bare")), late, breaks(owners)},

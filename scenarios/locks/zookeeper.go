@@ -132,7 +132,7 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 		if l.client.Session() != session {
 			return false
 		}
-		path, stat, err = l.find(env, h)
+		path, stat, err = l.find(env, h, session)
 	}
 	if err == zookeeper.NoNode {
 		l.makeFolder(env, h)
@@ -150,8 +150,9 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	return true
 }
 
-// find looks for the client's own znode by its mark.
-func (l *zooKeeper) find(env sim.Env, h *Hold) (string, zookeeper.Stat, error) {
+// find looks for the client's own znode by its mark. One of an earlier session, which is about to go, is not its own
+// (Curator's ProtectedMode.validateFoundNode).
+func (l *zooKeeper) find(env sim.Env, h *Hold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return "", zookeeper.Stat{}, err
@@ -162,12 +163,8 @@ func (l *zooKeeper) find(env sim.Env, h *Hold) (string, zookeeper.Stat, error) {
 			continue
 		}
 		path := l.folder() + "/" + name
-		if mark == "" {
-			stat, err := l.client.Exists(env, h.Attempt, path, nil)
-			return path, stat, err
-		}
 		data, stat, err := l.client.GetData(env, h.Attempt, path, nil)
-		if err != nil || data == mark {
+		if err != nil || data == mark && (stat.EphemeralOwner == session.ID || !l.config.CheckSession) {
 			return path, stat, err
 		}
 	}

@@ -49,6 +49,9 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 			}
 			r.Reply(fmt.Appendf(nil, ":%d\r\n", len(g.applied)))
 		})
+	case "lead":
+		m.ProposeAsLeader(Command{r.Attempt, r.Args[1:]})
+		r.Reply(fmt.Appendf(nil, "+%v\r\n", m.Leading()))
 	case "active":
 		r.Reply(fmt.Appendf(nil, "+%v\r\n", m.Active()))
 	case "stale":

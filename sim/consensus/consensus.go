@@ -44,6 +44,10 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
+	// HangsUp makes a leader hang up on a follower that it has not heard for an election time-out: the follower learns that
+	// it has lost its leader, and is sent nothing until it is heard again. ZooKeeper's leader does so (LearnerHandler), etcd's
+	// does not.
+	HangsUp bool
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }

@@ -18,6 +18,7 @@ const missedTicks = 3
 
 func (m *Member) beginBeat() {
 	m.beat = heartbeat{number: m.beat.number + 1, last: m.host.Monotonic()}
+	m.beginLines()
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|m.beat.number)
 }
 
@@ -29,6 +30,7 @@ func (m *Member) tick(number uint64) {
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
 	m.node.Tick()
+	m.checkLines()
 }
 
 // Active reports whether this member leads and its heart has been beating. After a pause it is false until the second

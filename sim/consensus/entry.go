@@ -66,7 +66,7 @@ func (m *Member) apply(raw *raftpb.Entry) {
 	id := decode(raw.GetData(), e)
 	e.Index, e.Term, e.First = index, raw.GetTerm(), first
 	p, own := m.waiting.take(id)
-	e.Own = own && p.done != nil
+	e.Own = own
 	reply := m.machine.Apply(m, e)
 	if e.Own {
 		p.done(reply, nil)

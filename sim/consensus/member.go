@@ -33,6 +33,7 @@ type Member struct {
 	entry   Entry // handed to the machine; its memory is reused
 	loop    readyLoop
 	beat    heartbeat
+	lines   []line // to the members, in the order of their numbers; while leading
 	watch   watch
 	waiting requests
 }
@@ -48,7 +49,7 @@ func (m *Member) reset(c Config) {
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
 	m.term, m.lead, m.leading, m.applied = 0, 0, false, 0
-	m.loop, m.beat, m.watch = readyLoop{}, heartbeat{}, watch{}
+	m.loop, m.beat, m.lines, m.watch = readyLoop{}, heartbeat{}, m.lines[:0], watch{}
 	m.waiting.clear()
 }
 
@@ -89,6 +90,8 @@ func (m *Member) Receive(from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case raftLetter:
 		m.step(b)
+	case hangUp:
+		m.leave(from, b)
 	case machineLetter:
 		m.machine.Told(m, from, b.body)
 	}

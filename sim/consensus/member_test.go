@@ -197,6 +197,57 @@ func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
 	}
 }
 
+func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
+	l := newLab(t, 3, Config{Fsync: 20 * ms})
+	l.at(500*ms, func() { l.Pause("m-1") })
+	l.at(5*time.Second, func() { l.Resume("m-1") })
+	l.ask(600*ms, 1, 10*time.Second, "lead", "unread") // waits with the word of the next leader behind it; writing it blocks m-1
+	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
+	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
+	l.run(10 * time.Second)
+	l.want(l.log[:2], "5.001s lead unread: +true1", "5.007s lead blocked: +true1")
+	l.want(l.register(2).applied, "4/3 c-3 any")
+}
+
+func TestALeaderHangsUpOnAFollowerThatItDoesNotHear(t *testing.T) {
+	for _, hangsUp := range []bool{false, true} {
+		l := newLab(t, 3, Config{HangsUp: hangsUp})
+		leads := func() []string { return l.register(3).leads }
+		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last heard at 0.502 s
+		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
+		l.at(1602*ms, func() {
+			if hangsUp {
+				l.want(leads(), "m-1 false", " false")
+			}
+		})
+		l.ask(5*time.Second, 1, time.Second, "write", "a")
+		l.at(9*time.Second, func() { l.Heal("m-3", "m-1") })
+		l.run(20 * time.Second)
+		if hangsUp {
+			l.want(leads(), "m-1 false", " false", "m-1 false")
+		} else {
+			l.want(leads(), "m-1 false")
+		}
+		l.want(l.register(3).applied, "3/2 c-1 a")
+		if got := l.leaders(); !slices.Equal(got, []int{1}) || l.Members()[0].Term() != 2 {
+			t.Errorf("leaders %v in term %d", got, l.Members()[0].Term())
+		}
+	}
+}
+
+func TestALeaderThatWasPausedReadsBeforeItHangsUp(t *testing.T) {
+	l := newLab(t, 3, Config{HangsUp: true})
+	l.at(550*ms, func() { l.Pause("m-1") })
+	l.at(1450*ms, func() { l.Resume("m-1") }) // it has read nothing since 0.402 s
+	for _, member := range []sim.ProcessID{"m-2", "m-3"} {
+		l.at(500*ms, func() { l.Pause(member) })
+		l.at(1300*ms, func() { l.Resume(member) })
+	}
+	l.run(5 * time.Second)
+	l.want(l.register(2).leads, "m-1 false")
+	l.want(l.register(3).leads, "m-1 false")
+}
+
 func TestAMemberThatLostItsDiskStaysOut(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 1, time.Second, "write", "a")

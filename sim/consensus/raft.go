@@ -72,6 +72,9 @@ type raftLetter struct {
 
 func (m *Member) send(messages []*raftpb.Message) {
 	for _, msg := range messages {
+		if m.hasHungUp(msg.GetTo()) {
+			continue
+		}
 		kind := msg.GetType()
 		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftLetter{msg, kind})
 	}
@@ -87,6 +90,7 @@ var phases = func() (p [32]string) {
 
 // step hands a letter to raft and notes signs of life of the leader.
 func (m *Member) step(letter raftLetter) {
+	m.heardFollower(letter.GetFrom())
 	_ = m.node.Step(letter.Message) // an error tells that raft has dropped the message, as it may
 	switch letter.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:

@@ -47,9 +47,9 @@ func (m *Member) nextID() uint64 {
 	return m.id<<56 | m.lives<<32 | m.waiting.last
 }
 
-// Propose asks that c be appended to the log, by way of the leader; while none is known it waits for one. done, if not
-// nil, gets the machine's reply once this member has applied c, valid during the call, or ErrTimeout. It is not called
-// if the life ends before. A command that was on its way to a leader that died may be lost: it ends in ErrTimeout.
+// Propose asks that c be appended to the log, by way of the leader; while none is known it waits for one. done gets the
+// machine's reply once this member has applied c, valid during the call, or ErrTimeout. It is not called if the life ends
+// before. A command that was on its way to a leader that died may be lost: it ends in ErrTimeout.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -60,6 +60,16 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 		q.expiring = true
 		m.host.WakeAfter(m.config.RequestTimeout, wakeExpire)
 	}
+	m.drain()
+}
+
+// ProposeAsLeader asks that c be appended as long as this member leads. It does nothing if raft knows better, which
+// Leading learns only once what is being written is on disk; and no other leader ever gets c.
+func (m *Member) ProposeAsLeader(c Command) {
+	if m.node.BasicStatus().RaftState != raft.StateLeader {
+		return
+	}
+	_ = m.node.Propose(encode(m.nextID(), &c)) // raft refuses it only to a member that does not lead
 	m.drain()
 }
 
@@ -140,9 +150,7 @@ func (m *Member) expireRequests() {
 	for len(q.proposals) > 0 && q.proposals[0].deadline <= now {
 		p := q.proposals[0]
 		q.proposals = append(q.proposals[:0], q.proposals[1:]...)
-		if p.done != nil {
-			p.done(nil, ErrTimeout)
-		}
+		p.done(nil, ErrTimeout)
 	}
 	if len(q.proposals) > 0 && !q.expiring {
 		q.expiring = true

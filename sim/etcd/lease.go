@@ -118,7 +118,7 @@ func (s *server) Wake(m *consensus.Member, reign uint64) {
 	for _, x := range s.lessor.leases {
 		if x.expiry <= m.Monotonic() && !x.ending {
 			x.ending = true
-			m.Propose(consensus.Command{Args: []string{logExpire, format(x.id)}}, nil)
+			m.ProposeAsLeader(consensus.Command{Args: []string{logExpire, format(x.id)}})
 		}
 	}
 }

@@ -14,8 +14,9 @@ type Config struct {
 	Tick time.Duration
 	// MinTimeout and MaxTimeout bound what a client may ask for; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader
-	// (syncLimit x tickTime, 10 s by default in ZooKeeper). The zero value means 1 s, in five heartbeats.
+	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader, and
+	// a leader keeps a member of which it hears nothing (syncLimit x tickTime, 10 s by default in ZooKeeper). The zero value
+	// means 1 s, in five heartbeats.
 	Log consensus.Config
 }
 
@@ -32,6 +33,7 @@ func (c Config) withDefaults() Config {
 	if c.Log.Heartbeat == 0 && c.Log.ElectionTicks == 0 {
 		c.Log.Heartbeat, c.Log.ElectionTicks = 200*time.Millisecond, 5
 	}
+	c.Log.HangsUp = true
 	return c
 }
 

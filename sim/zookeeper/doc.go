@@ -22,8 +22,9 @@
 // request of an earlier connection is refused with SESSIONMOVED also after a change of leader. Sync asks a majority,
 // where ZooKeeper's only asks the leader.
 //
-// A member serves one request of a connection at a time. If it leaves its leader it closes all connections, as
-// ZooKeeper does; how long it takes to notice is [Config].Log's election time-out. Until then it goes on to answer
+// A member serves one request of a connection at a time. If it leaves its leader, or its leader hangs up on it since it
+// hears nothing from there (LearnerHandler), it closes all connections, as ZooKeeper does; how long either takes to notice is
+// [Config].Log's election time-out. Until then it goes on to answer
 // pings, which the leader never hears of: with a patience near the session timeout, or above it as ZooKeeper's default
 // of 10 s may be, a client may be connected, and well by all it can know, while its session expires.
 package zookeeper

@@ -152,7 +152,7 @@ func (s *server) Wake(m *consensus.Member, tag uint64) {
 	case tag == s.reign && m.Leading():
 		for _, x := range s.tracker.expired() {
 			c := command{kind: expireSession, session: x.id, due: x.due}
-			m.Propose(c.replicated(), nil)
+			m.ProposeAsLeader(c.replicated())
 		}
 		m.After(max(0, s.tracker.next-m.Monotonic()), s.reign)
 	}
@@ -208,7 +208,7 @@ func (s *server) Fault(m *consensus.Member, f sim.ServerFault) {
 	for _, x := range s.sessions {
 		if x.client == f.To {
 			c := command{kind: expireSession, session: x.id, due: s.tracker.due(x.id)}
-			m.Propose(c.replicated(), nil)
+			m.ProposeAsLeader(c.replicated())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
@@ -76,6 +77,24 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 		want(t, s.told, fmt.Sprintf("0.0 client-%d CONNECTED", number), fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
 			fmt.Sprintf("%s client-%d CONNECTED", again, number), "30.0 same session true, lost false")
 	}
+}
+
+func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.client(2, nil, linger(s, 30*time.Second))
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last heard at 1.402 s
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED", "30.0 same session true, lost false")
+}
+
+func TestFormerLeaderExpiresNobody(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{Log: consensus.Config{Heartbeat: 200 * ms, ElectionTicks: 5, Fsync: 20 * ms}})
+	s.client(2, func(k *zookeeper.ClientConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
+	// It goes on with a write, then reads that another leads, and looks for expired sessions before its disk is done.
+	s.pause("zookeeper-1", time.Second, 14*time.Second)
+	s.AddClient("client-1", history.Of(1100*ms), func(env sim.Env) { zookeeper.Open(env, config(1)).Await(env, 5*time.Second) })
+	s.run(time.Minute)
+	want(t, s.told, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED", "30.0 same session true, lost false")
 }
 
 func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
