@@ -202,6 +202,42 @@ faults:
 	}
 }
 
+func TestAReleaseWhoseAnswerIsLostIsARelease(t *testing.T) {
+	const text = `name: x
+servers: {zookeeper: 3}
+clients: 1
+lock: {protocol: zookeeper, ttl: 4s}
+work: {cycles: 1, hold: 1s}
+faults: [break client-1 | zookeeper-%d before reply %d]
+`
+	broken := 0
+	for server := 1; server <= 3; server++ {
+		for reply := 1; reply <= 12; reply++ {
+			s := parseText(t, fmt.Sprintf(text, server, reply))
+			result, err := NewRunner(s).Run(s.Plan(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := checker.Check(result.History)
+			if f := v.Of(checker.FaultTolerance); f.Outcome != checker.Holds {
+				t.Errorf("reply %d of zookeeper-%d: %s", reply, server, f.Explanation)
+			}
+			releasing := false
+			for _, e := range result.History.Events {
+				switch {
+				case e.F == history.Release && e.Process == "client-1":
+					releasing = e.Type == history.Invoke
+				case e.Process == history.Nemesis && releasing:
+					broken++
+				}
+			}
+		}
+	}
+	if broken == 0 {
+		t.Error("no fault met a release")
+	}
+}
+
 // Every mode of extension has its defect here, but for those that the catalogue shows.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}

@@ -127,7 +127,7 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
 	path, stat, err := l.client.Create(env, h.Attempt, l.folder()+"/"+name, data, zookeeper.EphemeralSequential)
-	for err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout {
+	for unanswered(err) {
 		l.client.Await(env, sim.Forever)
 		if l.client.Session() != session {
 			return false
@@ -148,6 +148,11 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 		return err == nil
 	}
 	return true
+}
+
+// unanswered tells of a request that may have been carried out.
+func unanswered(err error) bool {
+	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
 // find looks for the client's own znode by its mark. One of an earlier session, which is about to go, is not its own
@@ -232,19 +237,23 @@ func (l *zooKeeper) withdraw(env sim.Env, h *Hold) {
 // Extend has nothing to do: the session keeps the znode.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live. With bare names it does so in any session, and
-// removes the folder unless others wait in it.
+// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is gone by
+// that. With bare names it does so in any session, and removes the folder unless others wait in it.
 func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
 	l.library.drop(h)
-	bare := l.config.Names == BareNames
+	bare, tried := l.config.Names == BareNames, false
 	for bare || h.node.session == l.client.Session() {
 		err := l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
 		if bare && err == nil {
 			l.client.Delete(env, h.Attempt, l.folder(), zookeeper.AnyVersion)
 		}
-		if err == nil || err == zookeeper.NoNode {
-			return err == nil
+		switch err {
+		case nil:
+			return true
+		case zookeeper.NoNode:
+			return tried
 		}
+		tried = tried || unanswered(err)
 		if !l.client.Await(env, l.config.TTL) {
 			return false
 		}
