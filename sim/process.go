@@ -78,7 +78,9 @@ func (p *Process) stopTasks() {
 	for _, t := range p.tasks {
 		if t != p.w.running && !t.done {
 			t.done = true
-			t.stop()
+			if t.co != nil {
+				t.co.resume() // to learn that it is not alive
+			}
 		}
 	}
 	p.tasks = p.tasks[:0]

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"time"
 
@@ -13,9 +12,8 @@ import (
 type task struct {
 	p    *Process
 	name string
-	next func() (struct{}, bool)
-	stop func()
-	park func(struct{}) bool
+	code func(Env)
+	co   *coroutine // nil until it is first resumed
 	// wait numbers the task's waits; a wake-up for an earlier one is void.
 	wait    uint64
 	done    bool
@@ -38,14 +36,14 @@ type pendingCall struct {
 type killed struct{}
 
 func (p *Process) newTask(name string, code func(Env)) *task {
-	t := &task{p: p, name: name}
-	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
-		t.park = yield
-		defer t.ended()
-		code(t)
-	})
+	t := &task{p: p, name: name, code: code}
 	p.tasks = append(p.tasks, t)
 	return t
+}
+
+func (t *task) run() {
+	defer t.ended()
+	t.code(t)
 }
 
 // ended keeps the stack of a panic, which the coroutine's resumer would lose.
@@ -77,15 +75,16 @@ func (t *task) resume() {
 	w := t.p.w
 	w.digest.word(uint64(w.now) ^ uint64(t.p.index)<<56)
 	w.running = t
-	t.next()
+	if t.co == nil {
+		t.co = hire(t)
+	}
+	t.co.resume()
 	w.running = nil
 }
 
 // yield parks the task until something wakes it.
 func (t *task) yield() {
-	if !t.park(struct{}{}) {
-		panic(killed{})
-	}
+	t.co.park(struct{}{})
 	t.alive()
 }
 

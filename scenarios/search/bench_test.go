@@ -4,16 +4,19 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
 
-// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted.
+// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted, with the
+// settings of the command.
 func BenchmarkExplore(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			const seeds = 2000
+			const seeds = 10_000
 			for b.Loop() {
 				explored(b, s, 1, seeds, Whole, workers)
 			}
