@@ -52,8 +52,8 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	}
 	f, o := c.Flags(), &j.options
 	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", search.MaxVerifyFaults))
-	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash; all: also those\nthat several faults leave out")
-	f.IntVar(&o.Delays, "delays", 2, "how many assignments of delays to try")
+	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash (default: all that can be)")
+	f.IntVar(&o.Delays, "delays", 0, "how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
@@ -117,7 +117,7 @@ func (j *verifyJob) prepare() error {
 	switch {
 	case o.Faults < 0 || o.Faults > search.MaxVerifyFaults:
 		return fmt.Errorf("--faults must be 0 to %d, not %d", search.MaxVerifyFaults, o.Faults)
-	case o.Delays < 1:
+	case j.command.Flags().Changed("delays") && o.Delays < 1:
 		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
 	case o.Budget < 0:
 		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
@@ -133,6 +133,12 @@ func (j *verifyJob) prepare() error {
 	if o.Kinds, err = chosenKinds(j.scenario, j.kinds); err != nil {
 		return fmt.Errorf("--kinds: %w", err)
 	}
+	if o.Delays == 0 {
+		o.Delays = 2
+		if o.Faults > 1 {
+			o.Delays = 1
+		}
+	}
 	if j.out == "" {
 		j.out = "_runs/verify-" + j.scenario.Name
 	}
@@ -142,25 +148,22 @@ func (j *verifyJob) prepare() error {
 	return j.check()
 }
 
-// chosenKinds reads the kinds that are to be tried, in the order in which they are; none if the search may choose. A space
-// in the name of one may be written as "-".
+// chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name of one
+// may be written as "-".
 func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
 	possible, left := search.Enumerable(s)
 	asked := map[nemesis.Kind]bool{}
-	words := []string{"all"}
+	var words []string
 	for _, k := range nemesis.Kinds {
 		words = append(words, k.String())
 	}
 	for _, name := range names {
-		name = strings.ReplaceAll(name, "-", " ")
+		name = strings.ReplaceAll(strings.TrimSpace(name), "-", " ")
 		i := slices.Index(words, name)
 		if i < 0 {
 			return nil, fmt.Errorf("there is no kind of faults %q%s", name, nearestWord(name, words))
 		}
-		if i == 0 {
-			return possible, nil
-		}
-		k := nemesis.Kinds[i-1]
+		k := nemesis.Kinds[i]
 		for _, l := range left {
 			if l.Kind == k {
 				return nil, fmt.Errorf("%s cannot be tried: %s", k, l.Why)

@@ -17,7 +17,7 @@ const MaxVerifyFaults = 3
 // VerifyOptions bound a verification.
 type VerifyOptions struct {
 	Faults     int            // the most in one placement, 0 to MaxVerifyFaults
-	Kinds      []nemesis.Kind // of faults, as Enumerable lists them; none: all of these, with several faults all but the costly
+	Kinds      []nemesis.Kind // of faults, as Enumerable lists them; none: all of these
 	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
 	Orders     bool           // each also with two other orders of what arrives at once
 	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
@@ -63,10 +63,10 @@ type VerifyOptions struct {
 // An error is ErrNoKind, or a failure of Fencepost's or a lock's own code.
 func Verify(ctx context.Context, s *scenarios.Scenario, o VerifyOptions) (*Verification, error) {
 	v := &Verification{Scenario: s, Options: o}
+	possible, left := Enumerable(s)
 	if len(o.Kinds) == 0 {
-		v.Options.Kinds, v.LeftOut = choose(s, o.Faults)
+		v.Options.Kinds, v.LeftOut = possible, left
 	}
-	possible, _ := Enumerable(s)
 	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !slices.Contains(possible, k) })
 	if impossible || o.Faults > 0 && len(v.Options.Kinds) == 0 {
 		return nil, ErrNoKind
@@ -165,7 +165,7 @@ const (
 type Verification struct {
 	Scenario    *scenarios.Scenario
 	Options     VerifyOptions // with the kinds that were tried
-	LeftOut     []LeftOut     // kinds that were not, if the options did not choose
+	LeftOut     []LeftOut     // kinds that cannot be, if the options name none
 	Assignments []Assignment
 	Lengths     []LengthTally // by the number of faults, from none
 	Runs        int           // made, those included that were only looked at for where faults can strike

@@ -29,10 +29,6 @@ var notReduced = map[nemesis.Kind]string{
 	nemesis.ExpireSession: "when it takes effect is a matter of messages that its start sets off",
 }
 
-// costly are the kinds that are tried with more than one fault only if they are asked for: much of what they do others do
-// too, a crash of a server that loses nothing, and messages that come late.
-var costly = []nemesis.Kind{nemesis.ShutDown, nemesis.Cut}
-
 // Enumerable lists the kinds of faults that a verification of s can try: those that its mix draws, that it promises to
 // survive, and whose starts can be reduced without loss. The other kinds that something in a run of s could suffer are
 // left out.
@@ -60,19 +56,6 @@ func Enumerable(s *scenarios.Scenario) (kinds []nemesis.Kind, left []LeftOut) {
 		default:
 			kinds = append(kinds, k)
 		}
-	}
-	return kinds, left
-}
-
-// choose lists the kinds that are tried if the options name none, and those that are not.
-func choose(s *scenarios.Scenario, faults int) (kinds []nemesis.Kind, left []LeftOut) {
-	all, left := Enumerable(s)
-	for _, k := range all {
-		if faults > 1 && slices.Contains(costly, k) {
-			left = append(left, LeftOut{k, "with more than one fault it takes long, and others do much the same; name it to have it tried"})
-			continue
-		}
-		kinds = append(kinds, k)
 	}
 	return kinds, left
 }
