@@ -158,7 +158,8 @@ func caughtLines(p *page, c *Corpus) {
 }
 
 func soundLines(p *page, c *Corpus) {
-	p.put(new(line).add(bold, "sound lock").to(28).add(plain, "runs").to(34).add(plain, "promises"))
+	const from = 39
+	p.put(new(line).add(bold, "sound lock").to(33).add(plain, "runs").to(from).add(plain, "promises"))
 	broken := false
 	for i := range c.Sound {
 		l := &c.Sound[i]
@@ -169,20 +170,22 @@ func soundLines(p *page, c *Corpus) {
 		case len(l.Open) > 0:
 			mark, tone = "?", yellow
 		}
-		for j, text := range wrap(strings.Join(l.Promise, ", "), p.width-34) {
+		for j, text := range wrap(strings.Join(l.Promise, ", "), p.width-from) {
 			ln := new(line)
 			if j == 0 {
 				ln.add(plain, " ").add(tone, mark).add(plain, " "+l.Name)
-				right(ln, 32, l.Runs)
+				right(ln, from-2, l.Runs)
 			}
-			p.put(ln.to(34).add(plain, text))
+			p.put(ln.to(from).add(plain, text))
 		}
 		for _, open := range l.Open {
 			p.text(yellow, 5, open)
 		}
-		for _, b := range l.Broken {
+		for j, b := range l.Broken {
 			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, countGrouped(b.Runs, "run"), b.First))
-			command(p, b.Repeat)
+			if j == len(l.Broken)-1 || l.Broken[j+1].Repeat != b.Repeat {
+				command(p, b.Repeat)
+			}
 		}
 	}
 	if !broken {

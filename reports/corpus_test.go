@@ -51,7 +51,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		" ✗ gone                      5,000  5000.00  escaped\n",
 		"caught  3 of 4 mutants; median 30 seeds, most 2,000 seeds (slow)\n",
 		"seconds median 30.00, most 2000.00 (slow)\n",
-		" ✓ lock                    3,000  ownership\n",
+		" ✓ lock                         3,000  ownership\n",
 		"no promise was broken in 3,000 runs: a run breaks one with a chance\n        below 0.1 % (95 % sure)\n",
 	} {
 		if !strings.Contains(text.String(), want) {
