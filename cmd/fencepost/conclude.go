@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written and
@@ -51,7 +52,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 	}
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
-			if f.Promised(x.scenario) != promised {
+			if f.Promised(x.scenario.Promise) != promised {
 				continue
 			}
 			told, err := x.finding(ctx, plans, f)
@@ -105,9 +106,9 @@ func (x *conclusion) report() *reports.Exploration {
 	return r
 }
 
-func exploredLaw(s *scenarios.Scenario, t search.LawTally) reports.ExploredLaw {
+func exploredLaw(s *scenarios.Scenario, t tally.Law) reports.ExploredLaw {
 	return reports.ExploredLaw{Law: string(t.Law), Promised: slices.Contains(s.Promise, t.Law), Holds: t.Holds, Violated: t.Violated,
-		Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: search.UpperBound(t.Exercised())}
+		Undecided: t.Undecided, Unchecked: t.Unchecked, Bound: tally.UpperBound(t.Exercised())}
 }
 
 // repeat is the command that does the same again, or goes on.
@@ -124,7 +125,7 @@ func (x *conclusion) repeat() string {
 }
 
 // finding cuts one finding down and writes what is left of it.
-func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f search.Finding) (*reports.ExploredFinding, error) {
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.Finding) (*reports.ExploredFinding, error) {
 	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)
@@ -136,7 +137,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f search.
 	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
 	run := described(small.Scenario, result, small.Scenario.Judge(result))
 	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, search.PlanFile)))
-	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario), Runs: f.Runs,
+	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario.Promise), Runs: f.Runs,
 		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}
 	files := small.Files(testPackage)
 	for _, file := range files {

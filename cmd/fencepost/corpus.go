@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 func newCorpus() *cobra.Command {
@@ -153,7 +154,7 @@ func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
 		before += e.Done
 		report.Sound = append(report.Sound, h.told(s, e))
 	}
-	report.Bound = search.UpperBound(before)
+	report.Bound = tally.UpperBound(before)
 	return nil
 }
 
@@ -165,7 +166,7 @@ func (h *hunt) told(s *scenarios.Scenario, e *search.Exploration) reports.SoundL
 	}
 	_, l.Open = e.Standing(s)
 	for _, f := range e.Findings {
-		if f.Promised(s) {
+		if f.Promised(s.Promise) {
 			l.Broken = append(l.Broken, reports.BrokenPromise{Law: string(f.Law), Cause: f.Cause.String(), Runs: f.Runs, First: f.First,
 				Repeat: fmt.Sprintf("%s explore %s --seed %d --seeds 1", program(), shellWord(h.file(s.Name)), f.First)})
 		}

@@ -19,26 +19,32 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":  {},
-	"checker/linear":   {"checker/history"},
-	"checker":          {"checker/history", "checker/linear"},
-	"checker/slow":     {"checker/history"},
-	"sim":              {"checker/history"},
-	"sim/redis":        {"checker/history", "sim"},
-	"sim/consensus":    {"checker/history", "sim"},
-	"sim/etcd":         {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":    {"checker/history", "sim", "sim/consensus"},
-	"nemesis":          {"checker/history", "sim"},
-	"scenarios/locks":  {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios":        {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
-	"scenarios/search": {"checker", "checker/history", "nemesis", "scenarios", "sim"},
-	"reports":          {"checker", "checker/history"},
-	"scenarios/corpus": {"checker", "nemesis", "scenarios"},
-	"cmd/fencepost":    {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search"},
+	"checker/history":    {},
+	"checker/linear":     {"checker/history"},
+	"checker":            {"checker/history", "checker/linear"},
+	"checker/slow":       {"checker/history"},
+	"sim":                {"checker/history"},
+	"sim/redis":          {"checker/history", "sim"},
+	"sim/consensus":      {"checker/history", "sim"},
+	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
+	"nemesis":            {"checker/history", "sim"},
+	"scenarios/locks":    {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/parallel": {},
+	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
+	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/corpus":   {"checker", "nemesis", "scenarios"},
+	"reports":            {"checker", "checker/history"},
+	"cmd/fencepost": {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
+		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks", "checker", "checker/history", "checker/linear", "checker/slow"}
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks",
+	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/format.go"

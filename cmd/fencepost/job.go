@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // job is one call of run or replay.
@@ -97,7 +98,7 @@ func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judge
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
-	for _, f := range search.Planned(r.Plan.Faults, r.History) {
+	for _, f := range tally.PlannedIn(r.Plan.Faults, r.History) {
 		run.Plan = append(run.Plan, f.Line)
 		idle := ""
 		switch {

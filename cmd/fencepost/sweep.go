@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // sweepJob is one call of sweep.
@@ -26,7 +26,7 @@ type sweepJob struct {
 	workers    int
 	target     string // the scenario's name or file, as it was given
 	scenario   *scenarios.Scenario
-	subject    *search.Subject
+	subject    *sweep.Subject
 	command    *cobra.Command
 }
 
@@ -115,11 +115,11 @@ func (j *sweepJob) run() error {
 }
 
 // options reads the flags.
-func (j *sweepJob) options() (o search.SweepOptions, err error) {
+func (j *sweepJob) options() (o sweep.Options, err error) {
 	if j.scenario, err = open(j.target); err != nil {
 		return o, err
 	}
-	if j.subject, err = search.NewSubject(j.scenario); err != nil {
+	if j.subject, err = sweep.NewSubject(j.scenario); err != nil {
 		return o, err
 	}
 	for _, text := range j.set {

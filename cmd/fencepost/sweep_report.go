@@ -9,13 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // report turns what was found into what is shown, and leaves the scenarios of edges and counterexamples.
-func (j *sweepJob) report(s *search.Sweep) (*reports.Sweep, error) {
+func (j *sweepJob) report(s *sweep.Sweep) (*reports.Sweep, error) {
 	r := &reports.Sweep{Scenario: j.scenario.Name, Summary: j.scenario.Summary, Seeds: s.Seeds, From: s.From,
-		Faults: j.subject.Faults(), Fixed: j.subject.Given(), Points: len(s.Points) + len(s.Between), Bound: search.UpperBound(s.Seeds),
+		Faults: j.subject.Faults(), Fixed: j.subject.Given(), Points: len(s.Points) + len(s.Between), Bound: tally.UpperBound(s.Seeds),
 		Files: j.out, Repeat: j.repeat()}
 	if ttl, fixed := s.Fixed("lock.ttl"); fixed {
 		r.At = "lock.ttl " + ttl.Text
@@ -24,7 +25,7 @@ func (j *sweepJob) report(s *search.Sweep) (*reports.Sweep, error) {
 	for _, n := range s.Idle() {
 		r.Notes = append(r.Notes, fmt.Sprintf("fault %d struck in no run of any point: %s", n, r.Faults[n-1]))
 	}
-	for _, points := range [][]*search.Point{s.Points, s.Between} {
+	for _, points := range [][]*sweep.Point{s.Points, s.Between} {
 		for _, p := range points {
 			r.Runs += p.Runs
 		}
@@ -52,25 +53,25 @@ func (j *sweepJob) report(s *search.Sweep) (*reports.Sweep, error) {
 
 // The words of search in those of reports.
 var (
-	sweepUnits = map[search.Unit]reports.SweepUnit{search.Words: reports.SweepWords, search.Durations: reports.SweepDurations,
-		search.Counts: reports.SweepCounts, search.Rates: reports.SweepRates}
-	sweepStates = map[search.State]reports.SweepState{search.Untold: reports.SweepUntold, search.Safe: reports.SweepSafe,
-		search.Broken: reports.SweepBroken, search.Invalid: reports.SweepInvalid}
+	sweepUnits = map[sweep.Unit]reports.SweepUnit{sweep.Words: reports.SweepWords, sweep.Durations: reports.SweepDurations,
+		sweep.Counts: reports.SweepCounts, sweep.Rates: reports.SweepRates}
+	sweepStates = map[sweep.State]reports.SweepState{sweep.Untold: reports.SweepUntold, sweep.Safe: reports.SweepSafe,
+		sweep.Broken: reports.SweepBroken, sweep.Invalid: reports.SweepInvalid}
 	sweepResults = map[scenarios.Standing]reports.Result{scenarios.AsExpected: reports.Passed, scenarios.Otherwise: reports.Failed,
 		scenarios.NotDecidable: reports.Undecided, scenarios.NotJudged: reports.Undecided}
 )
 
-func sweepLevels(levels []search.Level) (all []reports.SweepLevel) {
+func sweepLevels(levels []sweep.Level) (all []reports.SweepLevel) {
 	for _, l := range levels {
 		all = append(all, sweepLevel(l))
 	}
 	return all
 }
 
-func sweepLevel(l search.Level) reports.SweepLevel { return reports.SweepLevel{Text: l.Text, N: l.N} }
+func sweepLevel(l sweep.Level) reports.SweepLevel { return reports.SweepLevel{Text: l.Text, N: l.N} }
 
 // causes are the ways in which a law was broken at a point.
-func causes(p *search.Point, law checker.Law) (all []reports.SweepCause) {
+func causes(p *sweep.Point, law checker.Law) (all []reports.SweepCause) {
 	for _, f := range p.Findings {
 		if f.Law == law {
 			all = append(all, reports.SweepCause{Cause: f.Cause.String(), Runs: f.Runs, First: f.First})
@@ -80,7 +81,7 @@ func causes(p *search.Point, law checker.Law) (all []reports.SweepCause) {
 }
 
 // law tells one law. Of a single axis it leaves the scenarios on both sides of each edge.
-func (j *sweepJob) law(s *search.Sweep, law checker.Law) (reports.SweepLaw, error) {
+func (j *sweepJob) law(s *sweep.Sweep, law checker.Law) (reports.SweepLaw, error) {
 	l := reports.SweepLaw{Law: law}
 	for _, p := range s.Points {
 		t := p.Tally(law)
@@ -112,12 +113,12 @@ func (j *sweepJob) law(s *search.Sweep, law checker.Law) (reports.SweepLaw, erro
 }
 
 // edge tells the nth edge of a law.
-func (j *sweepJob) edge(s *search.Sweep, e *search.Edge, n int) (reports.SweepEdge, error) {
+func (j *sweepJob) edge(s *sweep.Sweep, e *sweep.Edge, n int) (reports.SweepEdge, error) {
 	out := reports.SweepEdge{Cell: e.Point, Axis: e.Axis, Last: sweepLevels(e.Last.Levels), First: sweepLevels(e.First.Levels),
 		Before: sweepStates[e.Before], After: sweepStates[e.After], Exact: e.Exact}
 	for _, side := range []struct {
-		point *search.Point
-		state search.State
+		point *sweep.Point
+		state sweep.State
 	}{{e.Last, e.Before}, {e.First, e.After}} {
 		seed := s.From
 		all := causes(side.point, e.Law)
@@ -152,7 +153,7 @@ func (j *sweepJob) leave(name, text string) (path string, err error) {
 }
 
 // asserted tells what became of the ith assertion. The run that shows a failure is made again, from the file that is left.
-func (j *sweepJob) asserted(s *search.Sweep, i int) (reports.SweepAssertion, error) {
+func (j *sweepJob) asserted(s *sweep.Sweep, i int) (reports.SweepAssertion, error) {
 	a := &s.Asserted[i]
 	out := reports.SweepAssertion{Text: a.Text, Law: a.Law, Result: sweepResults[a.Standing], Points: a.Points, True: a.True}
 	for _, t := range a.Turns {
@@ -177,7 +178,7 @@ func (j *sweepJob) asserted(s *search.Sweep, i int) (reports.SweepAssertion, err
 }
 
 // counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a folder.
-func (j *sweepJob) counterexample(s *search.Sweep, a *search.Asserted, n int) (*reports.Run, error) {
+func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*reports.Run, error) {
 	dir := fmt.Sprintf("assertion-%d", n)
 	path, err := j.leave(filepath.Join(dir, "scenario.yaml"), s.Claimed(a.Counter, a.Law, a.Want))
 	if err != nil {

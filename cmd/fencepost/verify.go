@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verifyJob is one call of verify.
 type verifyJob struct {
 	output
-	options  search.VerifyOptions
+	options  verify.Options
 	kinds    []string
 	time     time.Duration
 	out      string
@@ -51,7 +51,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 		},
 	}
 	f, o := c.Flags(), &j.options
-	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", search.MaxVerifyFaults))
+	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash (default: all that can be)")
 	f.IntVar(&o.Delays, "delays", 0, "how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
@@ -80,7 +80,7 @@ func (j *verifyJob) run() error {
 	}
 	progress := progressOn(j.command.ErrOrStderr())
 	j.options.Progress = func(faults, done, of int) { progress(fmt.Sprintf("parts with %d faults", faults), done, of) }
-	v, err := search.Verify(ctx, j.scenario, j.options)
+	v, err := verify.Scenario(ctx, j.scenario, j.options)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (j *verifyJob) run() error {
 func (j *verifyJob) prepare() error {
 	o := &j.options
 	switch {
-	case o.Faults < 0 || o.Faults > search.MaxVerifyFaults:
-		return fmt.Errorf("--faults must be 0 to %d, not %d", search.MaxVerifyFaults, o.Faults)
+	case o.Faults < 0 || o.Faults > verify.MaxFaults:
+		return fmt.Errorf("--faults must be 0 to %d, not %d", verify.MaxFaults, o.Faults)
 	case j.command.Flags().Changed("delays") && o.Delays < 1:
 		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
 	case o.Budget < 0:
@@ -151,7 +151,7 @@ func (j *verifyJob) prepare() error {
 // chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name of one
 // may be written as "-".
 func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
-	possible, left := search.Enumerable(s)
+	possible, left := verify.Enumerable(s)
 	asked := map[nemesis.Kind]bool{}
 	var words []string
 	for _, k := range nemesis.Kinds {

@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // report turns what came of a verification into what is shown, and leaves the files of its counterexample.
-func (j *verifyJob) report(v *search.Verification) (*reports.Verification, error) {
+func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error) {
 	s, o := j.scenario, &v.Options
 	standing, open := v.Standing()
 	r := &reports.Verification{Scenario: s.Name, Summary: s.Summary, Seed: o.Seed, Faults: o.Faults, OK: standing == scenarios.AsExpected,
@@ -60,7 +61,7 @@ func (j *verifyJob) report(v *search.Verification) (*reports.Verification, error
 }
 
 // counterexample runs the placement again and leaves its files. Its scenario goes along, since it holds the delays.
-func (j *verifyJob) counterexample(v *search.Verification) (*reports.Run, error) {
+func (j *verifyJob) counterexample(v *verify.Verification) (*reports.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range e.Findings {
-			if f.Promised(s) {
+			if f.Promised(s.Promise) {
 				t.Errorf("%s promises %s: %s in %d runs, first with seed %d", name, f.Law, f.Cause, f.Runs, f.First)
 			}
 		}

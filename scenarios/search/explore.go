@@ -1,46 +1,23 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its size
 // does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
 type Exploration struct {
 	Span
-	Undecided int          `json:"undecided"` // runs in which some law could not be told
-	Empty     int          `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
-	Laws      []LawTally   `json:"laws"`      // in the order of checker.Laws
-	Faults    []FaultTally `json:"faults"`    // in the order of nemesis.Kinds
-	Findings  []Finding    `json:"findings"`  // the lowest first seed first
-}
-
-// LawTally counts how a law came out.
-type LawTally struct {
-	Law       checker.Law `json:"law"`
-	Holds     int         `json:"holds"`
-	Violated  int         `json:"violated"`
-	Undecided int         `json:"undecided"`
-	Unchecked int         `json:"unchecked"`
-}
-
-// Exercised is in how many runs the law was judged.
-func (t LawTally) Exercised() int { return t.Holds + t.Violated }
-
-// Finding is a way in which a law was broken.
-type Finding struct {
-	Law   checker.Law   `json:"law"`
-	Cause checker.Cause `json:"cause"`
-	Runs  int           `json:"runs"`
-	First uint64        `json:"first"` // the lowest seed that shows it
+	Undecided int            `json:"undecided"` // runs in which some law could not be told
+	Empty     int            `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
+	Laws      tally.Laws     `json:"laws"`      // in the order of checker.Laws
+	Faults    []tally.Fault  `json:"faults"`    // in the order of nemesis.Kinds
+	Findings  tally.Findings `json:"findings"`  // the lowest first seed first
 }
 
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can draw
@@ -54,19 +31,12 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Exploration{Span: span}
-	e.Laws, e.Faults = newTallies()
-	return e, nil
+	return newExploration(span), nil
 }
 
-func newTallies() (laws []LawTally, faults []FaultTally) {
-	for _, law := range checker.Laws {
-		laws = append(laws, LawTally{Law: law})
-	}
-	for _, k := range nemesis.Kinds {
-		faults = append(faults, FaultTally{Kind: k})
-	}
-	return laws, faults
+// newExploration begins to count.
+func newExploration(span Span) *Exploration {
+	return &Exploration{Span: span, Laws: tally.NewLaws(checker.Laws), Faults: tally.NewFaults()}
 }
 
 // Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are done or
@@ -96,7 +66,7 @@ type explorer struct {
 	plans    *Plans
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	strikes  strikes
+	strikes  tally.Strikes
 }
 
 func newExplorer(s *scenarios.Scenario) (*explorer, error) {
@@ -109,8 +79,7 @@ func newExplorer(s *scenarios.Scenario) (*explorer, error) {
 
 // explore runs n seeds of a span, from its first-th on.
 func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
-	part := &Exploration{Span: Span{Done: n}}
-	part.Laws, part.Faults = newTallies()
+	part := newExploration(Span{Done: n})
 	for i := range n {
 		seed := span.Seed(first + i)
 		plan := w.plans.Plan(seed)
@@ -122,63 +91,17 @@ func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 			part.Empty++
 		}
 		part.count(seed, w.checker.Check(result.History))
-		w.strikes.count(part.Faults, plan.Faults, result.History)
+		w.strikes.Count(part.Faults, plan.Faults, result.History)
 	}
 	return part, nil
 }
 
 // count adds the verdict on one run.
 func (e *Exploration) count(seed uint64, v checker.Verdict) {
-	undecided := countLaws(e.Laws, v)
-	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Outcome == checker.Violated {
-			e.found(Finding{f.Law, f.Cause, 1, seed})
-		}
-	}
-	if undecided {
+	if undecided := e.Laws.Count(v); undecided {
 		e.Undecided++
 	}
-}
-
-// countLaws adds a verdict to tallies in the order of checker.Laws; undecided reports that some law could not be told.
-func countLaws(tallies []LawTally, v checker.Verdict) (undecided bool) {
-	for i := range v.Findings {
-		t := &tallies[i]
-		switch v.Findings[i].Outcome {
-		case checker.Holds:
-			t.Holds++
-		case checker.Violated:
-			t.Violated++
-		case checker.Undecided:
-			t.Undecided++
-			undecided = true
-		default:
-			t.Unchecked++
-		}
-	}
-	return undecided
-}
-
-func addLaws(to, more []LawTally) {
-	for i := range to {
-		t, m := &to[i], &more[i]
-		t.Holds += m.Holds
-		t.Violated += m.Violated
-		t.Undecided += m.Undecided
-		t.Unchecked += m.Unchecked
-	}
-}
-
-// found adds what may have been found before.
-func (e *Exploration) found(f Finding) {
-	for i := range e.Findings {
-		if g := &e.Findings[i]; g.Law == f.Law && g.Cause == f.Cause {
-			g.Runs += f.Runs
-			g.First = min(g.First, f.First)
-			return
-		}
-	}
-	e.Findings = append(e.Findings, f)
+	e.Findings.Count(seed, v)
 }
 
 // add counts in what another part of the same exploration has found.
@@ -186,19 +109,14 @@ func (e *Exploration) add(part *Exploration) {
 	e.Done += part.Done
 	e.Undecided += part.Undecided
 	e.Empty += part.Empty
-	addLaws(e.Laws, part.Laws)
+	e.Laws.Add(part.Laws)
 	for i := range e.Faults {
 		t, p := &e.Faults[i], &part.Faults[i]
 		t.Drawn += p.Drawn
 		t.Struck += p.Struck
 		t.Met += p.Met
 	}
-	for _, f := range part.Findings {
-		e.found(f)
-	}
-	slices.SortFunc(e.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
-	})
+	e.Findings.Add(part.Findings)
 }
 
 // Drawn, Struck and Met sum the faults of all kinds up.
@@ -207,16 +125,4 @@ func (e *Exploration) Drawn() (drawn, struck, met int) {
 		drawn, struck, met = drawn+t.Drawn, struck+t.Struck, met+t.Met
 	}
 	return drawn, struck, met
-}
-
-// Confidence is the chance with which a rate lies below its upper bound.
-const Confidence = 0.95
-
-// UpperBound is the highest rate of something per run that still lets n runs pass without it with a chance of 5 %: 1 -
-// 0.05^(1/n), about 3/n. It is 1 for no runs: nothing is known then.
-func UpperBound(n int) float64 {
-	if n == 0 {
-		return 1
-	}
-	return -math.Expm1(math.Log(1-Confidence) / float64(n))
 }

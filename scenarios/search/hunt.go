@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 // Prey is what a hunt came to.
@@ -57,6 +58,6 @@ func Hunts(ctx context.Context, list []*scenarios.Scenario, seeds, workers int, 
 			return p, err
 		}
 	}
-	_, err := inOrder(ctx, workers, len(list), start, take)
+	_, err := parallel.InOrder(ctx, workers, len(list), start, take)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // careless is a lock that its release gives to anybody: it promises what it cannot keep.
@@ -29,7 +30,7 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	e := explored(t, s, 0, got.Seeds, Whole, 2)
-	i := slices.IndexFunc(e.Findings, func(f Finding) bool { return f.Law == checker.Ownership })
+	i := slices.IndexFunc(e.Findings, func(f tally.Finding) bool { return f.Law == checker.Ownership })
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // record is how a search is kept between two calls of the program: with a sum that tells a whole one from a damaged.
@@ -70,15 +71,15 @@ func DecodeExploration(b []byte) (*Exploration, error) {
 
 // consistent reports whether e could have come from a run of this program.
 func (e *Exploration) consistent() bool {
-	faults := func(t FaultTally, k nemesis.Kind) bool {
+	faults := func(t tally.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
 	return e.Span.consistent() && consistentLaws(e.Laws, e.Done) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 
 // consistentLaws reports whether each law came out somehow in each of the runs.
-func consistentLaws(tallies []LawTally, runs int) bool {
-	return slices.EqualFunc(tallies, checker.Laws, func(t LawTally, l checker.Law) bool {
+func consistentLaws(tallies tally.Laws, runs int) bool {
+	return slices.EqualFunc(tallies, checker.Laws, func(t tally.Law, l checker.Law) bool {
 		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs
 	})
 }
@@ -103,8 +104,7 @@ func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploratio
 	if err != nil {
 		return nil, err
 	}
-	whole := &Exploration{Span: span}
-	whole.Laws, whole.Faults = newTallies()
+	whole := newExploration(span)
 	for _, p := range parts {
 		whole.add(p)
 	}

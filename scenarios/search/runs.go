@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
-	Plan     []PlannedFault     `json:"plan"`
-	Laws     []LawTally         `json:"laws"` // in the order of checker.Laws
+	Plan     []tally.Planned    `json:"plan"`
+	Laws     tally.Laws         `json:"laws"` // in the order of checker.Laws
 	Campaign scenarios.Campaign `json:"campaign"`
 }
 
@@ -25,9 +27,7 @@ func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds i
 
 // newRuns begins to count.
 func newRuns(span Span, faults []nemesis.Fault) *Runs {
-	r := &Runs{Span: span, Plan: planned(faults)}
-	r.Laws, _ = newTallies()
-	return r
+	return &Runs{Span: span, Plan: tally.NewPlanned(faults), Laws: tally.NewLaws(checker.Laws)}
 }
 
 // Faults are those of all runs.
@@ -51,7 +51,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 		return err
 	}
 	return runPortions(ctx, r.Span, workers, func(span Span) func(first, n int) (*Runs, error) {
-		runner, strikes := scenarios.NewRunner(s), strikes{}
+		runner, strikes := scenarios.NewRunner(s), tally.Strikes{}
 		return func(first, n int) (*Runs, error) {
 			part := newRuns(Span{Done: n}, faults)
 			for i := range n {
@@ -61,8 +61,8 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 				}
 				judged := s.Judge(result)
 				part.Campaign.Add(result, judged)
-				countLaws(part.Laws, judged.Verdict)
-				strikes.countPlanned(part.Plan, faults, result.History)
+				part.Laws.Count(judged.Verdict)
+				strikes.CountPlanned(part.Plan, faults, result.History)
 			}
 			return part, nil
 		}
@@ -78,7 +78,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 func (r *Runs) add(part *Runs) {
 	r.Done += part.Done
 	r.Campaign.Merge(&part.Campaign)
-	addLaws(r.Laws, part.Laws)
+	r.Laws.Add(part.Laws)
 	for i := range r.Plan {
 		r.Plan[i].Struck += part.Plan[i].Struck
 		r.Plan[i].Met += part.Plan[i].Met
@@ -104,7 +104,7 @@ func DecodeRuns(b []byte) (*Runs, error) {
 
 func (r *Runs) consistent() bool {
 	c := &r.Campaign
-	wrong := func(p PlannedFault) bool { return p.Met > p.Struck || p.Struck > r.Done }
+	wrong := func(p tally.Planned) bool { return p.Met > p.Struck || p.Struck > r.Done }
 	return r.Span.consistent() && consistentLaws(r.Laws, r.Done) && !slices.ContainsFunc(r.Plan, wrong) &&
 		c.Seeds == r.Done && c.AsExpected+c.Otherwise+c.Undecided == r.Done && c.Digests() <= r.Done
 }

@@ -1,79 +1,8 @@
-// Package search makes many runs of a scenario to learn what a single one cannot tell: whether some plan of faults breaks
-// a promise (Explore), what the smallest such plan is (Shrink), that none within bounds does (Verify), and where the edge
-// between safe and unsafe lies (Sweep).
+// Package search makes many runs of a scenario under random faults to learn what a single one cannot tell: whether some plan
+// breaks a promise (Exploration), and what the smallest such plan is (Shrink). Package verify tries all plans within bounds,
+// package sweep looks for the edge between safe and unsafe.
 //
 // Goals: a search is a function of its scenario and options: the number of workers, an interruption and a resumption change
 // nothing in what it finds. It says what it has really tried, and never takes silence for a pass.
 // Non-goals: drawing faults (nemesis), running and judging one plan (scenarios), showing anything (reports).
 package search
-
-import (
-	"context"
-	"runtime"
-	"sync"
-)
-
-// inOrder does jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core) and hands out their
-// results in their order, on the caller's goroutine, so that what is made of them does not depend on the workers. start
-// makes one worker's own function, which is never called by two goroutines. It stops early when ctx is done, after the
-// jobs under way, or at the first error of a job or of take. done is the number of results handed out.
-func inOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error), take func(job int, r R) error) (done int, err error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	type result struct {
-		job int
-		r   R
-		err error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	jobs, results := make(chan int), make(chan result)
-	ahead := make(chan struct{}, 4*workers) // jobs given out and not yet handed on: results never pile up
-	go func() {
-		defer close(jobs)
-		for job := range n {
-			select {
-			case ahead <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case jobs <- job:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	var all sync.WaitGroup
-	for range min(workers, n) {
-		all.Go(func() {
-			work := start()
-			for job := range jobs {
-				r, err := work(job)
-				results <- result{job, r, err}
-			}
-		})
-	}
-	go func() {
-		all.Wait()
-		close(results)
-	}()
-	early := map[int]result{} // results whose turn has not come
-	for r := range results {
-		early[r.job] = r
-		for next, ok := early[done]; ok && err == nil; next, ok = early[done] {
-			delete(early, done)
-			if err = next.err; err == nil {
-				err = take(done, next.r)
-			}
-			if err != nil {
-				cancel()
-				break
-			}
-			done++
-			<-ahead
-		}
-	}
-	return done, err
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 // Span says which seeds of a scenario a search runs, and how many of them it has.
@@ -90,7 +91,7 @@ func runPortions[R any](ctx context.Context, s Span, workers int, start func(Spa
 		run := start(s)
 		return func(job int) (R, error) { return run(s.Done+job*portion, min(portion, left-job*portion)) }
 	}
-	_, err := inOrder(ctx, workers, (left+portion-1)/portion, worker, func(_ int, r R) error { return take(r) })
+	_, err := parallel.InOrder(ctx, workers, (left+portion-1)/portion, worker, func(_ int, r R) error { return take(r) })
 	return err
 }
 

@@ -50,6 +50,3 @@ func (e *Exploration) Doubts() []string {
 	}
 	return doubts
 }
-
-// Promised reports whether a finding breaks a promise of s.
-func (f Finding) Promised(s *scenarios.Scenario) bool { return slices.Contains(s.Promise, f.Law) }

@@ -1,0 +1,176 @@
+package sweep
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// MaxPoints bounds the number of points of a sweep's grid.
+const MaxPoints = 10_000
+
+// Axis is one or more keys that take the same values, one after the other.
+type Axis struct {
+	Name   string // as it was written, of one key or of several with commas; the path of a key that is a mere preposition
+	Keys   []*Key
+	Levels []Level // at least one, different from each other
+}
+
+// Unit is what the axis counts in.
+func (a *Axis) Unit() Unit { return a.Levels[0].Unit }
+
+// Ordered reports whether the levels are numbers that rise, so that there is something between two of them.
+func (a *Axis) Ordered() bool {
+	return a.Unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
+}
+
+// Title says what is varied, in words where the key is a value in the line of a fault.
+func (a *Axis) Title(b *Subject) string {
+	k := a.Keys[0]
+	if k.fault == 0 || len(a.Keys) > 1 {
+		return a.Name
+	}
+	f := b.faults[k.fault-1]
+	what := f.Kind.String()
+	switch {
+	case f.Kind == nemesis.DelayLink || f.Kind == nemesis.DelayMessage:
+		what += " of " + string(f.Target) + " -> " + string(f.Peer)
+	case f.Target != "":
+		what += " of " + string(f.Target)
+	}
+	return k.field.title + " the " + what
+}
+
+// Axis reads "KEY=FROM..TO/STEP" or "KEY=A,B,C". Several keys joined by commas take the same values.
+func (b *Subject) Axis(text string) (Axis, error) {
+	names, values, ok := strings.Cut(text, "=")
+	if !ok || strings.TrimSpace(names) == "" || strings.TrimSpace(values) == "" {
+		return Axis{}, errors.New("expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C")
+	}
+	a := Axis{Name: strings.TrimSpace(names)}
+	for _, name := range strings.Split(names, ",") {
+		k, err := b.Key(strings.TrimSpace(name))
+		switch {
+		case err != nil:
+			return a, err
+		case len(a.Keys) > 0 && (k.Unit != a.Keys[0].Unit || k.percent != a.Keys[0].percent):
+			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different sorts", a.Keys[0].Path, k.Path)
+		case slices.ContainsFunc(a.Keys, func(other *Key) bool { return other.Path == k.Path }):
+			return a, fmt.Errorf("%s is named twice", k.Path)
+		}
+		a.Keys = append(a.Keys, k)
+	}
+	if slices.Contains([]string{"at", "by", "for"}, a.Name) {
+		a.Name = a.Keys[0].Path
+	}
+	var err error
+	if a.Levels, err = a.Keys[0].levels(values); err != nil {
+		return a, err
+	}
+	for i, l := range a.Levels {
+		if slices.ContainsFunc(a.Levels[:i], func(other Level) bool { return other == l }) {
+			return a, fmt.Errorf("%s stands there twice", l.Text)
+		}
+	}
+	return a, nil
+}
+
+// levels reads the values of an axis.
+func (k *Key) levels(text string) ([]Level, error) {
+	span, step, isRange := cutLast(text, "/")
+	from, to, hasEnds := strings.Cut(span, "..")
+	if isRange && hasEnds {
+		return k.steps(from, to, step)
+	}
+	if _, _, hasEnds := strings.Cut(text, ".."); hasEnds && k.Unit != Words && !strings.Contains(text, ",") {
+		return nil, fmt.Errorf("the range %q needs a step, as in %s/%s", text, text, k.step().Text)
+	}
+	parts := strings.Split(text, ",")
+	var levels []Level
+	for _, part := range parts {
+		n, err := k.parseNumber(part)
+		switch {
+		case err == nil:
+			levels = append(levels, k.number(n))
+		case k.fault > 0 || k.Unit != Words && !wordy(part):
+			return nil, err
+		default:
+			return wordsOf(parts)
+		}
+	}
+	return levels, nil
+}
+
+// wordy reports whether a value of a numeric key is no number gone wrong, but something else that the format may take
+// there: none, forever, a range of delays, an allowance of two parts.
+func wordy(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
+		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
+}
+
+// step is a likely step.
+func (k *Key) step() Level {
+	switch k.Unit {
+	case Durations:
+		return k.number(int64(time.Second))
+	case Rates:
+		return k.number(1000)
+	}
+	return k.number(1)
+}
+
+// wordsOf are levels that only the format of scenario files can judge.
+func wordsOf(parts []string) ([]Level, error) {
+	var levels []Level
+	for _, part := range parts {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			return nil, errors.New("a value is missing between two commas, or at an end of the list")
+		}
+		levels = append(levels, Level{Text: part})
+	}
+	return levels, nil
+}
+
+// steps are the levels of a range, its end included if a step meets it.
+func (k *Key) steps(from, to, step string) ([]Level, error) {
+	first, err := k.parseNumber(from)
+	if err != nil {
+		return nil, err
+	}
+	last, err := k.parseNumber(to)
+	if err != nil {
+		return nil, err
+	}
+	by, err := k.parseNumber(step)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the step: %w", err)
+	case by <= 0:
+		return nil, fmt.Errorf("a step must be above zero, not %s", k.number(by).Text)
+	case first > last:
+		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: it begins above its end", from, to), to+".."+from+"/"+step)
+	case (last-first)/by >= MaxPoints:
+		return nil, fmt.Errorf("%s..%s/%s are %d points; a sweep has at most %d: take a larger step, edges are bisected between points",
+			from, to, step, (last-first)/by+1, MaxPoints)
+	}
+	var levels []Level
+	for n := first; n <= last; n += by {
+		levels = append(levels, k.number(n))
+	}
+	return levels, nil
+}
+
+// cutLast splits s at the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

@@ -1,0 +1,107 @@
+package sweep
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// variedFault is a fault in which values can be changed.
+type variedFault struct {
+	nemesis.Fault
+	// void marks a fault of which a value of zero has made nothing: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	void bool
+}
+
+// faultField is a value in the line of a fault.
+type faultField struct {
+	name  string
+	unit  Unit
+	of    []nemesis.Kind // that have it
+	value func(*nemesis.Fault) int64
+	set   func(*nemesis.Fault, int64)
+	size  bool   // zero makes the fault void
+	title string // what the value is, before the words of the fault
+}
+
+// triggered are the kinds of faults that strike at a trigger.
+var triggered = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return !k.HasTrigger() })
+
+var faultFields = []faultField{
+	{name: "restart", unit: Durations, of: []nemesis.Kind{nemesis.Crash, nemesis.ShutDown}, title: "restart delay after",
+		value: func(f *nemesis.Fault) int64 { return int64(f.Restart) },
+		set: func(f *nemesis.Fault, n int64) {
+			f.Restart = time.Duration(n)
+			if n == 0 { // would be no restart at all; the shortest delay comes nearest to none
+				f.Restart = 1
+			}
+		}},
+	{name: "for", unit: Durations, size: true, title: "length of",
+		of:    []nemesis.Kind{nemesis.Pause, nemesis.Drift, nemesis.Cut, nemesis.DelayLink, nemesis.SlowFsync},
+		value: func(f *nemesis.Fault) int64 { return int64(f.For) },
+		set:   func(f *nemesis.Fault, n int64) { f.For = time.Duration(n) }},
+	{name: "by", unit: Durations, size: true, title: "size of",
+		of:    []nemesis.Kind{nemesis.Jump, nemesis.DelayLink, nemesis.DelayMessage, nemesis.SlowFsync},
+		value: func(f *nemesis.Fault) int64 { return int64(f.By) },
+		set:   func(f *nemesis.Fault, n int64) { f.By = time.Duration(n) }},
+	{name: "ppm", unit: Rates, of: []nemesis.Kind{nemesis.Drift}, size: true, title: "rate of",
+		value: func(f *nemesis.Fault) int64 { return int64(f.PPM) },
+		set:   func(f *nemesis.Fault, n int64) { f.PPM = int(n) }},
+	{name: "at", unit: Durations, of: triggered, title: "time of",
+		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Time) },
+		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Time = time.Duration(n) }},
+	{name: "pass", unit: Counts, of: triggered, title: "passing that brings",
+		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Pass) },
+		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Pass = int(n) }},
+	{name: "number", unit: Counts, of: []nemesis.Kind{nemesis.DelayMessage, nemesis.Break}, title: "message of",
+		value: func(f *nemesis.Fault) int64 { return int64(f.Number) },
+		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
+}
+
+// faultKeys are the keys of the ith fault, from 0. A fault strikes either at a time or at the passing of a point.
+func faultKeys(i int, f *nemesis.Fault) []*Key {
+	var keys []*Key
+	for n := range faultFields {
+		field, atPoint := &faultFields[n], f.Trigger.Point != ""
+		if !slices.Contains(field.of, f.Kind) || field.name == "at" && atPoint || field.name == "pass" && !atPoint {
+			continue
+		}
+		keys = append(keys, &Key{Path: fmt.Sprintf("faults.%d.%s", i+1, field.name), Unit: field.unit, fault: i + 1, field: field})
+	}
+	return keys
+}
+
+// set changes the fault that the key is of.
+func (k *Key) set(faults []variedFault, n int64) {
+	f := &faults[k.fault-1]
+	k.field.set(&f.Fault, n)
+	if k.field.size {
+		f.void = n == 0
+	}
+}
+
+// readFault takes the key's number out of its fault; false if the fault states none.
+func (k *Key) readFault(faults []variedFault) (int64, bool) {
+	f := &faults[k.fault-1]
+	n := k.field.value(&f.Fault)
+	return n, n != 0 || f.void || k.field.name == "at"
+}
+
+// faultLines prints the faults that are not void. Problem says which one no line can state.
+func faultLines(faults []variedFault) (lines []string, problem string) {
+	for i := range faults {
+		f := &faults[i]
+		if f.void {
+			continue
+		}
+		line := f.String()
+		if back, err := nemesis.Parse(line); err != nil || !reflect.DeepEqual(back, f.Fault) {
+			return nil, fmt.Sprintf("fault %d cannot be stated with this value: %s", i+1, line)
+		}
+		lines = append(lines, line)
+	}
+	return lines, ""
+}

@@ -1,0 +1,194 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// State is what a law comes to at a point.
+type State uint8
+
+// The zero State is no pass.
+const (
+	Untold  State = iota // violated in no run, but not judged to its end in all: unchecked or undecided
+	Safe                 // held in all runs
+	Broken               // violated in some run
+	Invalid              // the values make no valid scenario: nothing was run
+)
+
+// Point is a combination of values, and what its runs came to.
+type Point struct {
+	Levels  []Level    // one for each axis
+	Problem string     // why this is no valid scenario; then nothing was run
+	Laws    tally.Laws // in the order of checker.Laws
+	// Findings are the ways in which laws were broken, the lowest first seed first.
+	Findings tally.Findings
+	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out here.
+	Struck []int
+	Runs   int
+	cut    bool // left before all seeds had run, when the laws in question were broken
+}
+
+// State is what a law comes to at the point.
+func (p *Point) State(law checker.Law) State {
+	if p.Problem != "" {
+		return Invalid
+	}
+	switch t := p.Tally(law); {
+	case t.Violated > 0:
+		return Broken
+	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.cut:
+		return Safe
+	}
+	return Untold
+}
+
+// Tally counts how a law came out at the point.
+func (p *Point) Tally(law checker.Law) tally.Law {
+	i := slices.Index(checker.Laws, law)
+	if i < 0 || i >= len(p.Laws) {
+		return tally.Law{Law: law}
+	}
+	return p.Laws[i]
+}
+
+// varied is the scenario at a combination of values.
+type varied struct {
+	doc      *scenarios.Document // without what says what is drawn and expected
+	faults   []variedFault       // all of them; the document lists those that are not void
+	given    map[string]Level    // what the axes give, by the path of the key
+	listed   []int               // which of faults the document lists
+	scenario *scenarios.Scenario
+	common   *scenarios.Scenario // the same without overrides; nil until someone asks
+	problem  string              // why there is no scenario
+}
+
+// vary gives the keys of the axes their values.
+func (b *Subject) vary(axes []Axis, levels []Level) *varied {
+	v := &varied{doc: b.doc.Clone(), faults: slices.Clone(b.faults), given: map[string]Level{}}
+	for i, a := range axes {
+		for _, k := range a.Keys {
+			v.given[k.Path] = levels[i]
+			if k.fault > 0 {
+				k.set(v.faults, levels[i].N)
+			} else {
+				v.doc.Set(k.Path, levels[i].Text)
+			}
+		}
+	}
+	for _, key := range []string{"mix", "promise", "expect"} {
+		v.doc.Remove(key)
+	}
+	lines, problem := faultLines(v.faults)
+	if problem != "" {
+		v.problem = problem
+		return v
+	}
+	for i := range v.faults {
+		if !v.faults[i].void {
+			v.listed = append(v.listed, i)
+		}
+	}
+	v.doc.Remove("faults")
+	if len(lines) > 0 {
+		v.doc.SetList("faults", lines)
+	}
+	v.scenario, v.problem = asScenario(v.doc)
+	return v
+}
+
+// asScenario reads a document as a scenario, or says in a sentence why it is none.
+func asScenario(d *scenarios.Document) (s *scenarios.Scenario, problem string) {
+	s, err := scenarios.Parse("scenario", []byte(d.String()))
+	var bad *scenarios.FormatError
+	switch {
+	case errors.As(err, &bad) && len(bad.Problems) > 0:
+		return nil, meaning(bad.Problems[0].Message, bad.Problems[0].Nearest).Error()
+	case err != nil:
+		return nil, err.Error()
+	}
+	return s, ""
+}
+
+// withoutOverrides is the scenario that tells what the keys are for clients that do nothing differently.
+func (v *varied) withoutOverrides() *scenarios.Scenario {
+	if v.common == nil {
+		d := v.doc.Clone()
+		d.Remove("overrides")
+		v.common, _ = asScenario(d)
+	}
+	return v.common
+}
+
+// Claimed is a scenario file of a point that expects a law to come out as given.
+func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
+	v := s.subject.vary(s.Axes, p.Levels)
+	v.doc.Set("expect."+string(law), outcome.String())
+	return v.doc.String()
+}
+
+// Seen is a scenario file of a point that expects of each law what comes out with a seed.
+func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
+	v := s.subject.vary(s.Axes, p.Levels)
+	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
+	if err != nil {
+		return "", fmt.Errorf("%s, seed %d: %w", s.Words(p.Levels), seed, err)
+	}
+	for _, f := range checker.Check(result.History).Findings {
+		if f.Outcome == checker.Holds || f.Outcome == checker.Violated {
+			v.doc.Set("expect."+string(f.Law), f.Outcome.String())
+		}
+	}
+	return v.doc.String(), nil
+}
+
+// sweeper is one worker.
+type sweeper struct {
+	*Sweep
+	checker checker.Checker
+	strikes tally.Strikes
+}
+
+// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any.
+func (w *sweeper) measure(levels []Level, until []checker.Law) (*Point, error) {
+	p := &Point{Levels: levels}
+	v := w.subject.vary(w.Axes, levels)
+	if v.scenario == nil {
+		p.Problem = v.problem
+		return p, nil
+	}
+	p.Struck = slices.Repeat([]int{-1}, len(v.faults))
+	for _, of := range v.listed {
+		p.Struck[of] = 0
+	}
+	p.Laws = tally.NewLaws(checker.Laws)
+	runner := scenarios.NewRunner(v.scenario)
+	for i := range w.Seeds {
+		plan := v.scenario.Plan(w.From + uint64(i))
+		result, err := runner.Run(plan)
+		if err != nil {
+			return nil, fmt.Errorf("%s, seed %d: %w\n%s", w.Words(levels), plan.Seed, err, plan)
+		}
+		verdict := w.checker.Check(result.History)
+		p.Laws.Count(verdict)
+		p.Findings.Count(plan.Seed, verdict)
+		w.strikes.Follow(plan.Faults, result.History)
+		for k, of := range v.listed {
+			if w.strikes.Struck(k) {
+				p.Struck[of]++
+			}
+		}
+		p.Runs++
+		broken := func(l checker.Law) bool { return p.Laws[slices.Index(checker.Laws, l)].Violated > 0 }
+		if len(until) > 0 && !slices.ContainsFunc(until, func(l checker.Law) bool { return !broken(l) }) {
+			p.cut = p.Runs < w.Seeds
+			break
+		}
+	}
+	return p, nil
+}

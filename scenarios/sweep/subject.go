@@ -1,0 +1,282 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Subject is a scenario whose keys are varied. Its text is changed by Set before axes and assertions are made for it.
+type Subject struct {
+	scenario *scenarios.Scenario
+	doc      *scenarios.Document
+	faults   []variedFault
+	given    []given // what Set has given values, but for whole faults
+	keys     []*Key  // that a name can mean, in the order of FORMAT.md; those of faults last
+}
+
+// NewSubject prepares to vary s. An error would mean that the text of s cannot be read again.
+func NewSubject(s *scenarios.Scenario) (*Subject, error) {
+	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	if err != nil {
+		return nil, err
+	}
+	b := &Subject{scenario: s, doc: doc}
+	for i, line := range doc.List("faults") {
+		f, err := nemesis.Parse(line)
+		if err != nil {
+			return nil, fmt.Errorf("fault %d: %w", i+1, err)
+		}
+		b.faults = append(b.faults, variedFault{Fault: f})
+	}
+	b.findKeys()
+	return b, nil
+}
+
+// findKeys lists the keys that the document and its faults have now.
+func (b *Subject) findKeys() {
+	b.keys = nil
+	for _, of := range [][]Key{ofServers, ofClients} {
+		for i := range of {
+			b.keys = append(b.keys, &of[i])
+		}
+	}
+	for _, path := range b.leaves("overrides") {
+		if k := overriding(path); k != nil {
+			b.keys = append(b.keys, k)
+		}
+	}
+	for _, link := range b.doc.Keys("network.links") {
+		b.keys = append(b.keys, linkKey(link))
+	}
+	for i := range b.faults {
+		b.keys = append(b.keys, faultKeys(i, &b.faults[i].Fault)...)
+	}
+}
+
+// leaves are the paths of all scalars under a mapping.
+func (b *Subject) leaves(path string) []string {
+	keys := b.doc.Keys(path)
+	if len(keys) == 0 {
+		return []string{path}
+	}
+	var all []string
+	for _, key := range keys {
+		all = append(all, b.leaves(path+"."+key)...)
+	}
+	return all
+}
+
+// overriding is the key of one client, nil if there is no such key.
+func overriding(path string) *Key {
+	parts := strings.SplitN(path, ".", 3)
+	if len(parts) < 3 || parts[0] != "overrides" {
+		return nil
+	}
+	for _, k := range append([]Key{startOfClient}, ofClients...) {
+		if k.Path == parts[2] {
+			k.Path, k.client = path, parts[1]
+			return &k
+		}
+	}
+	return nil
+}
+
+// linkKey is the delay of one link.
+func linkKey(link string) *Key {
+	return &Key{Path: "network.links." + link, Unit: Durations}
+}
+
+// Key finds what a name means: a path, or the end of exactly one.
+func (b *Subject) Key(name string) (*Key, error) {
+	var found []*Key
+	for _, k := range b.keys {
+		switch {
+		case k.Path == name:
+			return k, nil
+		case strings.HasSuffix(k.Path, "."+name):
+			found = append(found, k)
+		}
+	}
+	if k := overriding(name); k != nil {
+		return k, nil
+	}
+	if link, ok := strings.CutPrefix(name, "network.links."); ok {
+		return linkKey(link), nil
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, b.unknown(name)
+	}
+	var paths []string
+	for _, k := range found {
+		paths = append(paths, k.Path)
+	}
+	return nil, fmt.Errorf("%q could be %s: say which", name, listed(paths, "or"))
+}
+
+// idleKeys are those of a scenario file that change no run of a sweep.
+var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
+
+// unknown says that no key has this name, and which one comes near.
+func (b *Subject) unknown(name string) error {
+	top, _, _ := strings.Cut(name, ".")
+	if slices.Contains(idleKeys, top) {
+		return fmt.Errorf("%s changes nothing here: a sweep runs the faults that the file lists, and judges by itself", name)
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(name, "faults.")); err == nil && strings.HasPrefix(name, "faults.") {
+		return fmt.Errorf("%s is a whole line: vary a value in it%s", name, b.fields(n))
+	}
+	var near []string
+	for _, k := range b.keys {
+		for path := k.Path; path != ""; _, path, _ = strings.Cut(path, ".") {
+			near = append(near, path)
+		}
+	}
+	if strings.HasPrefix(name, "faults.") && len(b.faults) == 0 {
+		return errors.New("the scenario lists no faults: add one with --set 'faults.1=pause client-1 for 15s after acquired'")
+	}
+	return &unknownKey{name, nemesis.Nearest(name, near)}
+}
+
+// unknownKey is a name that is the end of no key's path.
+type unknownKey struct{ name, nearest string }
+
+// Error gives `unknown key "tll" (did you mean "ttl"?)`.
+func (e *unknownKey) Error() string {
+	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
+}
+
+// fields lists what can be varied in the nth fault.
+func (b *Subject) fields(n int) string {
+	if n < 1 || n > len(b.faults) {
+		return ""
+	}
+	var names []string
+	for _, k := range b.keys {
+		if k.fault == n {
+			names = append(names, k.Path)
+		}
+	}
+	return ", " + listed(names, "or")
+}
+
+// listed joins words with commas, and the last with the given one.
+func listed(words []string, last string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// Set gives a key one value for all points, or replaces a whole fault or adds one: "work.hold=validity",
+// "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
+func (b *Subject) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok || name == "" || value == "" {
+		return fmt.Errorf("expected KEY=VALUE such as work.hold=validity, found %q", text)
+	}
+	if number, isFault := strings.CutPrefix(name, "faults."); isFault && !strings.Contains(number, ".") {
+		return b.setFault(number, value)
+	}
+	k, err := b.Key(name)
+	if err != nil {
+		return err
+	}
+	level := Level{Text: value}
+	if k.Unit != Words {
+		if n, err := k.parseNumber(value); err == nil { // else a word such as none, which the format may know
+			level = k.number(n)
+		} else if k.fault > 0 {
+			return err
+		}
+	}
+	b.given = append(b.given, given{k.Path, level.Text})
+	if k.fault > 0 {
+		k.set(b.faults, level.N)
+	} else {
+		b.doc.Set(k.Path, level.Text)
+	}
+	b.findKeys()
+	return nil
+}
+
+// given is a key with a value for all points.
+type given struct{ path, value string }
+
+// Given lists what Set has given values, but for whole faults: "work.hold validity".
+func (b *Subject) Given() []string {
+	var all []string
+	for _, g := range b.given {
+		all = append(all, g.path+" "+g.value)
+	}
+	return all
+}
+
+// setFault replaces a fault by its number, or adds the next one.
+func (b *Subject) setFault(number, line string) error {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(b.faults)+1 {
+		return fmt.Errorf("faults are numbered from 1, and the next one would be faults.%d, not faults.%s", len(b.faults)+1, number)
+	}
+	f, err := nemesis.Parse(line)
+	if err != nil {
+		return fmt.Errorf("faults.%d: %w", n, err)
+	}
+	if n > len(b.faults) {
+		b.faults = append(b.faults, variedFault{})
+	}
+	b.faults[n-1] = variedFault{Fault: f}
+	b.findKeys()
+	return nil
+}
+
+// Faults are the lines of the faults, by their numbers, before they are varied.
+func (b *Subject) Faults() []string {
+	var lines []string
+	for i := range b.faults {
+		line := b.faults[i].String()
+		if b.faults[i].void {
+			line = "left out: a " + b.faults[i].Kind.String() + " of nothing"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Judged are the laws with the given names, and those that assertions are about. Without names they are those that the
+// scenario promises or names under expect; all laws if it does neither.
+func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
+	var all []string
+	for _, law := range checker.Laws {
+		all = append(all, string(law))
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, meaning(fmt.Sprintf("there is no law %q", name), nemesis.Nearest(name, all))
+		}
+	}
+	if len(names) == 0 {
+		names = slices.Concat(b.doc.Keys("expect"), b.doc.List("promise"))
+	}
+	var laws []checker.Law
+	for _, law := range checker.Laws {
+		asserted := slices.ContainsFunc(assertions, func(a *Assertion) bool { return a.Law == law })
+		if asserted || slices.Contains(names, string(law)) {
+			laws = append(laws, law)
+		}
+	}
+	if laws == nil {
+		return checker.Laws, nil
+	}
+	return laws, nil
+}

@@ -1,0 +1,380 @@
+// Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
+//
+// Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the points
+// where its condition turns true, too. What no run has judged is untold, never safe. The result does not depend on the number
+// of workers.
+// Non-goals: other faults than the scenario's own (search, verify), drawing maps (reports).
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+)
+
+// Sweep is how laws come out where values of a scenario are varied: at the points of a grid, and where that changes.
+type Sweep struct {
+	subject *Subject
+	Options
+	// Points are those of the grid. The first axis runs fastest: with n levels on it, the point of level i on the first and
+	// level k on the second is Points[i+k*n].
+	Points []*Point
+	// Between are points between those of the grid: where the condition of an assertion begins to be true, then those that
+	// bisecting has tried, which may have been left when the laws in question were broken.
+	Between  []*Point
+	Edges    []Edge
+	Asserted []Asserted
+}
+
+// Options say what is varied, and what is asked.
+type Options struct {
+	Axes       []Axis // one or two
+	Laws       []checker.Law
+	Assertions []*Assertion
+	From       uint64 // the first seed
+	Seeds      int    // runs of each point, with one seed after the other; at least 1
+	Workers    int    // 0: one a core
+	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
+	Resolution [Rates + 1]int64
+	// Progress, if not nil, is told how many of the points or edges are done.
+	Progress func(what string, done, of int)
+}
+
+// check refuses what makes no sweep.
+func (o *Options) check(b *Subject) error {
+	points := 1
+	for i := range o.Axes {
+		points *= len(o.Axes[i].Levels)
+		for _, k := range o.Axes[i].Keys {
+			if slices.ContainsFunc(b.given, func(g given) bool { return g.path == k.Path }) {
+				return fmt.Errorf("%s is both set and varied", k.Path)
+			}
+			for n := range i {
+				for _, other := range o.Axes[n].Keys {
+					if other.Path == k.Path {
+						return fmt.Errorf("%s is varied twice", k.Path)
+					}
+				}
+			}
+		}
+	}
+	switch {
+	case len(o.Axes) < 1 || len(o.Axes) > 2:
+		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma", len(o.Axes))
+	case points > MaxPoints:
+		return fmt.Errorf("%d times %d are %d points; a sweep has at most %d: take larger steps, edges are bisected between points",
+			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, MaxPoints)
+	case o.Workers < 0:
+		return fmt.Errorf("there are no %d workers", o.Workers)
+	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:
+		return fmt.Errorf("there are no %d seeds from %d on", o.Seeds, o.From)
+	}
+	for unit, standard := range map[Unit]int64{Durations: 1_000_000, Counts: 1, Rates: 1} {
+		if o.Resolution[unit] == 0 {
+			o.Resolution[unit] = standard
+		}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	return nil
+}
+
+// resolution is that of an axis.
+func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].Unit()] }
+
+// Resolve takes a resolution such as "10ms", "2" or "100ppm" for the axes that count in its unit. The axes must be known.
+func (o *Options) Resolve(text string) error {
+	for i := range o.Axes {
+		k := o.Axes[i].Keys[0]
+		if n, err := k.parseNumber(text); err == nil && o.Axes[i].Unit() != Words {
+			if n <= 0 {
+				return fmt.Errorf("%s is not above zero", text)
+			}
+			o.Resolution[k.Unit] = n
+			return nil
+		}
+	}
+	return fmt.Errorf("no axis counts in what %q is given in", text)
+}
+
+// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it does not
+// depend on the number of workers. An error says what is wrong with the options, that no point is a valid scenario, that a
+// condition cannot be computed at a point, that a run failed, or is ctx's.
+func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
+	if err := o.check(b); err != nil {
+		return nil, err
+	}
+	s := &Sweep{subject: b, Options: o}
+	for i := range o.size() {
+		s.Points = append(s.Points, &Point{Levels: o.levels(i)})
+	}
+	turns, err := s.findTurns()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(ctx, turns); err != nil {
+		return nil, err
+	}
+	if err := s.findEdges(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.judge()
+}
+
+// size is the number of points of the grid.
+func (o *Options) size() int {
+	n := 1
+	for i := range o.Axes {
+		n *= len(o.Axes[i].Levels)
+	}
+	return n
+}
+
+// levels are the values of the ith point.
+func (o *Options) levels(i int) []Level {
+	var levels []Level
+	for k := range o.Axes {
+		of := o.Axes[k].Levels
+		levels = append(levels, of[i%len(of)])
+		i /= len(of)
+	}
+	return levels
+}
+
+// Words names a point: "lock.ttl 10s, restart 5s".
+func (o *Options) Words(levels []Level) string {
+	var parts []string
+	for i, l := range levels {
+		parts = append(parts, o.Axes[i].Name+" "+l.Text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// run measures the grid and the given points beside it.
+func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
+	n := len(s.Points)
+	start := func() func(int) (*Point, error) {
+		w := &sweeper{Sweep: s}
+		return func(job int) (*Point, error) {
+			if job < n {
+				return w.measure(s.Points[job].Levels, nil)
+			}
+			return w.measure(beside[job-n], nil)
+		}
+	}
+	grid := make([]*Point, 0, n)
+	valid := 0
+	all := n + len(beside)
+	_, err := parallel.InOrder(ctx, s.Workers, all, start, func(job int, p *Point) error {
+		if job < n {
+			grid = append(grid, p)
+		} else {
+			s.Between = append(s.Between, p)
+		}
+		if p.Problem == "" {
+			valid++
+		}
+		s.Progress("points", job+1, all)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case valid == 0:
+		return fmt.Errorf("no point is a valid scenario: at %s %s", s.Words(grid[0].Levels), grid[0].Problem)
+	}
+	s.Points = grid
+	return nil
+}
+
+// findEdges bisects every side of the grid along which some law comes out otherwise.
+func (s *Sweep) findEdges(ctx context.Context) error {
+	var flipped []side
+	for _, e := range s.sides() {
+		for _, law := range s.Laws {
+			if flips(s.Points[e.a], s.Points[e.b], law) {
+				flipped = append(flipped, e)
+				break
+			}
+		}
+	}
+	start := func() func(int) (crossed, error) {
+		w := &sweeper{Sweep: s}
+		return func(job int) (crossed, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
+	}
+	_, err := parallel.InOrder(ctx, s.Workers, len(flipped), start, func(job int, c crossed) error {
+		s.Edges = append(s.Edges, c.edges...)
+		s.Between = append(s.Between, c.tried...)
+		s.Progress("edges", job+1, len(flipped))
+		return nil
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// findTurns finds where the conditions of the assertions are true on the grid, and where between its points they begin to be or
+// end. Those points are to be run as well.
+func (s *Sweep) findTurns() (beside [][]Level, err error) {
+	seen := map[string]bool{}
+	for _, a := range s.Assertions {
+		j := Asserted{Assertion: a}
+		truths := make([]truth, len(s.Points))
+		for i, p := range s.Points {
+			if truths[i], err = s.truth(a, p.Levels); err != nil {
+				return nil, err
+			}
+			j.True = append(j.True, truths[i] == yes)
+		}
+		for _, e := range s.sides() {
+			n, ok, err := s.turnOn(a, e, truths[e.a], truths[e.b])
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			levels := s.between(e, n)
+			j.Turns = append(j.Turns, Turn{e.a, e.axis, levels[e.axis]})
+			inside := n != s.Points[e.a].Levels[e.axis].N && n != s.Points[e.b].Levels[e.axis].N
+			if key := fmt.Sprint(levels); inside && !seen[key] {
+				seen[key] = true
+				beside = append(beside, levels)
+			}
+		}
+		s.Asserted = append(s.Asserted, j)
+	}
+	return beside, nil
+}
+
+// truth is whether a condition is true at a point; none where there is no valid scenario.
+type truth uint8
+
+const (
+	none truth = iota
+	yes
+	no
+)
+
+func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
+	v := s.subject.vary(s.Axes, levels)
+	if v.scenario == nil {
+		return none, nil
+	}
+	applies, err := a.applies(v)
+	switch {
+	case err != nil:
+		return none, fmt.Errorf("at %s: %w", s.Words(levels), err)
+	case applies:
+		return yes, nil
+	}
+	return no, nil
+}
+
+// turnOn is the outermost value on a side at which the condition is true; false if it does not change.
+func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
+	if from == none || to == none {
+		return 0, false, nil
+	}
+	lo, hi := s.Points[e.a].Levels[e.axis].N, s.Points[e.b].Levels[e.axis].N
+	flips := bisect(lo, hi, from, to, s.resolution(e.axis), func(n int64) (truth, bool) {
+		t, failed := s.truth(a, s.between(e, n))
+		if failed != nil {
+			err = failed
+		}
+		return t, t != none
+	})
+	switch {
+	case err != nil || len(flips) == 0:
+		return 0, false, err
+	case flips[0].before == yes:
+		return flips[0].last, true, nil
+	}
+	return flips[0].first, true, nil
+}
+
+// judge holds the assertions against all points.
+func (s *Sweep) judge() error {
+	for i := range s.Asserted {
+		a := &s.Asserted[i]
+		for n, p := range s.Points {
+			if a.True[n] {
+				a.count(p, s.From)
+			}
+		}
+		for _, p := range s.Between {
+			t, err := s.truth(a.Assertion, p.Levels)
+			if err != nil {
+				return err
+			}
+			if t == yes {
+				a.count(p, s.From)
+			}
+		}
+	}
+	return nil
+}
+
+// Fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
+// or no single number.
+func (s *Sweep) Fixed(path string) (Level, bool) {
+	k, err := s.subject.Key(path)
+	if err != nil {
+		return Level{}, false
+	}
+	for _, p := range s.Points {
+		if p.Problem != "" {
+			continue
+		}
+		v := s.subject.vary(s.Axes, p.Levels)
+		n, ok := v.read(k)
+		if _, varied := v.given[k.Path]; varied || !ok {
+			return Level{}, false
+		}
+		return k.number(n), true
+	}
+	return Level{}, false
+}
+
+// Idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
+func (s *Sweep) Idle() []int {
+	var idle []int
+	for i := range s.subject.faults {
+		most := -1
+		for _, p := range s.Points {
+			if p.Problem == "" {
+				most = max(most, p.Struck[i])
+			}
+		}
+		if most == 0 {
+			idle = append(idle, i+1)
+		}
+	}
+	return idle
+}
+
+// Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true. Without
+// any, nothing was claimed, and nothing failed.
+func (s *Sweep) Standing() scenarios.Standing {
+	sum := scenarios.AsExpected
+	for _, a := range s.Asserted {
+		switch a.Standing {
+		case scenarios.Otherwise:
+			return scenarios.Otherwise
+		case scenarios.AsExpected:
+		default:
+			sum = scenarios.NotDecidable
+		}
+	}
+	return sum
+}

@@ -1,0 +1,304 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// sweeping is a sweep of a scenario of the catalogue, or of a file.
+type sweeping struct {
+	scenario       string
+	set, vary      []string
+	asserts        []string
+	seeds, workers int
+}
+
+func (c sweeping) subject(t testing.TB) *Subject {
+	t.Helper()
+	load := scenarios.Named
+	if strings.HasSuffix(c.scenario, ".yaml") {
+		load = scenarios.Load
+	}
+	s, err := load(c.scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewSubject(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range c.set {
+		if err := b.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func (c sweeping) options(t testing.TB, b *Subject) Options {
+	t.Helper()
+	o := Options{From: 1, Seeds: max(c.seeds, 1), Workers: c.workers}
+	for _, text := range c.vary {
+		o.Axes = append(o.Axes, axisOf(t, b, text))
+	}
+	for _, text := range c.asserts {
+		a, err := b.Assertion(o.Axes, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Assertions = append(o.Assertions, a)
+	}
+	var err error
+	if o.Laws, err = b.Judged(nil, o.Assertions); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (c sweeping) run(t testing.TB) *Sweep {
+	t.Helper()
+	b := c.subject(t)
+	s, err := b.Sweep(context.Background(), c.options(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// outcomes are what a law comes to at the points of the grid.
+func outcomes(s *Sweep, law checker.Law) (states []State) {
+	for _, p := range s.Points {
+		states = append(states, p.State(law))
+	}
+	return states
+}
+
+const worstCase = "../testdata/delayed-restart-worst-case.yaml"
+
+// The Redlock document asks a server that forgets to stay away for longer than the longest TTL. What it must outwait is the
+// validity that was stated to the holder: TTL - 1 % - 2 ms from the first request. With TTL 10 s this is where the edge of
+// 9.9 s comes from.
+func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
+	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"}, seeds: 10,
+		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "lease-exclusion holds when restart >= ttl"}}.run(t)
+	for i, line := range s.Lines(checker.LeaseExclusion) {
+		validity := s.Axes[1].Levels[i].N/100*99 - int64(2*time.Millisecond)
+		if len(line.Stretches) != 2 || line.Stretches[0].State != Broken || line.Stretches[1].State != Safe {
+			t.Fatalf("%+v", line)
+		}
+		// The server crashes some 2 ms after the first request, and the next client needs its round trips.
+		if edge := line.Stretches[1].From.N; edge > validity || edge < validity-int64(8*time.Millisecond) {
+			t.Errorf("TTL %s: safe from %s, the validity is %s", line.Other.Text, line.Stretches[1].From.Text, time.Duration(validity))
+		}
+	}
+	for _, a := range s.Asserted {
+		if a.Standing != scenarios.AsExpected || a.Points < 6 {
+			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
+		}
+	}
+}
+
+// A slow clock makes the lease last longer: the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within
+// the allowance this stays below the TTL, and the rule holds. Beyond, the keys expire before the holder stops, and no delay helps.
+func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
+	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"}, seeds: 10,
+		vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
+		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
+			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
+	want := []scenarios.Standing{scenarios.Otherwise, scenarios.AsExpected, scenarios.AsExpected}
+	for i, a := range s.Asserted {
+		if a.Standing != want[i] {
+			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
+		}
+	}
+	lines := s.Lines(checker.LeaseExclusion)
+	if len(lines[0].Stretches) != 1 || lines[0].Stretches[0].State != Broken {
+		t.Errorf("beyond the allowance: %+v", lines[0])
+	}
+	for i, ppm := range []int64{-10_000, 0, 10_000} {
+		edge := lines[i+1].Stretches[1].From.N
+		if theory := int64(988e6) * 1_000_000 / (1_000_000 + ppm); edge > theory || edge < theory-8e6 {
+			t.Errorf("%d ppm: safe from %s, the lease lasts %s", ppm, time.Duration(edge), time.Duration(theory))
+		}
+	}
+}
+
+// Every sort of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge between
+// them is bisected.
+func TestEverySortOfKeyIsSwept(t *testing.T) {
+	for name, c := range map[string]struct {
+		sweeping
+		want []State // of lease-exclusion
+	}{
+		"fsync policy":                               {sweeping{scenario: "restart-everysec", vary: []string{"append-fsync=always,everysec,no"}}, []State{Safe, Broken, Broken}},
+		"number of servers, all but two voted":       {sweeping{scenario: "restart-forgets", vary: []string{"servers.redis=4..7/1"}}, []State{Invalid, Broken, Safe, Safe}},
+		"quorum":                                     {sweeping{scenario: "restart-forgets", vary: []string{"quorum=1..6/1"}}, []State{Broken, Broken, Broken, Safe, Safe, Invalid}},
+		"TTL, beyond the delay of the restart":       {sweeping{scenario: "delayed-restart", set: []string{"hold=validity"}, vary: []string{"ttl=10s,20s"}}, []State{Safe, Broken}},
+		"jump of a server's clock":                   {sweeping{scenario: "kleppmann-clock-jump", vary: []string{"by=-5s..25s/15s"}}, []State{Safe, Broken, Broken}},
+		"pause":                                      {sweeping{scenario: "no-elapsed-check", vary: []string{"for=0s,1s,12s"}}, []State{Safe, Safe, Broken}},
+		"one client alone":                           {sweeping{scenario: "delayed-restart", set: []string{"restart=8s"}, vary: []string{"overrides.client-1.work.hold=7s,9s"}}, []State{Safe, Broken}},
+		"drift of all servers, in and out of bounds": {sweeping{scenario: "drift-allowance", vary: []string{"faults.1.ppm,faults.2.ppm,faults.3.ppm,faults.4.ppm,faults.5.ppm=0ppm,5000ppm,30000ppm"}}, []State{Safe, Safe, Broken}},
+		"several restarts at a time":                 {sweeping{scenario: "majority-crash", vary: []string{"faults.1.restart,faults.2.restart,faults.3.restart=0s,11s"}}, []State{Broken, Safe}},
+		"replica lag": {sweeping{scenario: "failover-loses-lock", vary: []string{"by=0s,400ms,1600ms"},
+			set: []string{"faults.1=delay redis-1 -> redis-1-replica-1 by 1s at 0s for 10s"}}, []State{Safe, Safe, Broken}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.seeds = 3
+			s := c.run(t)
+			got := outcomes(s, checker.LeaseExclusion)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("came to %v, want %v", got, c.want)
+			}
+			turns, edges := 0, 0
+			for i := 1; i < len(got); i++ {
+				if s.Axes[0].Ordered() && flips(s.Points[i-1], s.Points[i], checker.LeaseExclusion) {
+					turns++
+				}
+			}
+			for _, e := range s.Edges {
+				if e.Law == checker.LeaseExclusion {
+					edges++
+				}
+				if gap := e.First.Levels[0].N - e.Last.Levels[0].N; !e.Exact || gap < 1 || gap > s.resolution(0) {
+					t.Errorf("the edge is between %s and %s", e.Last.Levels[0].Text, e.First.Levels[0].Text)
+				}
+			}
+			if edges != turns {
+				t.Errorf("%d edges, but the grid turns %d times", edges, turns)
+			}
+		})
+	}
+}
+
+// printed is all that a sweep has found.
+func printed(s *Sweep) string {
+	var b strings.Builder
+	point := func(p *Point) {
+		fmt.Fprintf(&b, "%s %q %+v %+v %v %d\n", s.Words(p.Levels), p.Problem, p.Laws, p.Findings, p.Struck, p.Runs)
+	}
+	for _, points := range [][]*Point{s.Points, s.Between} {
+		for _, p := range points {
+			point(p)
+		}
+	}
+	for _, e := range s.Edges {
+		fmt.Fprintf(&b, "%s %d %d %s %s %v\n", e.Law, e.Axis, e.Point, s.Words(e.Last.Levels), s.Words(e.First.Levels), e.Exact)
+	}
+	for _, a := range s.Asserted {
+		fmt.Fprintf(&b, "%s %v %d %d %v %+v\n", a.Text, a.Standing, a.Points, a.Seed, a.True, a.Turns)
+	}
+	return b.String()
+}
+
+func TestWorkersChangeNothing(t *testing.T) {
+	c := sweeping{scenario: worstCase, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3, workers: 1,
+		asserts: []string{"lease-exclusion holds when restart >= ttl * 0.7"}}
+	want := printed(c.run(t))
+	if !strings.Contains(want, "lost in crash") {
+		t.Errorf("nothing was found:\n%s", want)
+	}
+	for _, c.workers = range []int{2, 5} {
+		if got := printed(c.run(t)); got != want {
+			t.Errorf("%d workers found\n%s\none found\n%s", c.workers, got, want)
+		}
+	}
+}
+
+// A condition is tried where it begins to be true, so that a claim is not met because the grid is coarse. What is left of a
+// failure is a scenario that fails again.
+func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
+	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5, asserts: []string{
+		"lease-exclusion holds when restart >= 900ms", "lease-exclusion holds when restart > 2s", "lease-exclusion is violated when restart <= 900ms"}}
+	b := c.subject(t)
+	s, err := b.Sweep(context.Background(), c.options(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := s.Asserted[0]
+	if failed.Standing != scenarios.Otherwise || s.Standing() != scenarios.Otherwise || s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
+		t.Fatalf("%+v", failed)
+	}
+	text := s.Claimed(failed.Counter, failed.Law, failed.Want)
+	again, err := scenarios.Parse("again.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	result, err := scenarios.NewRunner(again).Run(again.Plan(failed.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := again.Judge(result); j.Standing() != scenarios.Otherwise || j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
+		t.Errorf("seed %d came out as %v", failed.Seed, j.Verdict.Of(checker.LeaseExclusion))
+	}
+	seen, err := s.Seen(failed.Counter, failed.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err = scenarios.Parse("seen.yaml", []byte(seen)); err != nil {
+		t.Fatalf("%v\n%s", err, seen)
+	}
+	if j := again.Judge(result); j.Standing() != scenarios.AsExpected || len(again.Expect.Laws) < 3 {
+		t.Errorf("what was seen is not expected: %v\n%s", j.Mismatches, seen)
+	}
+	if s.Asserted[1].Standing != scenarios.NotJudged || s.Asserted[1].Points != 0 {
+		t.Errorf("true nowhere, but %+v", s.Asserted[1])
+	}
+	if s.Asserted[2].Standing != scenarios.AsExpected {
+		t.Errorf("%+v", s.Asserted[2])
+	}
+}
+
+// What a point does not judge is not safe there, and a fault that strikes nowhere is told.
+func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
+	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"}, set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
+	if got := outcomes(s, checker.ResourceSafety); !slices.Equal(got, []State{Untold, Safe}) {
+		t.Errorf("resource-safety comes to %v: without writes nothing is judged", got)
+	}
+	if got := s.Idle(); !slices.Equal(got, []int{2}) {
+		t.Errorf("faults %v never struck; the lock is never extended", got)
+	}
+}
+
+func TestNonsenseIsNotSwept(t *testing.T) {
+	for want, c := range map[string]sweeping{
+		"a sweep has one axis or two, not 3":                                            {vary: []string{"ttl=1s,2s", "restart=1s,2s", "hold=1s,2s"}},
+		"a sweep has one axis or two, not 0":                                            {},
+		"101 times 101 are 10201 points; a sweep has at most 10000":                     {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
+		"lock.ttl is varied twice":                                                      {vary: []string{"ttl=1s,2s", "limit,lock.ttl=1s,2s"}},
+		"there are no 0 seeds from 1 on":                                                {vary: []string{"ttl=1s,2s"}, seeds: -1},
+		"there are no -1 workers":                                                       {vary: []string{"ttl=1s,2s"}, workers: -1},
+		"no point is a valid scenario: at quorum 6 the quorum is 6, but there are only": {vary: []string{"quorum=6..7/1"}},
+		"division by zero":                                                              {vary: []string{"restart=0s..2s/1s"}, asserts: []string{"ownership holds when ttl / restart > 2"}},
+		"fault 2 cannot be stated with this value":                                      {vary: []string{"restart=-2s..-1s/1s"}},
+	} {
+		c.scenario = "delayed-restart"
+		b := c.subject(t)
+		o := c.options(t, b)
+		o.Seeds = max(c.seeds, 1)
+		if c.seeds < 0 {
+			o.Seeds = 0
+		}
+		if _, err := b.Sweep(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestAnInterruptedSweepHasNoResult(t *testing.T) {
+	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..9s/1s"}}
+	b := c.subject(t)
+	o := c.options(t, b)
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Progress = func(what string, done, of int) { cancel() }
+	if s, err := b.Sweep(ctx, o); s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", s, err)
+	}
+}

@@ -1,0 +1,124 @@
+// Package tally counts what many runs of a scenario came to: how each law came out, in which ways it was broken, and whether
+// the faults struck at all.
+//
+// Goals: the size of a tally does not grow with the number of runs, and parts that were counted apart add up.
+// Non-goals: what a single run shows (checker), what a tally amounts to (search, sweep, verify).
+package tally
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// Law counts how a law came out.
+type Law struct {
+	Law       checker.Law `json:"law"`
+	Holds     int         `json:"holds"`
+	Violated  int         `json:"violated"`
+	Undecided int         `json:"undecided"`
+	Unchecked int         `json:"unchecked"`
+}
+
+// Exercised is in how many runs the law was judged.
+func (t Law) Exercised() int { return t.Holds + t.Violated }
+
+// Laws counts how some laws came out, in their order.
+type Laws []Law
+
+// NewLaws begins to count.
+func NewLaws(laws []checker.Law) Laws {
+	list := make(Laws, len(laws))
+	for i, law := range laws {
+		list[i].Law = law
+	}
+	return list
+}
+
+// Count adds a verdict on the same laws; undecided reports that some law could not be told.
+func (t Laws) Count(v checker.Verdict) (undecided bool) {
+	for i := range v.Findings {
+		switch l := &t[i]; v.Findings[i].Outcome {
+		case checker.Holds:
+			l.Holds++
+		case checker.Violated:
+			l.Violated++
+		case checker.Undecided:
+			l.Undecided++
+			undecided = true
+		default:
+			l.Unchecked++
+		}
+	}
+	return undecided
+}
+
+// Add counts more runs in.
+func (t Laws) Add(more Laws) {
+	for i := range t {
+		l, m := &t[i], &more[i]
+		l.Holds += m.Holds
+		l.Violated += m.Violated
+		l.Undecided += m.Undecided
+		l.Unchecked += m.Unchecked
+	}
+}
+
+// Finding is a way in which a law was broken.
+type Finding struct {
+	Law   checker.Law   `json:"law"`
+	Cause checker.Cause `json:"cause"`
+	Runs  int           `json:"runs"`
+	First uint64        `json:"first"` // the lowest seed that shows it
+}
+
+// Promised reports whether the finding breaks one of the laws that a scenario promises.
+func (f Finding) Promised(promise []checker.Law) bool { return slices.Contains(promise, f.Law) }
+
+// Findings are the ways in which laws were broken, each once.
+type Findings []Finding
+
+// Count adds the violations of a verdict on the run with a seed.
+func (t *Findings) Count(seed uint64, v checker.Verdict) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated {
+			t.add(Finding{f.Law, f.Cause, 1, seed})
+		}
+	}
+}
+
+// Add counts more runs in, and sorts: the lowest first seed first.
+func (t *Findings) Add(more Findings) {
+	for _, f := range more {
+		t.add(f)
+	}
+	slices.SortFunc(*t, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
+	})
+}
+
+// add counts what may have been found before.
+func (t *Findings) add(f Finding) {
+	for i := range *t {
+		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {
+			g.Runs += f.Runs
+			g.First = min(g.First, f.First)
+			return
+		}
+	}
+	*t = append(*t, f)
+}
+
+// Confidence is the chance with which a rate lies below its upper bound.
+const Confidence = 0.95
+
+// UpperBound is the highest rate of something per run that still lets n runs pass without it with a chance of 5 %: 1 -
+// 0.05^(1/n), about 3/n. It is 1 for no runs: nothing is known then.
+func UpperBound(n int) float64 {
+	if n == 0 {
+		return 1
+	}
+	return -math.Expm1(math.Log(1-Confidence) / float64(n))
+}

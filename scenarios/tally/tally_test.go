@@ -1,0 +1,21 @@
+package tally
+
+import (
+	"math"
+	"testing"
+)
+
+// The bound is the rate at which n runs pass with a chance of 5 %: (1 - rate)^n = 0.05.
+func TestUpperBound(t *testing.T) {
+	if UpperBound(0) != 1 {
+		t.Error("something is known of no runs")
+	}
+	for _, n := range []int{1, 2, 10, 1000, 1_000_000} {
+		if got := math.Pow(1-UpperBound(n), float64(n)); math.Abs(got-0.05) > 1e-9 {
+			t.Errorf("%d runs pass at the bound with a chance of %g", n, got)
+		}
+	}
+	if got := UpperBound(1000) * 1000; math.Abs(got-3) > 0.01 {
+		t.Errorf("the rule of three gives %g", got)
+	}
+}

@@ -1,0 +1,141 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Assignment is a scenario whose every link has a fixed delay. What is proved is proved for these delays: with random ones
+// few instants of two runs coincide, and with equal ones alone many violations hide.
+type Assignment struct {
+	Name     string              // in words: "every message takes 1ms"
+	Scenario *scenarios.Scenario // its text holds the delays, so that whoever has it can repeat the runs
+}
+
+// assign lists the assignments of delays within the ranges of s, the plainest first. Of a scenario whose delays are
+// fixed there is one.
+func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
+	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
+	all := []linkDelays{{name: "every message takes " + span((lo+hi)/2), usual: (lo + hi) / 2}}
+	if lo < hi {
+		all = append(all, uneven(s, lo, hi)...)
+	}
+	all = all[:max(1, min(o.Delays, len(all)))]
+	if o.Orders {
+		var ordered []linkDelays
+		for _, d := range all {
+			ordered = append(ordered, d, d.ordered(lowFirst), d.ordered(highFirst))
+		}
+		all = ordered
+	}
+	var list []Assignment
+	for _, d := range all {
+		fixed, err := d.apply(s, o.KeepFaults)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Assignment{d.name, fixed})
+	}
+	return list, nil
+}
+
+// span writes a duration as scenario files do.
+func span(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
+
+// linkDelays are the travel times of one assignment.
+type linkDelays struct {
+	name    string
+	usual   time.Duration
+	special sim.ProcessID // whose messages, both ways, take unusual instead; empty: nobody's
+	unusual time.Duration
+	order   arrivalOrder
+}
+
+// arrivalOrder says whose messages come first of those that arrive at one instant. It adds some nanoseconds to delays, by
+// the number of the sender: a cleaner way than to permute the events of an instant, since messages on one connection
+// keep their order and the scenario's text says it all. Of two senders there are no other orders.
+type arrivalOrder uint8
+
+const (
+	asScheduled arrivalOrder = iota // whoever sent first; of those the one that was scheduled first
+	lowFirst
+	highFirst
+)
+
+// uneven are the assignments in which one client is nearer than all others, or one server is farther.
+func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
+	var all []linkDelays
+	add := func(p sim.ProcessID, its, others time.Duration) {
+		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, span(its), span(others)),
+			usual: others, special: p, unusual: its})
+	}
+	names := s.Targets()
+	for _, p := range names.Clients {
+		add(p, lo, hi)
+	}
+	for _, p := range slices.Backward(slices.Concat(names.Redis, names.Consensus)) {
+		add(p, hi, lo)
+	}
+	return all
+}
+
+// ordered is d with another order of what arrives at once.
+func (d linkDelays) ordered(o arrivalOrder) linkDelays {
+	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
+	d.order, d.name = o, d.name+"; of what would arrive at once, that of the "+which+"-numbered sender first"
+	return d
+}
+
+// apply writes the delays into the text of s. The long tail of the network goes: its delays are random.
+func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
+	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	if err != nil {
+		return nil, err
+	}
+	if !keepFaults {
+		doc.Remove("faults")
+	}
+	doc.Remove("network")
+	doc.Set("network.delay", span(d.usual))
+	names := s.Targets()
+	servers := slices.Concat(names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
+	for i, client := range names.Clients {
+		for j, server := range servers {
+			d.set(doc, s, client, server, d.after(i, len(names.Clients)))
+			d.set(doc, s, server, client, d.after(j, len(servers)))
+		}
+	}
+	return scenarios.Parse(s.Name, []byte(doc.String()))
+}
+
+// after is how many nanoseconds the ith of n senders comes after the first.
+func (d linkDelays) after(i, n int) time.Duration {
+	switch d.order {
+	case lowFirst:
+		return time.Duration(i)
+	case highFirst:
+		return time.Duration(n - 1 - i)
+	}
+	return 0
+}
+
+// set writes the delay of one direction. A link with a delay of its own in s keeps the middle of it.
+func (d linkDelays) set(doc *scenarios.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
+	delay := d.usual
+	if from == d.special || to == d.special {
+		delay = d.unusual
+	}
+	for _, l := range s.Network.Links {
+		if l.From == from && l.To == to {
+			delay = (l.Delay.Lo + l.Delay.Hi) / 2
+		}
+	}
+	if delay += later; delay != d.usual {
+		doc.Set(fmt.Sprintf("network.links.%s -> %s", from, to), span(delay))
+	}
+}

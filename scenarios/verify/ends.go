@@ -1,0 +1,156 @@
+package verify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// never is the end of a fault that has none.
+const never = history.Never
+
+// travelTimes are the fixed delays of a scenario.
+type travelTimes struct {
+	usual sim.Time
+	links map[[2]sim.ProcessID]sim.Time
+}
+
+func travelOf(s *scenarios.Scenario) travelTimes {
+	t := travelTimes{history.Of(s.Network.Delay.Lo), map[[2]sim.ProcessID]sim.Time{}}
+	for _, l := range s.Network.Links {
+		t.links[[2]sim.ProcessID{l.From, l.To}] = history.Of(l.Delay.Lo)
+	}
+	return t
+}
+
+// of is how long a message travels; nothing from a process to itself.
+func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
+	if from == to {
+		return 0
+	}
+	if d, own := t.links[[2]sim.ProcessID{from, to}]; own {
+		return d
+	}
+	return t.usual
+}
+
+// mark is an instant at which it can matter whether a fault has ended, and the process where it does.
+type mark struct {
+	at        sim.Time
+	process   sim.ProcessID
+	threshold bool // just after it is tried, too
+}
+
+// marks lists, in the run in which a fault goes on, what happens after its strike and before until.
+func (c *course) marks(strike, until sim.Time) []mark {
+	var list []mark
+	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
+		if at > strike && at < until {
+			list = append(list, mark{at, p, threshold})
+		}
+	}
+	probed := sim.Time(0)
+	acted := map[sim.ProcessID]bool{}
+	for i := range c.moments {
+		m := &c.moments[i]
+		probed = max(probed, m.At)
+		if m.Kind == sim.Acts && m.At > strike && !acted[m.Process] {
+			acted[m.Process] = true
+			add(m.At, m.Process, false)
+		}
+	}
+	for i := range c.events {
+		e := &c.events[i]
+		if e.Time > probed {
+			break // what the probe does comes when all faults are over
+		}
+		if e.Process != history.Nemesis {
+			add(e.Time, e.Process, e.Why == history.Expired)
+		}
+		if e.Grant != nil {
+			add(e.Grant.Until, e.Process, true)
+		}
+	}
+	for _, m := range c.due(strike) {
+		add(m.at, m.process, true)
+	}
+	return list
+}
+
+// due lists when the keys that are there at an instant are due to expire.
+func (c *course) due(at sim.Time) []mark {
+	type place struct {
+		server sim.ProcessID
+		key    history.Lock
+	}
+	var places []place
+	until := map[place]sim.Time{}
+	for i := range c.events {
+		e := &c.events[i]
+		p := place{e.Process, e.Lock}
+		switch {
+		case e.Time >= at:
+		case e.F == history.KeySet, e.F == history.KeyProlonged:
+			if _, known := until[p]; !known {
+				places = append(places, p)
+			}
+			until[p] = e.Until
+		case e.F == history.KeyGone:
+			until[p] = 0
+		}
+	}
+	var list []mark
+	for _, p := range places {
+		if t := until[p]; t > at && t != history.Never {
+			list = append(list, mark{t, p.server, true})
+		}
+	}
+	return list
+}
+
+// ends lists the instants, ascending, at which a fault may end so that what process p then does at once, or brings about
+// one message later, comes just before a mark, or just after a threshold.
+func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
+	var list []sim.Time
+	for _, m := range marks {
+		at := m.at - travel.of(p, m.process)
+		list = append(list, at-1)
+		if m.threshold {
+			list = append(list, at+1)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each key there and each
+// validity that it was told just ends, or just does not, before each of its later acts; and beyond all, either way.
+func (c *course) jumps(o *opening, beyond time.Duration) []time.Duration {
+	var ends []sim.Time
+	for _, m := range c.due(o.at) {
+		if m.process == o.target {
+			ends = append(ends, m.at)
+		}
+	}
+	for i := range c.events {
+		if e := &c.events[i]; e.Process == o.target && e.Grant != nil && e.Time < o.at {
+			ends = append(ends, e.Grant.Until)
+		}
+	}
+	list := []time.Duration{-beyond, beyond}
+	for _, end := range ends {
+		for _, act := range c.acts(o.target, o.index) {
+			d := (end - act).Duration() + 1
+			if end < act {
+				d -= 2
+			}
+			list = append(list, d)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(list, func(d time.Duration) bool { return d > beyond || d < -beyond })
+}

@@ -1,0 +1,277 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// branch is a plan of faults from which longer ones grow.
+type branch struct {
+	assignment int
+	faults     []nemesis.Fault
+	from       begin
+	stands     float64 // how many placements it stands for
+}
+
+// growth is what came of trying one more fault of one kind after those of a branch.
+type growth struct {
+	Tally
+	next  []branch
+	found *Counterexample
+}
+
+// grower makes branches grow. It belongs to one worker.
+type grower struct {
+	ctx     context.Context
+	v       *Verification
+	names   nemesis.Names
+	runners []*scenarios.Runner // by assignment
+	travels []travelTimes
+	checker checker.Checker
+	beyond  sim.Time     // after so long a fault has outlasted all that it can
+	fsync   sim.Time     // for which a server stands still after a write
+	moments []sim.Moment // of the latest run that was watched
+	settles []sim.Moment
+
+	// Of the job under way.
+	*branch
+	*growth
+	parent course // of the branch
+	deeper bool   // what grows will grow further
+	told   map[string]bool
+}
+
+func newGrower(ctx context.Context, v *Verification) *grower {
+	g := &grower{ctx: ctx, v: v, names: v.Scenario.Targets(), told: map[string]bool{}}
+	for _, a := range v.Assignments {
+		g.runners = append(g.runners, scenarios.NewRunner(a.Scenario))
+		g.travels = append(g.travels, travelOf(a.Scenario))
+	}
+	g.fsync = history.Of(v.Scenario.Servers.StandsStill())
+	for i := range v.Scenario.Clients {
+		c := &v.Scenario.Clients[i]
+		g.beyond = max(g.beyond, history.Of(c.Lock.TTL+c.Lock.Retry.Hi+c.Work.Hold+time.Second))
+	}
+	for _, x := range v.Scenario.Mix.Without {
+		g.beyond = max(g.beyond, history.Of(x.Within))
+	}
+	return g
+}
+
+// bare judges the run of a branch itself.
+func (g *grower) bare(b *branch) (*growth, error) {
+	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise)}
+	result, _, err := g.run(nil, false)
+	if err == nil {
+		g.judge(result, b.stands)
+	}
+	return g.growth, err
+}
+
+// climb makes the grower ready to try what grows from a branch.
+func (g *grower) climb(b *branch, deeper bool) error {
+	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise)}, deeper
+	_, c, err := g.run(nil, true)
+	g.parent = course{slices.Clone(c.moments), slices.Clone(c.settles), slices.Clone(c.events), c.digest}
+	return err
+}
+
+// grow tries each fault of kind k after those of a branch.
+func (g *grower) grow(b *branch, k nemesis.Kind, deeper bool) (*growth, error) {
+	if err := g.climb(b, deeper); err != nil {
+		return nil, err
+	}
+	for _, f := range templates(g.v.Scenario, &g.names, k) {
+		for _, o := range g.openings(&f) {
+			if g.repeats(k, &o) {
+				continue
+			}
+			g.Starts++
+			if err := g.place(f, &o); err != nil || g.found != nil {
+				return g.growth, err
+			}
+		}
+	}
+	return g.growth, nil
+}
+
+// openings lists where a fault may start.
+func (g *grower) openings(f *nemesis.Fault) []opening {
+	c := &g.parent
+	switch f.Kind {
+	case nemesis.DelayMessage:
+		return c.ofMessages(g.from)
+	case nemesis.Break:
+		return c.ofMessages(g.from, g.names.Clients...)
+	case nemesis.Cut:
+		return c.ofLinks(g.from)
+	}
+	var unseen []sim.Time
+	switch {
+	case f.Kind == nemesis.Crash && f.Loss == nemesis.LosesUnsynced:
+		unseen = c.settled(f.Target)
+	case f.Kind == nemesis.ShutDown:
+		unseen = c.noticed(f.Target, g.travels[g.assignment])
+	case f.Kind == nemesis.Jump:
+		unseen = slices.Sorted(slices.Values(slices.Concat(c.stated(f.Target), c.synced(f.Target, g.fsync))))
+	}
+	list := c.ofProcess(f.Target, g.from, unseen)
+	if f.Kind == nemesis.Pause {
+		list = list[:len(list)-1] // of a process that never acts again nobody notices it
+	}
+	return list
+}
+
+// repeats reports whether a fault of kind k at the opening would, with the last fault of the branch, only make a larger one
+// of the same kind; or two faults of one message in the other order.
+func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
+	if len(g.faults) == 0 {
+		return false
+	}
+	last, kind := &g.from.last, g.faults[len(g.faults)-1].Kind
+	switch {
+	case o.target != last.target || o.peer != last.peer || o.number != last.number || o.point != last.point || o.pass != last.pass:
+		return false
+	case o.number > 0:
+		return slices.Index(enumerable, k) <= slices.Index(enumerable, kind)
+	}
+	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
+}
+
+// place tries a fault at an opening, with each of its ends or sizes.
+func (g *grower) place(f nemesis.Fault, o *opening) error {
+	clear(g.told)
+	switch f.Kind {
+	case nemesis.Break:
+		f.Target, f.Peer, f.Number = o.peer, o.target, o.number
+	case nemesis.DelayMessage:
+		f.Target, f.Peer, f.Number = o.target, o.peer, o.number
+	case nemesis.Cut:
+		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
+	}
+	switch {
+	case ruledOut(g.v.Scenario, &g.names, f):
+		return nil
+	case f.Kind == nemesis.Jump:
+		for _, f.By = range g.parent.jumps(o, g.beyond.Duration()) {
+			if err := g.forGood(f, o); err != nil || g.found != nil {
+				return err
+			}
+		}
+		return nil
+	case f.Kind == nemesis.Break, f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory:
+		return g.forGood(f, o)
+	}
+	return g.lasting(f, o)
+}
+
+// forGood tries a fault that has no end.
+func (g *grower) forGood(f nemesis.Fault, o *opening) error {
+	if _, err := g.try(g.fault(f, o, o.at, never), o, o.at, o.stands(o.at), false); err != nil || g.found != nil {
+		return err
+	}
+	return g.early(f, o)
+}
+
+// early tries a fault that has no end at the first instant of its opening: calm begins when it strikes.
+func (g *grower) early(f nemesis.Fault, o *opening) error {
+	if !o.isInterval() || o.since+1 == o.at {
+		return nil
+	}
+	_, err := g.try(g.fault(f, o, o.since+1, never), o, o.since+1, 0, false)
+	return err
+}
+
+// lasting tries a fault with each of its ends, which are found in the run in which it goes on.
+func (g *grower) lasting(f nemesis.Fault, o *opening) error {
+	last := o.at + g.beyond
+	endless := last
+	if restarts(&f) && !excluded(g.v.Scenario, &g.names, f) {
+		endless = never
+	}
+	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(o.at), true)
+	if err != nil || g.found != nil || c == nil {
+		return err
+	}
+	list := g.ends(c, &f, o, last)
+	if endless == never {
+		if err := g.early(f, o); err != nil || g.found != nil {
+			return err
+		}
+	}
+	for _, end := range list {
+		at, allowed := g.latest(f, o, end)
+		if end == endless || !allowed {
+			continue
+		}
+		if _, err := g.try(g.fault(f, o, at, end), o, at, o.stands(at), false); err != nil || g.found != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ends lists the ends of a fault that starts at an opening; c is the run in which it goes on.
+func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
+	travel := g.travels[g.assignment]
+	marks := c.marks(o.at, last)
+	for _, x := range g.v.Scenario.Mix.Without {
+		if x.Kind == f.Kind && x.Within > 0 { // the earliest restarts that are allowed
+			marks = append(marks, mark{o.since + history.Of(x.Within), f.Target, true}, mark{o.at + history.Of(x.Within) + 1, f.Target, false})
+		}
+	}
+	process, late, first := f.Target, sim.Time(0), o.at
+	switch f.Kind {
+	case nemesis.DelayMessage: // its end is its arrival
+		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
+	case nemesis.Cut: // what waited arrives later than the end
+		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
+	}
+	list := ends(marks, process, travel)
+	for i := range list {
+		list[i] -= late
+	}
+	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
+	if restarts(f) && o.isInterval() { // back before it is missed
+		list = append([]sim.Time{o.at - 1}, list...)
+	}
+	return append(list, last)
+}
+
+// latest is the latest instant of an opening at which f, with the given end, is not excluded; ok is false if there is none.
+func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
+	at = min(o.at, end-1)
+	for _, x := range g.v.Scenario.Mix.Without {
+		if x.Within > 0 && x.Covers(g.fault(f, o, at, end), &g.names) {
+			at = end - history.Of(x.Within)
+		}
+	}
+	ok = at == o.at || o.isInterval() && at > o.since
+	return at, ok && !excluded(g.v.Scenario, &g.names, g.fault(f, o, at, end))
+}
+
+// fault gives f its start and its end.
+func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fault {
+	if f.Kind.HasTrigger() {
+		f.Trigger = o.trigger(at)
+	}
+	d := (end - at).Duration()
+	switch f.Kind {
+	case nemesis.Pause, nemesis.Cut:
+		f.For = d
+	case nemesis.Crash, nemesis.ShutDown:
+		if end != never {
+			f.Restart = d
+		}
+	case nemesis.DelayMessage:
+		f.By = d - g.travels[g.assignment].of(f.Target, f.Peer).Duration()
+	}
+	return f
+}

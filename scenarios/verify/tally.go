@@ -1,0 +1,48 @@
+package verify
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Tally counts schedules: plans that were run and judged.
+type Tally struct {
+	Runs      int
+	Starts    int        // at which faults were tried
+	Schedules int        // run and judged
+	Idle      int        // run, but the last fault found nothing to strike
+	Stands    float64    // placements, to the nanosecond, that the schedules stand for
+	Laws      tally.Laws // in the order of the scenario's promise
+}
+
+func newTally(promise []checker.Law) Tally {
+	return Tally{Laws: tally.NewLaws(promise)}
+}
+
+// LengthTally counts the schedules with one number of faults.
+type LengthTally struct {
+	Faults int
+	Tally
+	Kinds []KindTally // by the kind of the last fault; none without any
+	Whole bool        // all were tried
+}
+
+// KindTally counts what was tried of one kind of fault.
+type KindTally struct{ Starts, Schedules int }
+
+func (t *Tally) add(o *Tally) {
+	t.Runs += o.Runs
+	t.Starts += o.Starts
+	t.Schedules += o.Schedules
+	t.Idle += o.Idle
+	t.Stands += o.Stands
+	t.Laws.Add(o.Laws)
+}
+
+func (l *LengthTally) add(kind int, t *Tally) {
+	l.Tally.add(t)
+	if l.Faults > 0 {
+		l.Kinds[kind].Starts += t.Starts
+		l.Kinds[kind].Schedules += t.Schedules
+	}
+}

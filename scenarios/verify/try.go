@@ -1,0 +1,127 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// try runs and judges the faults of the branch and f, which strikes at the given instant of an opening. instants is how
+// many it stands for; if there are any, longer plans may grow from it. The course, with moments if they are watched, is
+// nil if f found nothing to strike, and else good until the next run.
+func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
+	result, c, err := g.run(&f, watch)
+	if err != nil {
+		return nil, err
+	}
+	if c.digest == g.parent.digest {
+		g.Idle++
+		return nil, nil
+	}
+	stands := g.stands * instants
+	g.judge(result, stands)
+	if g.deeper && instants > 0 && g.newStory(c.events) {
+		g.next = append(g.next, branch{g.assignment, append(slices.Clone(g.faults), f), g.parent.after(o, at), stands})
+	}
+	return &c, nil
+}
+
+// run makes the run of the branch's faults and one more, if it is not nil.
+func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
+	if err := g.ctx.Err(); err != nil {
+		return scenarios.Result{}, course{}, err
+	}
+	s, r := g.v.Assignments[g.assignment].Scenario, g.runners[g.assignment]
+	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
+	if f != nil {
+		plan.Faults = append(plan.Faults, *f)
+	}
+	g.moments, g.settles = g.moments[:0], g.settles[:0]
+	r.Watch(nil)
+	if watch {
+		r.Watch(g.see)
+	}
+	g.Runs++
+	result, err := r.Run(plan)
+	if err != nil {
+		return result, course{}, err
+	}
+	return result, course{g.moments, g.settles, result.History.Events, result.Digest}, nil
+}
+
+func (g *grower) see(m sim.Moment) {
+	if m.Kind == sim.Settles {
+		g.settles = append(g.settles, m)
+		return
+	}
+	g.moments = append(g.moments, m)
+}
+
+// judge counts how the promised laws came out of a run, and keeps the first violation.
+func (g *grower) judge(r scenarios.Result, stands float64) {
+	g.Schedules++
+	g.Stands += stands
+	verdict := g.checker.CheckOnly(r.History, g.v.Scenario.Promise)
+	g.Laws.Count(verdict)
+	for i := range verdict.Findings {
+		if f := &verdict.Findings[i]; f.Outcome == checker.Violated && g.found == nil {
+			g.found = &Counterexample{Plan: r.Plan, Assignment: g.assignment, Law: f.Law, Cause: f.Cause}
+		}
+	}
+}
+
+// newStory reports whether none of the other ends of the fault at this opening has led to the same story, or whether that
+// does not matter.
+func (g *grower) newStory(events []history.Event) bool {
+	if g.v.Options.AllEnds {
+		return true
+	}
+	story := storyOf(events)
+	if g.told[story] {
+		return false
+	}
+	g.told[story] = true
+	return true
+}
+
+// storyOf tells what each process recorded, in its order, and the order in which all entered and left sections. Times are
+// left out, and faults.
+func storyOf(events []history.Event) string {
+	var processes []history.Process
+	lines := map[history.Process]*strings.Builder{}
+	of := func(p history.Process) *strings.Builder {
+		if lines[p] == nil {
+			processes = append(processes, p)
+			lines[p] = &strings.Builder{}
+		}
+		return lines[p]
+	}
+	for i := range events {
+		e := &events[i]
+		if e.Process == history.Nemesis {
+			continue
+		}
+		b := of(e.Process)
+		for _, word := range []string{e.Type.String(), string(e.F), string(e.Lock), string(e.Attempt), string(e.Of), string(e.By), string(e.Why), e.Value} {
+			b.WriteString(word)
+			b.WriteByte(' ')
+		}
+		enters := e.F == history.Acquire && e.Type == history.OK
+		leaves := e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost || e.F == history.Crashed
+		if enters || leaves {
+			all := of("")
+			all.WriteString(string(e.F) + " " + string(e.Process) + " ")
+		}
+	}
+	slices.Sort(processes)
+	var story strings.Builder
+	for _, p := range processes {
+		story.WriteString(string(p) + ": " + lines[p].String() + "\n")
+	}
+	return story.String()
+}

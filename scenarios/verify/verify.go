@@ -1,0 +1,232 @@
+// Package verify tries every placement of few faults in a small scenario.
+//
+// Goals: what it says holds has been tried, and it says what that is: which kinds of faults, for which delays, with which
+// starts and ends, and for how much each schedule stands. A reduction leaves nothing out that could come out otherwise, or is
+// named. What ended early is undecided. The result does not depend on the number of workers.
+// Non-goals: large scenarios, and faults whose effect grows with their length (drift): package search draws those.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// MaxFaults is the most faults that one placement of a verification may have. What four would take nobody waits for.
+const MaxFaults = 3
+
+// Options bound a verification.
+type Options struct {
+	Faults     int            // the most in one placement, 0 to MaxFaults
+	Kinds      []nemesis.Kind // of faults, as Enumerable lists them; none: all of these
+	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
+	Orders     bool           // each also with two other orders of what arrives at once
+	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
+	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
+	Seed       uint64         // of back-offs and owner values
+	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
+	Workers    int            // 0: one for each core
+	// Progress, if set, is called now and then: of the placements with so many faults, done of of parts are tried.
+	Progress func(faults, done, of int)
+}
+
+// Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a promised
+// law. What "holds" then claims is this.
+//
+// For the assignments of delays in the result, in which each link has one fixed delay and back-offs are those of the seed;
+// for the kinds of faults in the result; for the laws that the scenario promises: no placement breaks one. A placement is
+// up to o.Faults faults, each with a start, a target and an end.
+//
+// Starts are all there are: every instant of true time from the beginning to the end of the work, each message, and each
+// passing of a named point by the client that it strikes. They are reduced, but nothing is lost. Between two acts of a
+// process (it takes a message or a wake-up, or goes on with a task) nothing reads or changes what it is, so that a fault
+// that strikes it anywhere between them and ends at the same absolute time gives the same run; only the fault's own records
+// move, and the probe, which waits until all is over. One start stands for all of the interval: the last, since a law that excuses what a fault disturbs excuses
+// least then. A fault that is over as it strikes (a jump, a crash for good) is tried at the first instant as well, since a
+// law that asks for calm asks it from then on. What changes unseen cuts the interval: writes that become durable by time
+// alone, for a loss of power; the last moment to be noticed in time, for a server that hangs up on its clients; the end of
+// a validity counted on a wall clock, for a jump of that clock. One thing is not reduced: a jump can make a server fsync, and
+// where the end of that falls among its acts, and among its crashes, is tried for one start of an interval only. A fault that strikes another process than the one that passes a
+// point strikes between two acts of its own, and is among these.
+//
+// Ends are not all there are, but those at which something changes in the run in which the fault goes on: whatever any
+// process records (a key comes or goes, a lock is granted or given back, the resource accepts or refuses), the next act of
+// each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
+// does at once, comes just before that, and around expiries and validities also just after; and beyond them all, the
+// longest TTL, hold and back-off and a second later. A crash for good ends never. A jump goes so far that each key or
+// validity just ends, or just does not, before each later act; and beyond all, either way. Drift is not enumerated: what it
+// does grows with its length, so that no few starts and ends stand for the others.
+//
+// Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with the
+// earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the same order,
+// and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
+//
+// An error is ErrNoKind, or a failure of Fencepost's or a lock's own code.
+func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
+	v := &Verification{Scenario: s, Options: o}
+	possible, left := Enumerable(s)
+	if len(o.Kinds) == 0 {
+		v.Options.Kinds, v.LeftOut = possible, left
+	}
+	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !slices.Contains(possible, k) })
+	if impossible || o.Faults > 0 && len(v.Options.Kinds) == 0 {
+		return nil, ErrNoKind
+	}
+	var err error
+	if v.Assignments, err = assign(s, &o); err != nil {
+		return nil, err
+	}
+	level := make([]branch, len(v.Assignments))
+	for i := range level {
+		level[i] = branch{assignment: i, stands: 1}
+	}
+	for n := 0; n <= o.Faults && v.Stop == Finished; n++ {
+		if level, err = v.tryAll(ctx, n, level); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// ErrNoKind reports a verification that could try no fault, or not those that it was asked for.
+var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to survive and whose starts can be told apart")
+
+// Reasons to stop that are no failures.
+var (
+	errFound  = errors.New("a counterexample was found")
+	errBudget = errors.New("the budget is used up")
+)
+
+// tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
+// from which the next level goes on.
+func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
+	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
+	length := &v.Lengths[n]
+	kinds := len(v.Options.Kinds)
+	jobs := len(level) * kinds
+	if n == 0 {
+		jobs = len(level)
+	}
+	start := func() func(int) (*growth, error) {
+		g := newGrower(ctx, v)
+		return func(job int) (*growth, error) {
+			if n == 0 {
+				return g.bare(&level[job])
+			}
+			return g.grow(&level[job/kinds], v.Options.Kinds[job%kinds], n < v.Options.Faults)
+		}
+	}
+	done, err := parallel.InOrder(ctx, v.Options.Workers, jobs, start, func(job int, g *growth) error {
+		next = append(next, g.next...)
+		length.add(job%max(kinds, 1), &g.Tally)
+		v.Runs += g.Runs
+		if v.Options.Progress != nil {
+			v.Options.Progress(n, job+1, jobs)
+		}
+		switch {
+		case g.found != nil:
+			v.Found = g.found
+			return errFound
+		case v.Options.Budget > 0 && v.Runs >= v.Options.Budget && job+1 < jobs:
+			return errBudget
+		}
+		return nil
+	})
+	length.Whole = done == jobs
+	switch {
+	case errors.Is(err, errFound):
+		v.Stop = AtCounterexample
+	case errors.Is(err, errBudget):
+		v.Stop = AtBudget
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !length.Whole:
+		v.Stop = AtDeadline
+	case ctx.Err() != nil && !length.Whole:
+		v.Stop = AtInterruption
+	case err != nil:
+		return nil, err
+	}
+	if n == 0 {
+		next = level
+	}
+	return next, nil
+}
+
+// Stop says why a verification ended.
+type Stop uint8
+
+const (
+	Finished         Stop = iota // everything was tried
+	AtCounterexample             // one is enough
+	AtBudget                     // so many runs were made
+	AtDeadline                   // its time was over
+	AtInterruption               // by a signal
+)
+
+// Verification is what came of trying placements.
+type Verification struct {
+	Scenario    *scenarios.Scenario
+	Options     Options   // with the kinds that were tried
+	LeftOut     []LeftOut // kinds that cannot be, if the options name none
+	Assignments []Assignment
+	Lengths     []LengthTally // by the number of faults, from none
+	Runs        int           // made, those included that were only looked at for where faults can strike
+	Found       *Counterexample
+	Stop        Stop
+}
+
+// Counterexample is a placement that breaks a promised law. No shorter one does, for the same delays and kinds of faults.
+type Counterexample struct {
+	Plan       nemesis.Plan
+	Assignment int // of Verification.Assignments
+	Law        checker.Law
+	Cause      checker.Cause
+}
+
+// Laws is how each promised law came out, over all schedules.
+func (v *Verification) Laws() tally.Laws {
+	sum := newTally(v.Scenario.Promise)
+	for i := range v.Lengths {
+		sum.add(&v.Lengths[i].Tally)
+	}
+	return sum.Laws
+}
+
+// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised
+// law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not decidable, in
+// a sentence each.
+func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
+	switch v.Stop {
+	case AtCounterexample:
+		return scenarios.Otherwise, nil
+	case AtBudget:
+		open = append(open, "the budget of runs is used up")
+	case AtDeadline:
+		open = append(open, "its time was over")
+	case AtInterruption:
+		open = append(open, "it was interrupted")
+	}
+	exercised := false
+	for _, t := range v.Laws() {
+		switch {
+		case t.Undecided > 0:
+			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law, t.Undecided))
+		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
+			open = append(open, fmt.Sprintf("%s is to be kept, but no schedule exercised it", t.Law))
+		}
+		exercised = exercised || t.Exercised() > 0
+	}
+	if !exercised {
+		open = append(open, "no schedule exercised any promised law")
+	}
+	if len(open) > 0 {
+		return scenarios.NotDecidable, open
+	}
+	return scenarios.AsExpected, nil
+}

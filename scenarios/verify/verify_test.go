@@ -1,0 +1,362 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// soundRedlock keeps its promises under any one fault that it does not exclude.
+const soundRedlock = `name: redlock
+servers: {redis: 3, persistence: {append-fsync: always}}
+network: {delay: 200us..2ms}
+lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}
+work: {check-validity: on}
+mix: {without: [jump of servers, crash losing everything of servers]}
+promise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]
+limit: 20s
+`
+
+func verify(t *testing.T, text string, o Options) *Verification {
+	t.Helper()
+	s, err := scenarios.Parse("verified.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Seed, o.Delays = 1, max(o.Delays, 1)
+	v, err := Scenario(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
+	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
+	standing, open := v.Standing()
+	if standing != scenarios.AsExpected || v.Found != nil {
+		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
+	}
+	one := v.Lengths[1]
+	if !one.Whole || len(v.Assignments) != 2 || one.Schedules < 2*1000 || one.Stands < 1e11 {
+		t.Errorf("%d assignments, %d schedules for %g placements, whole %v", len(v.Assignments), one.Schedules, one.Stands, one.Whole)
+	}
+	for i, k := range v.Options.Kinds {
+		if one.Kinds[i].Schedules == 0 {
+			t.Errorf("no %s was tried", k)
+		}
+	}
+	for _, law := range v.Laws() {
+		if law.Holds != one.Schedules+v.Lengths[0].Schedules {
+			t.Errorf("%s was exercised in %d of %d schedules", law.Law, law.Holds, one.Schedules+v.Lengths[0].Schedules)
+		}
+	}
+}
+
+// TestBrokenLocksAreRefutedByTheFewestFaults states for each defect the least number of faults that shows it.
+func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
+	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: {check-validity: on}\n" +
+		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
+	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: {check-validity: on}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}\n"
+	for _, x := range []struct {
+		defect, text string
+		change       [2]string
+		law          checker.Law
+		cause        string
+		faults       int
+	}{
+		{"it counts its validity from the answers", redlock, [2]string{"retry:", "elapsed-check: off, retry:"}, checker.LeaseExclusion,
+			"validity miscounted", 1},
+		{"its release deletes whatever is there", single, [2]string{"retry:", "release: del, retry:"}, checker.Ownership, "removed by non-owner", 1},
+		{"it compares the owner, and then deletes", single, [2]string{"retry:", "release: get-then-del, retry:"}, checker.Ownership,
+			"removed by non-owner", 1},
+		{"one server is enough for it", redlock, [2]string{"retry:", "quorum: 1, retry:"}, checker.LeaseExclusion, "counted without quorum", 1},
+		{"its only server answers before it fsyncs", single, [2]string{"always", "everysec"}, checker.LeaseExclusion, "lost in crash (unsynced)", 1},
+		{"its servers forget: one that had no vote, and one that lost it", redlock, [2]string{"{append-fsync: always}", "none"}, checker.LeaseExclusion,
+			"lost in crash (no persistence)", 2},
+		{"it never expires: a request that was given up is carried out late", single, [2]string{"set-nx-px", "setnx"}, checker.DeadlockFreedom,
+			"stuck although nobody holds", 1},
+		{"back-offs of the same length collide for ever, if one server of three is left out", redlock, [2]string{"listed", "listed"},
+			checker.DeadlockFreedom, "stuck although nobody holds", 2},
+	} {
+		text := "name: broken\n" + strings.Replace(x.text, x.change[0], x.change[1], 1) + "promise: [" + string(x.law) + "]\n"
+		v := verify(t, text, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.Crash}})
+		if v.Found == nil {
+			t.Errorf("%s: not refuted; %+v", x.defect, v.Lengths)
+			continue
+		}
+		if got := len(v.Found.Plan.Faults); got != x.faults || v.Found.Law != x.law || v.Found.Cause.String() != x.cause {
+			t.Errorf("%s: %d faults break %s by %s\n%s", x.defect, got, v.Found.Law, v.Found.Cause, v.Found.Plan)
+		}
+		for n := range x.faults {
+			if !v.Lengths[n].Whole || v.Lengths[n].Laws[0].Violated > 0 {
+				t.Errorf("%s: not all of fewer faults were tried: %+v", x.defect, v.Lengths[n])
+			}
+		}
+		if standing, _ := v.Standing(); standing != scenarios.Otherwise {
+			t.Errorf("%s: standing %v", x.defect, standing)
+		}
+		repeats(t, v)
+	}
+}
+
+// repeats makes sure that the counterexample can be had from nothing but its plan and the text of its scenario.
+func repeats(t *testing.T, v *Verification) {
+	t.Helper()
+	plan, err := nemesis.ParsePlan("plan.txt", []byte(v.Found.Plan.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenarios.Parse("scenario.yaml", v.Assignments[v.Found.Assignment].Scenario.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Validate(s.Targets()); err != nil {
+		t.Errorf("%v\n%s", err, plan)
+	}
+	r, err := scenarios.NewRunner(s).Run(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := checker.Check(r.History).Of(v.Found.Law); f.Outcome != checker.Violated || f.Cause != v.Found.Cause {
+		t.Errorf("%s does not repeat: %s %s\n%s", v.Found.Law, f.Outcome, f.Cause, plan)
+	}
+}
+
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: the rule says to wait for one TTL, and a server that waits a little less
+// breaks the lock.
+func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
+	for _, x := range []struct {
+		within string
+		holds  bool
+	}{{"105ms", true}, {"90ms", false}} {
+		v := verify(t, `name: delayed-restart
+servers: {redis: 1, persistence: none}
+network: {delay: 1ms}
+lock: {protocol: set-nx-px, ttl: 100ms, retry: {delay: 8ms}, timeout: 5ms}
+work: {hold: 150ms, stagger: 1ms, check-validity: on}
+mix: {without: ["crash of servers, restart within `+x.within+`", "shut down, restart within `+x.within+`"]}
+promise: [lease-exclusion]
+limit: 1s
+`, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.ShutDown}})
+		if (v.Found == nil) != x.holds {
+			t.Errorf("no restart within %s: %+v", x.within, v.Found)
+		}
+		within, _ := time.ParseDuration(x.within)
+		if v.Found != nil && v.Found.Plan.Faults[0].Restart < within {
+			t.Errorf("an excluded restart was tried: %s", v.Found.Plan)
+		}
+	}
+}
+
+// TestAServerThatMustRestartIsNeverLeftDown: one whose only server stays down for good has nobody to ask.
+func TestAServerThatMustRestartIsNeverLeftDown(t *testing.T) {
+	for _, x := range []struct {
+		without string
+		holds   bool
+	}{{"", false}, {`mix: {without: ["crash of servers, no restart", "crash of servers, restart within 1h"]}`, true}} {
+		v := verify(t, `name: one
+servers: {redis: 1, persistence: {append-fsync: always}}
+network: {delay: 1ms}
+lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
+limit: 2h
+promise: [deadlock-freedom]
+`+x.without, Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Crash}})
+		if (v.Found == nil) != x.holds || v.Found != nil && v.Found.Plan.Faults[0].Restart != 0 {
+			t.Errorf("%q: found %+v", x.without, v.Found)
+		}
+		if schedules := v.Lengths[1].Kinds[0].Schedules; x.holds && schedules < 40 {
+			t.Errorf("%d schedules show little", schedules)
+		}
+	}
+}
+
+func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
+	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
+	first := verify(t, text, Options{Faults: 2, Workers: 1, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+	for workers := 2; workers <= 5; workers += 3 {
+		v := verify(t, text, Options{Faults: 2, Workers: workers, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) || v.Stop != first.Stop {
+			t.Errorf("%d workers: %+v %+v, one: %+v %+v", workers, v.Lengths, v.Found, first.Lengths, first.Found)
+		}
+	}
+}
+
+// TestWhatEndedEarlyIsUndecided also where nothing was found up to there.
+func TestWhatEndedEarlyIsUndecided(t *testing.T) {
+	pauses := []nemesis.Kind{nemesis.Pause}
+	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
+	standing, open := v.Standing()
+	if standing != scenarios.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
+		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs)
+	}
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Progress: func(faults, done, _ int) {
+		if faults == 2 && done == 3 {
+			cancel()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if standing, _ := v.Standing(); standing != scenarios.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
+		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Stop, v.Lengths)
+	}
+}
+
+// TestALawThatNothingExercisesIsNoPass: nothing but one client asks for the lock, and there are no tokens.
+func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
+	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: [token-order]\n", Options{Faults: 1})
+	standing, open := v.Standing()
+	if standing != scenarios.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
+		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
+	}
+}
+
+// TestACrashForGoodIsTriedAtItsFirstInstantToo: whether somebody is stuck for too long is counted from the strike to the
+// end of the run, which comes too soon for a strike at the end of the interval.
+func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
+	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGrower(context.Background(), &Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})
+	if err := g.climb(&branch{stands: 1}, false); err != nil {
+		t.Fatal(err)
+	}
+	crash := nemesis.Fault{Kind: nemesis.Crash, Target: "client-1"}
+	openings := g.openings(&crash)
+	holding := slices.IndexFunc(openings, func(o opening) bool { return o.isInterval() && (o.at-o.since).Duration() == 300*time.Millisecond })
+	if holding < 0 {
+		t.Fatalf("%+v", openings)
+	}
+	o := &openings[holding]
+	if err := g.place(crash, o); err != nil {
+		t.Fatal(err)
+	}
+	if g.found == nil || g.found.Law != checker.DeadlockFreedom || g.found.Plan.Faults[0].Trigger.Time != (o.since+1).Duration() {
+		t.Errorf("found %+v in the interval from %v to %v", g.found, o.since, o.at)
+	}
+}
+
+// TestAssignmentsFixEveryDelay, within the range of the scenario, and links with delays of their own keep them.
+func TestAssignmentsFixEveryDelay(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "200us..2ms",
+		"200us..2ms, tail: 1% 10ms..50ms, links: {client-2 -> redis-1: 5ms..7ms}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := assign(s, &Options{Delays: 99, Orders: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 3*(1+2+3) { // all alike, each client, each server; three orders
+		t.Errorf("%d assignments", len(list))
+	}
+	names := map[string]bool{}
+	for _, a := range list {
+		names[a.Name] = true
+		n := a.Scenario.Network
+		travel := travelOf(a.Scenario)
+		for _, l := range append(n.Links, sim.LinkDelay{Delay: n.Delay}) {
+			if l.Delay.Lo != l.Delay.Hi || l.Delay.Lo < 200*time.Microsecond {
+				t.Errorf("%s: %+v", a.Name, l)
+			}
+		}
+		own := travel.of("client-2", "redis-1").Duration()
+		if n.Tail.PPM != 0 || own < 6*time.Millisecond || own > 6*time.Millisecond+10 {
+			t.Errorf("%s: tail %+v, client-2 -> redis-1 %v", a.Name, n.Tail, own)
+		}
+	}
+	if len(names) != len(list) {
+		t.Errorf("two assignments have the same name: %v", names)
+	}
+}
+
+// TestOrdersTurnWhatArrivesAtOnce: two clients ask at the same instant, and each gets the lock in one of the orders.
+func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
+	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
+servers: {redis: 1}
+network: {delay: 1ms}
+lock: {protocol: set-nx-px, ttl: 2s}
+work: {stagger: 0s}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := assign(s, &Options{Delays: 1, Orders: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var winners []history.Process
+	for _, a := range list {
+		r, err := scenarios.NewRunner(a.Scenario).Run(a.Scenario.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.History.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK })
+		winners = append(winners, r.History.Events[i].Process)
+	}
+	if !slices.Equal(winners, []history.Process{"client-1", "client-1", "client-2"}) {
+		t.Errorf("the lock goes to %v", winners)
+	}
+}
+
+// TestExcludedMessagesAreNotHeldUp: whom a fault of messages strikes is known only where it is placed.
+func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
+	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
+	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
+		all := verify(t, text+"promise: [ownership]\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
+		some := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of resource]}\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
+		none := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of clients]}\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
+		a, b, c := all.Lengths[1].Schedules, some.Lengths[1].Schedules, none.Lengths[1].Schedules
+		if a <= b || b == 0 || c != 0 {
+			t.Errorf("%s: %d schedules, %d without the resource, %d without clients", k, a, b, c)
+		}
+	}
+}
+
+func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []nemesis.Kind{nemesis.Drift, nemesis.Jump, nemesis.FailOver} {
+		if _, err := Scenario(context.Background(), s, Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, ErrNoKind) {
+			t.Errorf("%s: %v", k, err)
+		}
+	}
+}
+
+func TestWhatIsLeftOutIsSaid(t *testing.T) {
+	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "mix: {", "mix: {weights: {pause: 1, jump: 1, drift: 1, cut: 1, shut down: 1}, ", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, left := Enumerable(s)
+	if !slices.Equal(kinds, []nemesis.Kind{nemesis.Pause, nemesis.ShutDown, nemesis.Cut}) {
+		t.Errorf("tried are %v", kinds)
+	}
+	all := slices.Clone(kinds)
+	for _, l := range left {
+		all = append(all, l.Kind)
+	}
+	// All but what nothing in the run can suffer: there are no replicas and no sessions.
+	if slices.Sort(all); len(slices.Compact(all)) != len(nemesis.Kinds)-2 {
+		t.Errorf("%v are neither tried nor left out: %v", nemesis.Kinds, all)
+	}
+}
