@@ -150,9 +150,10 @@ func (j *job) repeat(seed uint64) string {
 	return fmt.Sprintf("%s run %s --seed %d", program(), shellWord(nameOf(j.scenario)), seed)
 }
 
-// program is how this program was called.
+// program is how this program was called. go run takes it from the build cache.
 func program() string {
-	if strings.Contains(os.Args[0], "go-build") {
+	cache := os.Getenv("GOCACHE")
+	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {
 		return "go run ./cmd/fencepost"
 	}
 	return "fencepost"
