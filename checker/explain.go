@@ -133,14 +133,29 @@ func (t *trace) leaseStory(c *clash, cause Cause, told []record) string {
 			s.WriteString(" The history does not tell what became of the first one's keys.")
 		}
 	}
-	for i := len(told) - 1; i >= 0; i-- {
-		if i == len(told)-1 {
-			s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, &told[i])))
-		} else {
-			s.WriteString(sentence(" Before that, %s.", t.recordStory(c, &told[i])))
-		}
+	if len(told) > 0 {
+		t.serversStory(&s, c, told)
 	}
 	return s.String()
+}
+
+// serversStory says what each server tells, the last one first. Where one lease was miscounted it had run out on several.
+func (t *trace) serversStory(s *strings.Builder, c *clash, told []record) {
+	last := &told[len(told)-1]
+	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
+	var likewise []string
+	for i := len(told) - 2; i >= 0; i-- {
+		r := &told[i]
+		if last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
+			likewise = append(likewise, sentence("on %s at %v", t.h.Events[r.set[r.victim]].Process, t.h.Events[r.at].Time))
+			continue
+		}
+		s.WriteString(sentence(" Before that, %s.", t.recordStory(c, r)))
+	}
+	if len(likewise) > 0 {
+		slices.Reverse(likewise)
+		s.WriteString(sentence(" Before that, it had expired %s.", list(likewise)))
+	}
 }
 
 func (t *trace) countedText(s *span) string {
