@@ -83,20 +83,37 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// grow tries each fault of kind k after those of a branch.
-func (g *grower) grow(b *branch, k nemesis.Kind, deeper bool) (*growth, error) {
+// share is one of so many equal parts of a list, from 0.
+type share struct{ part, of int }
+
+// bounds are where the share begins and ends in a list of n.
+func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
+
+// start is a fault without its start and end, and where it may start.
+type start struct {
+	fault nemesis.Fault
+	opening
+}
+
+// grow tries each fault of kind k after those of a branch, from a share of its starts.
+func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
 	}
+	var starts []start
 	for _, f := range templates(g.v.Scenario, &g.names, k) {
 		for _, o := range g.openings(&f) {
-			if g.repeats(k, &o) {
-				continue
+			if !g.repeats(k, &o) {
+				starts = append(starts, start{f, o})
 			}
-			g.Starts++
-			if err := g.place(f, &o); err != nil || g.found != nil {
-				return g.growth, err
-			}
+		}
+	}
+	from, to := of.bounds(len(starts))
+	for i := range starts[from:to] {
+		s := &starts[from+i]
+		g.Starts++
+		if err := g.place(s.fault, &s.opening); err != nil || g.found != nil {
+			return g.growth, err
 		}
 	}
 	return g.growth, nil

@@ -104,15 +104,21 @@ var (
 	errBudget = errors.New("the budget is used up")
 )
 
+// fewestJobs is into how many jobs at least the placements with one number of faults are divided: enough for all workers to be
+// busy to the end, and for little to be lost when they are stopped.
+const fewestJobs = 256
+
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
 	length := &v.Lengths[n]
 	kinds := len(v.Options.Kinds)
-	jobs := len(level) * kinds
-	if n == 0 {
-		jobs = len(level)
+	jobs, parts := len(level), 1
+	if n > 0 {
+		jobs *= kinds
+		parts = (fewestJobs + jobs - 1) / max(jobs, 1)
+		jobs *= parts
 	}
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -120,12 +126,13 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 			if n == 0 {
 				return g.bare(&level[job])
 			}
-			return g.grow(&level[job/kinds], v.Options.Kinds[job%kinds], n < v.Options.Faults)
+			of, part := job/parts, job%parts
+			return g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts}, n < v.Options.Faults)
 		}
 	}
 	done, err := parallel.InOrder(ctx, v.Options.Workers, jobs, start, func(job int, g *growth) error {
 		next = append(next, g.next...)
-		length.add(job%max(kinds, 1), &g.Tally)
+		length.add(job/parts%max(kinds, 1), &g.Tally)
 		v.Runs += g.Runs
 		if v.Options.Progress != nil {
 			v.Options.Progress(n, job+1, jobs)
