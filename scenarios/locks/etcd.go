@@ -156,14 +156,19 @@ func (l *etcd) Release(env sim.Env, h *Hold) bool {
 }
 
 // leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a newer
-// one (etcd issue 22082). It reports whether the deletion was confirmed.
+// one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an answer, although
+// its lease lives, is gone by that.
 func (l *etcd) leave(env sim.Env, h *Hold) bool {
 	if !l.config.CompareRevision {
 		return len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) == 2
 	}
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=", strconv.FormatInt(int64(h.Token), 10),
 		"THEN", "2", "DELETE", h.value)
-	return len(r) == 3 && integer(&r[1]) == 1
+	if len(r) != 3 {
+		return false
+	}
+	s := l.library.etcd
+	return integer(&r[1]) == 1 || l.caller.repeated && s != nil && s.alive(env)
 }
 
 // Close ends the session and revokes its lease.

@@ -25,7 +25,9 @@ type etcdCaller struct {
 	config *Config
 	conn   int // the number of its connections
 	at     int // the member asked last
-	sent   time.Duration
+	// Of the latest request: when it was sent last, and whether that was not the first time.
+	sent     time.Duration
+	repeated bool
 }
 
 // The connections of a client: a watch must not wait behind a request, nor a keepalive behind either.
@@ -42,7 +44,7 @@ const etcdRetry = 20 * time.Millisecond
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
 	start := env.Monotonic()
 	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
-		c.sent = env.Monotonic()
+		c.sent, c.repeated = env.Monotonic(), left < patience
 		r := env.Call(min(c.config.Timeout, left), nil,
 			sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
 		if list := r.Array(); list != nil {
