@@ -35,13 +35,15 @@
 //
 // A lease ends by the leader's monotonic clock. The leader looks twice a second for leases that have ended and revokes
 // them through the log. A keepalive goes to the leader and not through the log. A new leader gives every lease its whole
-// TTL and an election time-out, since it does not know what its predecessor granted. Leases that a leader revokes after
-// another has been elected stay (etcd since 3.5.8, issue 15247). A leader that has been stopped for
-// three heartbeats confirms its leadership before it prolongs leases (etcd since 3.5.13). One that has been
-// stopped and is then cut off from the others may prolong leases in vain for two election time-outs, as etcd's may.
+// TTL and an election time-out, since it does not know what its predecessor granted. A leader that is blocked by its disk
+// and has been deposed meanwhile revokes nothing, and one that has been stopped for three heartbeats confirms its
+// leadership before it prolongs leases (etcd since 3.5.13, issue 15247). One that has been stopped and is then cut off from
+// the others may prolong leases in vain for two election time-outs, as etcd's may.
 //
 // Known differences: keepalives that were forwarded to a leader that died are sent again as soon as another is known
-// (etcd looks once an election time-out); revocations are proposed once a reign, since the log loses none; when many leases are due, etcd revokes at most a thousand a second.
+// (etcd looks once an election time-out); etcd makes sure of its leadership and then revokes, which is one moment here;
+// revocations are proposed once a reign, since the log loses none; when many leases are due, etcd revokes at most a thousand
+// a second.
 //
 // # Records
 //
