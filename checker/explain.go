@@ -143,18 +143,19 @@ func (t *trace) leaseStory(c *clash, cause Cause, told []record) string {
 func (t *trace) serversStory(s *strings.Builder, c *clash, told []record) {
 	last := &told[len(told)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
-	var likewise []string
-	for i := len(told) - 2; i >= 0; i-- {
-		r := &told[i]
-		if last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
+	var likewise, others []string
+	for i := range told[:len(told)-1] {
+		if r := &told[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
 			likewise = append(likewise, sentence("on %s at %v", t.h.Events[r.set[r.victim]].Process, t.h.Events[r.at].Time))
-			continue
+		} else {
+			others = append(others, sentence(" Before that, %s.", t.recordStory(c, r)))
 		}
-		s.WriteString(sentence(" Before that, %s.", t.recordStory(c, r)))
 	}
 	if len(likewise) > 0 {
-		slices.Reverse(likewise)
 		s.WriteString(sentence(" Before that, it had expired %s.", list(likewise)))
+	}
+	for _, other := range slices.Backward(others) {
+		s.WriteString(other)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Exclusion is a sort of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
-// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart". An exclusion that ParseExclusion returned prints and parses back.
+// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart". An exclusion that ParseExclusion
+// returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
 	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.

@@ -2,6 +2,23 @@ package reports
 
 import "strings"
 
+// closing says where the files are and what to paste to see it all again, as far as either is known.
+func closing(p *page, files, repeat string) {
+	if files != "" {
+		p.hang(0, "files   ", plain, files)
+	}
+	if repeat != "" {
+		command(p, repeat)
+	}
+}
+
+// notes writes each note on a line of its own, with the label before it.
+func notes(p *page, label string, list []string) {
+	for _, note := range list {
+		p.hang(0, label, yellow, note)
+	}
+}
+
 // command writes what a person pastes, so it is never re-spaced. What does not fit on a line is broken before an
 // argument with a backslash, which a shell takes back.
 func command(p *page, text string) {

@@ -111,8 +111,7 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 		soundLines(p, c)
 	}
 	p.blank()
-	p.hang(0, "files   ", plain, c.Files)
-	command(p, c.Repeat)
+	closing(p, c.Files, c.Repeat)
 	return p.err
 }
 

@@ -83,18 +83,9 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	}
 	p.blank()
 	exploredFaults(p, e)
-	for _, note := range e.Open {
-		p.hang(0, "open    ", yellow, note)
-	}
-	for _, note := range e.Notes {
-		p.hang(0, "note    ", yellow, note)
-	}
-	if e.Files != "" {
-		p.hang(0, "files   ", plain, e.Files)
-	}
-	if e.Repeat != "" {
-		command(p, e.Repeat)
-	}
+	notes(p, "open    ", e.Open)
+	notes(p, "note    ", e.Notes)
+	closing(p, e.Files, e.Repeat)
 	for i := range e.Findings {
 		p.blank()
 		rule(p)
@@ -257,12 +248,11 @@ func exploredStory(p *page, f *ExploredFinding, full bool) {
 		}
 		p.hang(0, label, plain, fault)
 	}
+	files := ""
 	if f.Run.Files != "" {
-		p.hang(0, "files   ", plain, strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " "))
+		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	if f.Run.Repeat != "" {
-		command(p, f.Run.Repeat)
-	}
+	closing(p, files, f.Run.Repeat)
 }
 
 // size says how often it was found, and how small it has become.

@@ -32,15 +32,8 @@ func SweepText(w io.Writer, s *Sweep, opt TextOptions) error {
 		}
 	}
 	p.blank()
-	for _, note := range s.Notes {
-		p.hang(0, "note    ", yellow, note)
-	}
-	if s.Files != "" {
-		p.hang(0, "files   ", plain, s.Files)
-	}
-	if s.Repeat != "" {
-		command(p, s.Repeat)
-	}
+	notes(p, "note    ", s.Notes)
+	closing(p, s.Files, s.Repeat)
 	for i := range s.Assertions {
 		s.Assertions[i].failure(p)
 	}

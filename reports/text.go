@@ -220,10 +220,5 @@ func footer(p *page, run *Run) {
 	if run.Source != "" {
 		p.hang(0, "source  ", plain, run.Source)
 	}
-	if run.Files != "" {
-		p.hang(0, "files   ", plain, run.Files)
-	}
-	if run.Repeat != "" {
-		command(p, run.Repeat)
-	}
+	closing(p, run.Files, run.Repeat)
 }

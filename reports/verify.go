@@ -86,15 +86,8 @@ func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	for _, open := range v.Open {
-		p.hang(0, "open    ", yellow, open)
-	}
-	if v.Files != "" {
-		p.hang(0, "files   ", plain, v.Files)
-	}
-	if v.Repeat != "" {
-		command(p, v.Repeat)
-	}
+	notes(p, "open    ", v.Open)
+	closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.blank()
 		rule(p)

@@ -80,10 +80,16 @@ func exploreSuite(e *reports.Exploration) reports.Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	for _, open := range e.Open {
-		s.Cases = append(s.Cases, reports.Case{Group: e.Scenario, Name: "complete", Result: reports.Undecided, Message: open})
-	}
+	s.Cases = append(s.Cases, openCases(e.Scenario, e.Open)...)
 	return s
+}
+
+// openCases are the reasons why nothing can be said.
+func openCases(scenario string, reasons []string) (cases []reports.Case) {
+	for _, open := range reasons {
+		cases = append(cases, reports.Case{Group: scenario, Name: "complete", Result: reports.Undecided, Message: open})
+	}
+	return cases
 }
 
 // findingStories tells the ways in which one law was broken.

@@ -123,8 +123,6 @@ func verifySuite(v *reports.Verification) reports.Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	for _, open := range v.Open {
-		s.Cases = append(s.Cases, reports.Case{Group: v.Scenario, Name: "complete", Result: reports.Undecided, Message: open})
-	}
+	s.Cases = append(s.Cases, openCases(v.Scenario, v.Open)...)
 	return s
 }

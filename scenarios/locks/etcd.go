@@ -156,8 +156,8 @@ func (l *etcd) Release(env sim.Env, h *Hold) bool {
 }
 
 // leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a newer
-// one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an answer, although
-// its lease lives, is gone by that.
+// one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an
+// answer, although its lease lives, is gone by that.
 func (l *etcd) leave(env sim.Env, h *Hold) bool {
 	if !l.config.CompareRevision {
 		return len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) == 2

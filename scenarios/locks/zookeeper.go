@@ -237,8 +237,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *Hold) {
 // Extend has nothing to do: the session keeps the znode.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is gone by
-// that. With bare names it does so in any session, and removes the folder unless others wait in it.
+// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is
+// gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
 func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
 	l.library.drop(h)
 	bare, tried := l.config.Names == BareNames, false

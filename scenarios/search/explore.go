@@ -98,7 +98,7 @@ func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 
 // count adds the verdict on one run.
 func (e *Exploration) count(seed uint64, v checker.Verdict) {
-	if undecided := e.Laws.Count(v); undecided {
+	if e.Laws.Count(v) {
 		e.Undecided++
 	}
 	e.Findings.Count(seed, v)

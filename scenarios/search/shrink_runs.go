@@ -72,7 +72,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 		s.err = err
 		return false
 	}
-	f := s.checker.Check(result.History).Of(s.law)
+	f := s.checker.CheckOnly(result.History, []checker.Law{s.law}).Findings[0]
 	s.known[text] = f.Outcome == checker.Violated && f.Cause == s.cause
 	return s.known[text]
 }

@@ -3,9 +3,9 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -21,7 +21,7 @@ type Assignment struct {
 // fixed there is one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
-	all := []linkDelays{{name: "every message takes " + span((lo+hi)/2), usual: (lo + hi) / 2}}
+	all := []linkDelays{{name: "every message takes " + nemesis.FormatDuration((lo+hi)/2), usual: (lo + hi) / 2}}
 	if lo < hi {
 		all = append(all, uneven(s, lo, hi)...)
 	}
@@ -43,9 +43,6 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	}
 	return list, nil
 }
-
-// span writes a duration as scenario files do.
-func span(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
 
 // linkDelays are the travel times of one assignment.
 type linkDelays struct {
@@ -71,7 +68,7 @@ const (
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
-		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, span(its), span(others)),
+		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, nemesis.FormatDuration(its), nemesis.FormatDuration(others)),
 			usual: others, special: p, unusual: its})
 	}
 	names := s.Targets()
@@ -101,7 +98,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 		doc.Remove("faults")
 	}
 	doc.Remove("network")
-	doc.Set("network.delay", span(d.usual))
+	doc.Set("network.delay", nemesis.FormatDuration(d.usual))
 	names := s.Targets()
 	servers := slices.Concat(names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
 	for i, client := range names.Clients {
@@ -136,6 +133,6 @@ func (d linkDelays) set(doc *scenarios.Document, s *scenarios.Scenario, from, to
 		}
 	}
 	if delay += later; delay != d.usual {
-		doc.Set(fmt.Sprintf("network.links.%s -> %s", from, to), span(delay))
+		doc.Set(fmt.Sprintf("network.links.%s -> %s", from, to), nemesis.FormatDuration(delay))
 	}
 }

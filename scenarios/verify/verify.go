@@ -133,7 +133,6 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	done, err := parallel.InOrder(ctx, v.Options.Workers, jobs, start, func(job int, g *growth) error {
 		next = append(next, g.next...)
 		length.add(job/parts%max(kinds, 1), &g.Tally)
-		v.Runs += g.Runs
 		if v.Options.Progress != nil {
 			v.Options.Progress(n, job+1, jobs)
 		}
@@ -141,7 +140,7 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 		case g.found != nil:
 			v.Found = g.found
 			return errFound
-		case v.Options.Budget > 0 && v.Runs >= v.Options.Budget && job+1 < jobs:
+		case v.Options.Budget > 0 && v.Runs() >= v.Options.Budget && job+1 < jobs:
 			return errBudget
 		}
 		return nil
@@ -183,7 +182,6 @@ type Verification struct {
 	LeftOut     []LeftOut // kinds that cannot be, if the options name none
 	Assignments []Assignment
 	Lengths     []LengthTally // by the number of faults, from none
-	Runs        int           // made, those included that were only looked at for where faults can strike
 	Found       *Counterexample
 	Stop        Stop
 }
@@ -197,12 +195,17 @@ type Counterexample struct {
 }
 
 // Laws is how each promised law came out, over all schedules.
-func (v *Verification) Laws() tally.Laws {
+func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
+
+// Runs is how many were made, those included that were only looked at for where faults can strike.
+func (v *Verification) Runs() int { return v.sum().Runs }
+
+func (v *Verification) sum() *Tally {
 	sum := newTally(v.Scenario.Promise)
 	for i := range v.Lengths {
 		sum.add(&v.Lengths[i].Tally)
 	}
-	return sum.Laws
+	return &sum
 }
 
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised

@@ -197,8 +197,8 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != scenarios.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
-		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs)
+	if standing != scenarios.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
+		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs())
 	}
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

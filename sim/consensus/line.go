@@ -8,7 +8,7 @@ import (
 
 // line is a leader's connection to a member.
 type line struct {
-	heard time.Duration // monotonic, of the latest letter from there
+	heard time.Duration // monotonic, of the latest letter of raft from there
 	down  bool          // hung up, and not heard since
 }
 
