@@ -28,7 +28,7 @@ const (
 	tolerance = checker.FaultTolerance
 )
 
-// How many seeds a mutant may take. What has been seen is far below.
+// How many seeds a mutant may take.
 const (
 	soon  = 100
 	later = 1000

@@ -1,6 +1,10 @@
 package sweep
 
-import "github.com/fencepost-sim/fencepost/checker"
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
 
 // flip is a change between two neighbouring numbers.
 type flip[S comparable] struct {
@@ -66,7 +70,7 @@ func (s *Sweep) sides() []side {
 
 // between is the combination of values on a side at a number of its axis.
 func (s *Sweep) between(e side, n int64) []Level {
-	levels := append([]Level(nil), s.Points[e.a].Levels...)
+	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
 	return levels
 }
