@@ -188,7 +188,7 @@ func (t *trace) crashedOwner(lock int32, at int) (set, crash int) {
 func (t *trace) isDown(server history.Process, at int) bool {
 	for i := range t.faults {
 		f := &t.faults[i]
-		if (f.kind == crashFault || f.kind == shutDownFault) && f.strikes(server) && f.from < at && (f.to == open || f.to >= at) {
+		if f.kind.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
 			return true
 		}
 	}

@@ -159,8 +159,8 @@ func (t *trace) judge(c *clash, r *record) {
 // deposed reports whether the server of the event at position i had been replaced as its shard's master by then.
 func (t *trace) deposed(i int) bool {
 	p := t.h.Events[i].Process
-	f := t.lastFault(i, func(f *fault) bool { return f.kind == failOverFault && f.strikes(p) })
-	return f != nil && f.on[0] == p // senders first: the one that was master
+	f := t.lastFault(i, func(f *fault) bool { return f.kind == history.FailOver && f.Strikes(p) })
+	return f != nil && f.On[0] == p
 }
 
 // causeOfLoss tells why the victim's key went, and by which record: its key-gone, or the loss that undid its
@@ -220,13 +220,13 @@ func (t *trace) overstayed(n int32, end history.Time, until int) (detail string,
 	}
 	explains := func(f *fault) bool {
 		over := t.time(f.over())
-		return f.strikes(g.process) && t.overlaps(f, granted, until) &&
-			(over >= end || t.time(until)-(over-t.time(f.from)) <= end || f.isLink() && over == t.time(f.from))
+		return f.Strikes(g.process) && t.overlaps(f, granted, until) &&
+			(over >= end || t.time(until)-(over-t.time(f.from)) <= end || f.kind.IsLink() && over == t.time(f.from))
 	}
-	if f := t.lastFault(until, func(f *fault) bool { return f.kind == pauseFault && explains(f) }); f != nil {
+	if f := t.lastFault(until, func(f *fault) bool { return f.kind == history.Pause && explains(f) }); f != nil {
 		return ByPause, f
 	}
-	if f := t.lastFault(until, func(f *fault) bool { return f.isLink() && g.dependsOn(f) && explains(f) }); f != nil {
+	if f := t.lastFault(until, func(f *fault) bool { return f.kind.IsLink() && g.dependsOn(f) && explains(f) }); f != nil {
 		return ByLatePacket, f
 	}
 	return BySlowWork, nil
@@ -235,10 +235,10 @@ func (t *trace) overstayed(n int32, end history.Time, until int) (detail string,
 // dependsOn reports whether a holder sends anything that matters over a link that f is on: to the servers that its grant
 // counted, or to the resource. Where the grant names no servers, all of them may matter.
 func (g *grant) dependsOn(f *fault) bool {
-	if g.lease == nil || len(g.lease.Counted) == 0 || f.strikes(history.Resource) {
+	if g.lease == nil || len(g.lease.Counted) == 0 || f.Strikes(history.Resource) {
 		return true
 	}
-	return slices.ContainsFunc(g.lease.Counted, f.strikes)
+	return slices.ContainsFunc(g.lease.Counted, f.Strikes)
 }
 
 // witness gathers the events that show a clash.

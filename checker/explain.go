@@ -95,9 +95,9 @@ func (t *trace) overstayStory(n int32, end int64, by *fault) string {
 	switch {
 	case by == nil:
 		return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
-	case by.kind == pauseFault && t.time(by.over()) < history.Time(end):
+	case by.kind == history.Pause && t.time(by.over()) < history.Time(end):
 		return s + sentence(" But %s had been paused %s, and its work came to last longer than the lease (%s).", g.process, t.spell(by), by.line)
-	case by.kind == pauseFault:
+	case by.kind == history.Pause:
 		return s + sentence(" But %s was paused %s and could not notice it (%s).", g.process, t.spell(by), by.line)
 	}
 	return s + sentence(" But messages of %s were held up or lost %s (%s), and it waited for them inside.", g.process, t.spell(by), by.line)

@@ -32,7 +32,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
 		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", t.lostPart(key, r), e.Time,
-			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) }))) + t.undoneStory(r)
+			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == history.FailOver && t.strikesUnit(f, r) }))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
 }
@@ -40,7 +40,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 func (t *trace) deposedStory(r *record) string {
 	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
 	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one shard%s", a.Process, t.processOf(a.Of), a.Time,
-		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == failOverFault && t.strikesUnit(f, r) })))
+		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == history.FailOver && t.strikesUnit(f, r) })))
 }
 
 func (t *trace) removedStory(key string, e *history.Event) string {
@@ -61,7 +61,7 @@ func (t *trace) crashStory(key string, r *record, e *history.Event) string {
 	server := e.Process
 	return sentence("%s was lost when that server crashed and came back without it at %v, for %s%s", t.lostPart(key, r), e.Time, why,
 		t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
-			return (f.kind == crashFault || f.kind == shutDownFault) && f.strikes(server)
+			return f.kind.IsDown() && f.Strikes(server)
 		})))
 }
 
@@ -84,13 +84,13 @@ func (t *trace) undoneStory(r *record) string {
 func (t *trace) clockStory(r *record) string {
 	server := t.h.Events[r.at].Process
 	return t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
-		return f.isClock() && f.strikes(server) && f.over() >= r.set[r.victim]
+		return f.kind.IsClock() && f.Strikes(server) && f.over() >= r.set[r.victim]
 	}))
 }
 
 func (t *trace) strikesUnit(f *fault, r *record) bool {
 	u := t.unit(t.h.Events[r.set[0]].Process)
-	for _, p := range f.on {
+	for _, p := range f.Struck() {
 		if t.unit(p) == u {
 			return true
 		}

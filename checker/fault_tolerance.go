@@ -165,7 +165,7 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	w := []int{call, ret}
 	for i := range t.faults {
 		x := &t.faults[i]
-		concerns := x.strikes(a.process) || slices.ContainsFunc(x.on, t.isServer)
+		concerns := x.Strikes(a.process) || slices.ContainsFunc(x.Struck(), t.isServer)
 		if concerns && x.from < ret && t.mended(x) >= call {
 			story += sentence(" Meanwhile: %s.", x.line)
 			w = append(w, x.from)

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -13,13 +12,13 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 	t.away = t.away[:0]
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.from > end || t.mended(f) < call || f.isClock() {
+		if f.from > end || t.mended(f) < call || f.kind.IsClock() {
 			continue
 		}
-		if !f.isLink() && f.kind != slowFault && f.strikes(client) {
+		if !f.kind.IsLink() && f.kind != history.SlowFsync && f.Strikes(client) {
 			return false
 		}
-		for _, s := range f.on {
+		for _, s := range f.Struck() {
 			if s != client && t.separates(f, client, s) && !slices.Contains(t.away, s) {
 				t.away = append(t.away, s)
 			}
@@ -56,47 +55,29 @@ func (t *trace) enough() bool {
 // separates reports whether f keeps server s from serving the client: any fault of the server itself does; one of a
 // link if the link joins the two, or joins s to others that it has to agree with: then the smaller side is out.
 func (t *trace) separates(f *fault, client, s history.Process) bool {
-	if !f.isLink() {
+	if !f.kind.IsLink() {
 		return true
 	}
-	left, right, ok := f.sides()
-	if !ok { // a line in other words: all that stand on the list
+	if len(f.To) == 0 { // a foreign history, which does not say who is on which side
 		return true
 	}
-	name := string(s)
-	if slices.Contains(left, string(client)) {
-		return slices.Contains(right, name)
+	if slices.Contains(f.On, client) {
+		return slices.Contains(f.To, s)
 	}
-	if slices.Contains(right, string(client)) {
-		return slices.Contains(left, name)
+	if slices.Contains(f.To, client) {
+		return slices.Contains(f.On, s)
 	}
-	named := func(name string) bool { return t.isServer(history.Process(name)) }
-	if !slices.ContainsFunc(left, named) || !slices.ContainsFunc(right, named) {
+	if !slices.ContainsFunc(f.On, t.isServer) || !slices.ContainsFunc(f.To, t.isServer) {
 		return false // a link of other clients
 	}
-	if len(left) > len(right) {
-		left = right
+	smaller := f.On
+	if len(f.On) > len(f.To) {
+		smaller = f.To
 	}
-	return slices.Contains(left, name)
+	return slices.Contains(smaller, s)
 }
 
 func (t *trace) isServer(p history.Process) bool {
 	h := &t.h.Header
 	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Shards, func(shard []history.Process) bool { return slices.Contains(shard, p) })
-}
-
-// sides reads the two ends of a link from a fault line: "cut client-1 client-2 | redis-1 at 1s for 5s".
-func (f *fault) sides() (left, right []string, ok bool) {
-	words := strings.Fields(f.line)
-	i := slices.IndexFunc(words, func(w string) bool { return w == "|" || w == "->" })
-	if i < 0 {
-		return nil, nil, false
-	}
-	for _, w := range words[i+1:] {
-		if !slices.Contains(f.on, history.Process(w)) { // "at", "for", "by"
-			break
-		}
-		right = append(right, w)
-	}
-	return words[1:i], right, true
 }

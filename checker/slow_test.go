@@ -313,18 +313,9 @@ func (g *gossip) strike() {
 		return
 	}
 	e := history.Event{Process: history.Nemesis, Type: history.Invoke, Value: gossipFaults[g.r.IntN(len(gossipFaults))]}
-	for _, k := range faultKinds {
-		if strings.HasPrefix(e.Value, string(k)) {
-			e.F = history.F(k)
-		}
-	}
-	for _, w := range strings.Fields(e.Value) {
-		if strings.HasPrefix(w, "redis-") || strings.HasPrefix(w, "client-") {
-			e.On = append(e.On, history.Process(w))
-		}
-	}
+	e.F, e.Fault = struck(e.Value, nil)
 	g.add(e)
-	if faultKind(e.F).lasts() || strings.Contains(e.Value, restarts) {
+	if e.Fault.Ends {
 		g.faults = append(g.faults, e)
 	}
 }

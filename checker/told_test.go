@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
 // told makes a history of a text that reads as a log. One line is one event (or one for each process of a list):
@@ -59,18 +60,27 @@ func (p *parser) line(line string) {
 	if words[1] == "fault" || words[1] == "fault-ends" {
 		_, rest, _ := strings.Cut(line, words[1])
 		on, text, _ := strings.Cut(rest, ":")
-		e := history.Event{Time: at, Process: history.Nemesis, Type: history.Invoke, Value: strings.TrimSpace(text), On: names(on)}
+		e := history.Event{Time: at, Process: history.Nemesis, Type: history.Invoke, Value: strings.TrimSpace(text)}
 		if words[1] == "fault-ends" {
 			e.Type = history.OK
 		}
-		verb, _, _ := strings.Cut(e.Value, " ")
-		e.F = history.F(verb)
+		e.F, e.Fault = struck(e.Value, names(on))
 		p.add(e)
 		return
 	}
 	for _, process := range strings.Split(words[1], ",") {
 		p.event(at, process, words[2], words[3:])
 	}
+}
+
+// struck is what a history records of a fault line. One that is not in the words of a plan is of a foreign history, which
+// says whom it strikes, and no more.
+func struck(line string, on []history.Process) (history.F, *history.Fault) {
+	if f, err := nemesis.Parse(line); err == nil {
+		return history.F(f.Kind.String()), f.Struck()
+	}
+	verb, _, _ := strings.Cut(line, " ")
+	return history.F(verb), &history.Fault{On: on}
 }
 
 func (p *parser) event(at history.Time, process, f string, rest []string) {

@@ -63,7 +63,7 @@ func randomUses(r *rand.Rand) *history.History {
 		e.Index, e.Time = len(h.Events), now
 		h.Events = append(h.Events, e)
 	}
-	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1", On: []history.Process{"redis-1"}}
+	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1", Fault: &history.Fault{On: []history.Process{"redis-1"}, Ends: true}}
 	on := false
 	for range 24 {
 		i := r.IntN(4)

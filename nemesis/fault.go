@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -129,6 +130,37 @@ func (f Fault) On() []sim.ProcessID {
 		return []sim.ProcessID{f.Target, f.Peer}
 	default:
 		return []sim.ProcessID{f.Target}
+	}
+}
+
+// Struck is what a history records of the fault beside its kind and its line.
+func (f Fault) Struck() *history.Fault {
+	_, ends := f.duration()
+	h := &history.Fault{On: []sim.ProcessID{f.Target}, Ends: ends}
+	switch f.Kind {
+	case Cut:
+		h.On, h.To = f.Left, f.Right
+	case FailOver, DelayLink, DelayMessage, Break:
+		h.To = []sim.ProcessID{f.Peer}
+	case Jump:
+		h.Shift = history.Of(f.By)
+	case Drift:
+		h.PPM = f.PPM
+	case Crash:
+		h.Loses = map[Loss]history.Loss{LosesUnsynced: history.LosesUnsynced, LosesEverything: history.LosesEverything}[f.Loss]
+	}
+	return h
+}
+
+// duration is how long the fault lasts; ends is false if it never ends.
+func (f *Fault) duration() (d time.Duration, ends bool) {
+	switch f.Kind {
+	case Drift, Cut:
+		return f.For, f.For > 0
+	case Crash, ShutDown:
+		return f.Restart, f.Restart > 0
+	default: // what has no length is over at once
+		return f.For, true
 	}
 }
 

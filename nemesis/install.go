@@ -33,7 +33,8 @@ func Install(w *sim.World, names Names, faults []Fault) *Installed {
 type striker struct {
 	*Installed
 	Fault
-	line string
+	line   string
+	struck *history.Fault
 }
 
 func (s *striker) arrange() {
@@ -102,23 +103,9 @@ func (s *striker) instant() {
 
 func (s *striker) record(t history.Type) {
 	if s.line == "" {
-		s.line = s.String()
+		s.line, s.struck = s.String(), s.Struck()
 	}
-	s.w.Record(history.Nemesis, history.Event{Type: t, F: history.F(s.Kind.String()), Value: s.line, On: s.On()})
-}
-
-// duration is how long the fault lasts; ends is false if it never ends.
-func (s *striker) duration() (d time.Duration, ends bool) {
-	switch s.Kind {
-	case Pause, SlowFsync:
-		return s.For, true
-	case Drift, Cut:
-		return s.For, s.For > 0
-	case Crash, ShutDown:
-		return s.Restart, s.Restart > 0
-	default: // Jump is over at once
-		return s.For, true
-	}
+	s.w.Record(history.Nemesis, history.Event{Type: t, F: history.F(s.Kind.String()), Value: s.line, Fault: s.struck})
 }
 
 // begin reports whether there was anything to strike.

@@ -303,9 +303,9 @@ func (a *arranger) fault(pos int, e *history.Event) {
 	if e.Type != history.Invoke && a.endFault(pos, e) {
 		return
 	}
-	f := Fault{Span: a.begin(pos, e.Time), Kind: kindOf(e.Value), Line: e.Value, On: e.On}
-	if f.Kind == faultOther {
-		f.Kind = kindOf(string(e.F)) // of a foreign history, whose faults have no lines of our grammar
+	f := Fault{Span: a.begin(pos, e.Time), Kind: e.F, Line: e.Value}
+	if e.Fault != nil {
+		f.How = *e.Fault
 	}
 	if e.Type != history.Invoke {
 		f.end(pos, e.Time) // the end of something that was never seen to begin
@@ -332,7 +332,7 @@ func (a *arranger) finish() {
 		if f.Last == open && !a.lasts(f) {
 			f.To = f.From
 		}
-		for _, p := range f.On {
+		for _, p := range f.How.Struck() {
 			if c, ok := a.l.clientOf[p]; ok {
 				a.onClient(&a.l.Clients[c], f, i)
 			}
@@ -344,31 +344,31 @@ func (a *arranger) finish() {
 }
 
 // lasts reports whether a fault that was never said to end is in force to the end of the run. A client that crashed
-// does not come back, but the fault is over when it has struck.
+// does not come back, but the fault is over when it has struck; a server that does not is down.
 func (a *arranger) lasts(f *Fault) bool {
-	if f.Kind == faultCrash && len(f.On) > 0 {
-		_, client := a.l.clientOf[f.On[0]]
+	if f.Kind.IsDown() && len(f.How.On) > 0 {
+		_, client := a.l.clientOf[f.How.On[0]]
 		return !client
 	}
-	return f.Kind.lasts()
+	return f.Kind.Lasts()
 }
 
 func (a *arranger) onClient(lane *ClientLane, f *Fault, i int) {
 	switch f.Kind {
-	case faultPause:
+	case history.Pause:
 		lane.Pauses = append(lane.Pauses, f.Span)
-	case faultJump, faultDrift:
+	case history.Jump, history.Drift:
 		lane.Clock = append(lane.Clock, i)
 	}
 }
 
 func (a *arranger) onServer(lane *ServerLane, f *Fault, i int) {
 	switch f.Kind {
-	case faultPause:
+	case history.Pause:
 		lane.Pauses = append(lane.Pauses, f.Span)
-	case faultCrash, faultShutDown:
+	case history.Crash, history.ShutDown:
 		lane.Down = append(lane.Down, f.Span)
-	case faultJump, faultDrift:
+	case history.Jump, history.Drift:
 		lane.Clock = append(lane.Clock, i)
 	}
 }

@@ -272,7 +272,7 @@ func (c *chart) keys(lane *ServerLane, lock history.Lock, y int) {
 func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.Faults[i]
-		if f.Kind == faultDrift {
+		if f.Kind == history.Drift {
 			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.Span), f.First, f.Last)
 			continue
 		}

@@ -109,52 +109,12 @@ type Effect struct {
 	Sent     int             // position of the client's call; -1 if unknown
 }
 
-// FaultKind is the first word or two of a fault line.
-type FaultKind string
-
-// The kinds of faults that are drawn in a manner of their own.
-const (
-	faultPause    FaultKind = "pause"
-	faultJump     FaultKind = "jump"
-	faultDrift    FaultKind = "drift"
-	faultCrash    FaultKind = "crash"
-	faultShutDown FaultKind = "shut down"
-	faultFailOver FaultKind = "fail over"
-	faultCut      FaultKind = "cut"
-	faultDelay    FaultKind = "delay"
-	faultBreak    FaultKind = "break"
-	faultFsync    FaultKind = "slow fsync"
-	faultSession  FaultKind = "expire session"
-	faultOther    FaultKind = "fault"
-)
-
-var faultKinds = []FaultKind{faultPause, faultJump, faultDrift, faultCrash, faultShutDown, faultFailOver, faultCut,
-	faultDelay, faultBreak, faultFsync, faultSession}
-
 // Fault is one fault as it struck.
 type Fault struct {
 	Span // From == To if it has no duration
-	Kind FaultKind
+	Kind history.F
 	Line string
-	On   []history.Process
-}
-
-// lasts reports whether the fault is in force until it is said to have ended. The others strike and are over.
-func (k FaultKind) lasts() bool {
-	switch k {
-	case faultJump, faultBreak, faultSession, faultFailOver, faultDelay, faultOther:
-		return false
-	}
-	return true
-}
-
-func kindOf(line string) FaultKind {
-	for _, k := range faultKinds {
-		if rest, ok := strings.CutPrefix(line, string(k)); ok && (rest == "" || rest[0] == ' ') {
-			return k
-		}
-	}
-	return faultOther
+	How  history.Fault
 }
 
 // Client returns the lane of a client.

@@ -127,8 +127,8 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		{"crash client-1 at 1s", "client-1", 1},
 		{"jump redis-1 clock by +30s at 1s", "redis-1", 1},
 		{"break client-1 | redis-1 before reply 1", "client-1", 1},
-		{"delay client-1 -> resource by 90s after before-write", "client-1", 1},
-		{"pausing is no kind of ours", "client-1", 1},
+		{"delay client-1 -> resource by 90s after before-write", "client-1", 9},
+		{"pausing is no kind of ours", "client-1", 9}, // as package checker takes it
 	} {
 		x := newTale(1, 1)
 		x.at(1).fault(history.Invoke, test.line, test.on)

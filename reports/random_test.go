@@ -35,8 +35,9 @@ func nonsense(r *rand.Rand) *Run {
 			Op: history.F(oneOf("read", "write", "")), Until: history.Time(r.Int64N(1e12)),
 		}
 		if r.IntN(2) == 0 {
-			e.On = []history.Process{e.Process, "client-1", "redis-1"}
-			e.Grant = &history.Grant{Since: e.Time, Granted: e.Time - 5, Until: history.Time(r.Int64N(1e12)) - 1e11, Counted: e.On}
+			on := []history.Process{e.Process, "client-1", "redis-1"}
+			e.Fault = &history.Fault{On: on[:1], To: on[1:], Shift: e.Time}
+			e.Grant = &history.Grant{Since: e.Time, Granted: e.Time - 5, Until: history.Time(r.Int64N(1e12)) - 1e11, Counted: on}
 			if r.IntN(9) == 0 {
 				e.Grant.Until, e.Until = history.Never, history.Never
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
 // tale writes a history by hand: at sets the true time of what follows.
@@ -48,8 +49,11 @@ func (t *tale) client(p string, f history.F, ty history.Type, attempt string) *t
 }
 
 func (t *tale) fault(ty history.Type, line string, on ...history.Process) *tale {
+	if f, err := nemesis.Parse(line); err == nil {
+		return t.add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line, Fault: f.Struck()})
+	}
 	f, _, _ := strings.Cut(line, " ")
-	return t.add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line, On: on})
+	return t.add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line, Fault: &history.Fault{On: on}})
 }
 
 // acquire asks at from, sets the key on the servers in between, and enters at the time to.

@@ -23,7 +23,7 @@ func sample() *History {
 				Grant: &Grant{Since: 1, Granted: 6, Until: -3, Counted: []Process{"redis-1", "redis-2"}}},
 			{Index: 5, Time: 7, Process: "client-1", Type: OK, F: Extend, Lock: "orders", Attempt: "client-1/1", Grant: &Grant{}},
 			{Index: 6, Time: 8, Process: Resource, Type: Fail, F: Apply, Op: Write, Lock: "orders", Token: 6, Value: "a \"b\\\n\x01 <é>\u2028", Of: "client-1/1", Why: StaleToken},
-			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s", On: []Process{"client-1", "redis-1"}},
+			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s", Fault: &Fault{On: []Process{"client-1"}, To: []Process{"redis-1"}, Ends: true, Loses: LosesEverything, Shift: -5, PPM: 7}},
 			{Index: 9, Time: -1, Process: "client-1", Type: Info, F: Crashed},
 			{Index: 12, Time: 9, Process: "redis-1", Type: OK, F: KeyGone, Lock: "orders", Of: "client-1/1", By: "client-1/1", Why: Deleted},
 		},

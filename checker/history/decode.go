@@ -84,7 +84,7 @@ func readHeader(text []byte, to *Header) error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl", "hold",
-	"uncapped", "slack", "bound", "end"}
+	"uncapped", "slack", "messages", "bound", "end"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {
@@ -104,12 +104,12 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
-	"by", "why", "until", "since", "granted", "counted", "on"}
+	"by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm"}
 
 // readEvent parses one object into e. names interns strings that recur.
 func readEvent(text []byte, e *Event, names map[string]string) error {
 	s := scanner{in: text, names: names}
-	var g Grant
+	var parts parts
 	var seen uint32
 	err := s.object(func(key string) error {
 		i := slices.Index(eventKeys, key)
@@ -120,7 +120,7 @@ func readEvent(text []byte, e *Event, names map[string]string) error {
 			return fmt.Errorf("key %q stands twice", key)
 		}
 		seen |= 1 << i
-		if err := readField(&s, key, e, &g); err != nil {
+		if err := readField(&s, key, e, &parts); err != nil {
 			return fmt.Errorf("%q: %w", key, err)
 		}
 		return nil
@@ -134,12 +134,38 @@ func readEvent(text []byte, e *Event, names map[string]string) error {
 			return fmt.Errorf("no %q", key)
 		}
 	}
-	return settle(e, &g, has)
+	if err := settleFault(e, parts.fault, has); err != nil {
+		return err
+	}
+	return settle(e, &parts.grant, has)
+}
+
+// parts are the fields of an event that stand together in one of its own.
+type parts struct {
+	grant Grant
+	fault Fault
+}
+
+// settleFault gives an event of the nemesis its fault.
+func settleFault(e *Event, f Fault, has func(string) bool) error {
+	switch {
+	case len(f.On) > 0 && e.Process != Nemesis:
+		return fmt.Errorf("only the nemesis strikes: %q stands on an event of %s", "on", e.Process)
+	case len(f.On) > 0:
+		e.Fault = &f
+		return nil
+	}
+	for _, key := range []string{"to", "ends", "loses", "shift", "ppm"} {
+		if has(key) {
+			return fmt.Errorf("%q says how a fault strikes, but %q does not say whom", key, "on")
+		}
+	}
+	return nil
 }
 
 // settle checks the fields against each other and puts "until" where it belongs: a key's deadline or a lease's end.
 func settle(e *Event, g *Grant, has func(string) bool) error {
-	if e.F == crash && e.Process != Nemesis {
+	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
 	}
 	if !known(e.Process, e.F) {
@@ -177,7 +203,8 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 // known reports whether f is one of ours; the nemesis names its faults as it likes.
 func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
-func readField(s *scanner, key string, e *Event, g *Grant) (err error) {
+func readField(s *scanner, key string, e *Event, p *parts) (err error) {
+	g, f := &p.grant, &p.fault
 	switch key {
 	case "index":
 		e.Index, err = number[int](s)
@@ -216,7 +243,17 @@ func readField(s *scanner, key string, e *Event, g *Grant) (err error) {
 	case "counted":
 		g.Counted, err = s.processes()
 	case "on":
-		e.On, err = s.processes()
+		f.On, err = s.processes()
+	case "to":
+		f.To, err = s.processes()
+	case "ends":
+		f.Ends, err = s.boolean()
+	case "loses":
+		f.Loses, err = s.loss()
+	case "shift":
+		f.Shift, err = number[Time](s)
+	case "ppm":
+		f.PPM, err = number[int](s)
 	}
 	return err
 }

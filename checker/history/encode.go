@@ -63,8 +63,7 @@ func appendEvent(b []byte, e *Event) ([]byte, error) {
 	w.strIf("op", string(e.Op))
 	w.strIf("lock", string(e.Lock))
 	if e.Shared {
-		w.key("shared")
-		w.b = append(w.b, "true"...)
+		w.yes("shared")
 	}
 	w.strIf("attempt", string(e.Attempt))
 	if e.Token != 0 {
@@ -83,7 +82,7 @@ func appendEvent(b []byte, e *Event) ([]byte, error) {
 		w.int("until", int64(g.Until))
 		w.list("counted", g.Counted)
 	}
-	w.list("on", e.On)
+	w.fault(e.Fault)
 	w.b = append(w.b, '}', '\n')
 	if w.notText != "" {
 		return w.b, fmt.Errorf("%s is not UTF-8", w.notText)
@@ -107,6 +106,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s carries a grant", e.F)
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
+	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
+		return fmt.Errorf("%s of %s carries a fault, or one that strikes nobody", e.F, e.Process)
 	}
 	return nil
 }
@@ -140,6 +141,29 @@ func (w *line) str(k, v string) {
 func (w *line) strIf(k, v string) {
 	if v != "" {
 		w.str(k, v)
+	}
+}
+
+func (w *line) yes(k string) {
+	w.key(k)
+	w.b = append(w.b, "true"...)
+}
+
+func (w *line) fault(f *Fault) {
+	if f == nil {
+		return
+	}
+	w.list("on", f.On)
+	w.list("to", f.To)
+	if f.Ends {
+		w.yes("ends")
+	}
+	w.strIf("loses", string(f.Loses))
+	if f.Shift != 0 {
+		w.int("shift", int64(f.Shift))
+	}
+	if f.PPM != 0 {
+		w.int("ppm", int64(f.PPM))
 	}
 }
 

@@ -110,8 +110,8 @@ type Event struct {
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil elsewhere.
 	Grant *Grant
-	// On, on faults only, names the processes struck: the ones paused, crashed, or both ends of a link (senders first).
-	On []Process
+	// Fault is set on events of the nemesis, and nil elsewhere, and where a foreign history does not say whom a fault strikes.
+	Fault *Fault
 }
 
 // Grant is a lease as its holder was told of it.

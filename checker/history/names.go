@@ -15,9 +15,6 @@ func (t Type) String() string {
 // functions lists what processes other than the nemesis may do.
 var functions = []F{Acquire, Extend, Release, Lost, Read, Write, Woken, Crashed, Apply, KeySet, KeyProlonged, KeyGone}
 
-// crash is how other recorders spell Crashed; it is read, never written.
-const crash F = "crash"
-
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 

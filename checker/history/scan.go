@@ -178,6 +178,14 @@ func (s *scanner) eventType() (Type, error) {
 	return t, nil
 }
 
+func (s *scanner) loss() (Loss, error) {
+	v, err := text[Loss](s)
+	if err == nil && v != LosesUnsynced && v != LosesEverything {
+		err = unknown("unknown loss", string(v), []string{string(LosesUnsynced), string(LosesEverything)})
+	}
+	return v, err
+}
+
 // processes reads a list of names; an empty one gives nil.
 func (s *scanner) processes() ([]Process, error) {
 	if err := s.expect('['); err != nil {

@@ -99,8 +99,8 @@ func (r *reading) overwritten(victim *window, on history.Process, set, bound int
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
-		if f.from < i && f.kind == "fail over" && slices.Contains(f.on, p) {
-			was = f.on[0] == p
+		if f.from < i && f.kind == "fail over" && f.strikes(p) {
+			was = f.On[0] == p
 		}
 	}
 	return was

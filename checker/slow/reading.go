@@ -2,7 +2,6 @@ package slow
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -33,11 +32,9 @@ type section struct {
 
 // fault is one strike of the nemesis. It ends at its recorded end; without one, where it strikes if it does not last.
 type fault struct {
-	kind     string
-	line     string
-	on       []history.Process
+	history.Fault
+	kind     history.F
 	from, to int
-	restarts bool // a crash whose line promises a restart
 }
 
 // reading is a history and what its events are about.
@@ -122,7 +119,10 @@ func (r *reading) askAt(i int) *ask {
 
 func (r *reading) faultAt(i int) fault {
 	e := &r.Events[i]
-	f := fault{line: e.Value, kind: string(e.F), on: e.On, from: i, restarts: strings.Contains(e.Value, ", restart after ")}
+	f := fault{kind: e.F, from: i}
+	if e.Fault != nil {
+		f.Fault = *e.Fault
+	}
 	nth := 0 // of the same line that strike before it and have not ended when it strikes end before it
 	for j := range i {
 		if o := &r.Events[j]; o.Process == history.Nemesis && o.F == e.F && o.Value == e.Value {
@@ -140,9 +140,13 @@ func (r *reading) faultAt(i int) fault {
 
 // over is where the fault is over. A crash without restart is over as it strikes, as are a jump and a lost connection.
 func (r *reading) over(f *fault) int {
-	lasting := slices.Contains([]string{"pause", "drift", "cut", "delay", "delay message", "slow fsync"}, f.kind)
-	if f.to == r.none && !lasting && !f.restarts {
+	atOnce := []history.F{"jump", "crash", "shut down", "fail over", "break", "expire session"}
+	if f.to == r.none && slices.Contains(atOnce, f.kind) && !f.Ends {
 		return f.from
 	}
 	return f.to
+}
+
+func (f *fault) strikes(p history.Process) bool {
+	return slices.Contains(f.On, p) || slices.Contains(f.To, p)
 }

@@ -136,7 +136,7 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 func (r *reading) quorumFor(a *ask, end int, free bool) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if strikes := slices.Contains([]string{"pause", "crash", "shut down", "expire session"}, f.kind); strikes && slices.Contains(f.on, a.process) && r.during(f, a.call, end) {
+		if strikes := !slices.Contains([]history.F{"jump", "drift", "cut", "delay", "delay message", "break", "slow fsync"}, f.kind); strikes && f.strikes(a.process) && r.during(f, a.call, end) {
 			return false
 		}
 	}
@@ -169,7 +169,7 @@ func (r *reading) during(f *fault, call, end int) bool {
 	if f.kind == "crash" || f.kind == "shut down" {
 		over = f.to
 	}
-	if oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum; oneService && strings.Contains(f.line, "losing everything") {
+	if oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum; oneService && f.Loses == "everything" {
 		over = r.none
 	}
 	return f.from <= end && over >= call
@@ -178,10 +178,10 @@ func (r *reading) during(f *fault, call, end int) bool {
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if !slices.Contains(f.on, s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
 			continue
 		}
-		if !slices.Contains([]string{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
+		if !slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
 			return false
 		}
 	}
@@ -191,9 +191,11 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 // parts: a fault of a link parts client and server if they are its two ends; if it lies between servers, the smaller side
 // is parted from the rest.
 func (r *reading) parts(f *fault, client, s history.Process) bool {
-	left, right := sides(f)
+	left, right := f.On, f.To
 	is := func(side []history.Process, p history.Process) bool { return slices.Contains(side, p) }
 	switch {
+	case len(right) == 0:
+		return true // it is not said who is on which side
 	case is(left, client):
 		return is(right, s)
 	case is(right, client):
@@ -209,24 +211,6 @@ func (r *reading) parts(f *fault, client, s history.Process) bool {
 		left = right
 	}
 	return is(left, s)
-}
-
-// sides gives the processes named on the two ends of a fault's line.
-func sides(f *fault) (left, right []history.Process) {
-	side := &left
-	for _, w := range strings.Fields(f.line) {
-		switch {
-		case w == "|" || w == "->":
-			side = &right
-		case w == "at" || w == "by" || w == "after" || w == "before" || w == "for" || w == "reply":
-			if side == &right {
-				return left, right
-			}
-		case slices.Contains(f.on, history.Process(w)):
-			*side = append(*side, history.Process(w))
-		}
-	}
-	return left, right
 }
 
 // inTheWay: on server s a key other than a's own stood at a's call, or was set until end.
