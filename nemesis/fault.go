@@ -136,7 +136,8 @@ func (f Fault) On() []sim.ProcessID {
 // Struck is what a history records of the fault beside its kind and its line.
 func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
-	h := &history.Fault{On: []sim.ProcessID{f.Target}, Ends: ends}
+	kind := history.F(f.Kind.String())
+	h := &history.Fault{On: []sim.ProcessID{f.Target}, Ends: ends && (kind.Lasts() || kind.IsDown())}
 	switch f.Kind {
 	case Cut:
 		h.On, h.To = f.Left, f.Right

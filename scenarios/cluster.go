@@ -183,7 +183,7 @@ func (c *redisCluster) resetShard(w *sim.World, shard []sim.ProcessID) {
 // recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
 func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: fmt.Sprintf("fail over %s to %s", old, promoted),
-		Fault: &history.Fault{On: []sim.ProcessID{old}, To: []sim.ProcessID{promoted}, Ends: true}}
+		Fault: &history.Fault{On: []sim.ProcessID{old}, To: []sim.ProcessID{promoted}}}
 	w.Record(history.Nemesis, e)
 	e.Type = history.OK
 	w.Record(history.Nemesis, e)
