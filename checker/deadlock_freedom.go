@@ -112,7 +112,7 @@ func (t *trace) stuckFinding(f *Finding, s *stuck, limit history.Time) {
 	cause, why, w := t.stuckCause(s)
 	story := sentence("%s asked for %s at %v. From %v on no fault was under way, yet for %v nobody acquired the lock; at most %v (longest TTL + "+
 		"hold + slack) would be sound. %s", capital(string(a.process)), quoted(lock), t.time(a.call), s.since, s.until-s.since, limit, why)
-	f.violated(t, cause, story, append(w, a.call))
+	f.violated(t, cause, story, append(w, a.call), lock, a.process)
 }
 
 // stuckCause tells what the waiter was stuck behind.

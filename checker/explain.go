@@ -32,9 +32,16 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// violated fills in a violation. The witness is given in positions, and may repeat or be -1 or open.
-func (f *Finding) violated(t *trace, cause Cause, story string, witness []int) {
+// violated fills in a violation of a lock between the given processes. The witness is given in positions, and may repeat
+// or be -1 or open.
+func (f *Finding) violated(t *trace, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
 	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedies[cause.Kind], story
+	f.Lock, f.Holders = lock, holders
+	slices.Sort(t.cited)
+	for _, at := range slices.Compact(t.cited) {
+		f.Faults = append(f.Faults, t.h.Events[at].Index)
+	}
+	t.cited = t.cited[:0]
 	slices.Sort(witness)
 	for _, at := range slices.Compact(witness) {
 		if at >= 0 && at < len(t.h.Events) {
@@ -96,11 +103,11 @@ func (t *trace) overstayStory(n int32, end int64, by *fault) string {
 	case by == nil:
 		return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
 	case by.kind == history.Pause && t.time(by.over()) < history.Time(end):
-		return s + sentence(" But %s had been paused %s, and its work came to last longer than the lease (%s).", g.process, t.spell(by), by.line)
+		return s + sentence(" But %s had been paused %s, and its work came to last longer than the lease (%s).", g.process, t.spell(by), t.cite(by))
 	case by.kind == history.Pause:
-		return s + sentence(" But %s was paused %s and could not notice it (%s).", g.process, t.spell(by), by.line)
+		return s + sentence(" But %s was paused %s and could not notice it (%s).", g.process, t.spell(by), t.cite(by))
 	}
-	return s + sentence(" But messages of %s were held up or lost %s (%s), and it waited for them inside.", g.process, t.spell(by), by.line)
+	return s + sentence(" But messages of %s were held up or lost %s (%s), and it waited for them inside.", g.process, t.spell(by), t.cite(by))
 }
 
 // spell says when a fault was on.

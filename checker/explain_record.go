@@ -102,5 +102,5 @@ func (t *trace) faultText(f *fault) string {
 	if f == nil {
 		return ""
 	}
-	return " (" + f.line + ")"
+	return " (" + t.cite(f) + ")"
 }

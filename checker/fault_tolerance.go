@@ -167,9 +167,9 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		x := &t.faults[i]
 		concerns := x.Strikes(a.process) || slices.ContainsFunc(x.Struck(), t.isServer)
 		if concerns && x.from < ret && t.mended(x) >= call {
-			story += sentence(" Meanwhile: %s.", x.line)
+			story += sentence(" Meanwhile: %s.", t.cite(x))
 			w = append(w, x.from)
 		}
 	}
-	f.violated(t, Cause{Kind: TooSlow}, story, w)
+	f.violated(t, Cause{Kind: TooSlow}, story, w, t.locks[a.lock].name, a.process)
 }

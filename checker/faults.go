@@ -57,6 +57,12 @@ func (t *trace) mended(f *fault) int {
 	return f.over()
 }
 
+// cite gives the line of a fault for a story that names it as a reason, and notes that it was named.
+func (t *trace) cite(f *fault) string {
+	t.cited = append(t.cited, f.from)
+	return f.line
+}
+
 // overlaps reports whether f was on at some moment after time from and before position to.
 func (t *trace) overlaps(f *fault, from history.Time, to int) bool {
 	return f.from < to && (f.over() == open || t.time(f.over()) >= from)

@@ -26,7 +26,7 @@ func (t *trace) leaseExclusion(f *Finding) {
 		return
 	}
 	cause, told := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told))
+	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.locks[c.lock].name, t.between(&c)...)
 }
 
 // firstClash returns, over all locks, the clash whose second span the history states first.

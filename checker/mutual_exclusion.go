@@ -92,13 +92,14 @@ func (t *trace) appendMutexOps(ops []linear.MutexOp, l *lockTrace) []linear.Mute
 // holder was still inside after its own.
 func (t *trace) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
+	lock, holders := t.locks[c.lock].name, t.between(c)
 	if t.lastWindow(c.lock, c.first.grant) == nil || t.lastWindow(c.lock, c.then.grant) == nil {
-		f.violated(t, Cause{Kind: Untold}, story, w)
+		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
 		cause, told := t.decide(&leases)
-		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...))
+		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock, holders...)
 		return
 	}
 	holder, end := t.outlived(c)
@@ -106,7 +107,12 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 	if by != nil {
 		w = append(w, by.from, by.over())
 	}
-	f.violated(t, Cause{HolderOutlivedLease, detail}, story+" "+t.overstayStory(holder.grant, end, by), append(w, int(holder.to)))
+	f.violated(t, Cause{HolderOutlivedLease, detail}, story+" "+t.overstayStory(holder.grant, end, by), append(w, int(holder.to)), lock, holders...)
+}
+
+// between gives the processes of a clash, in the order of their grants.
+func (t *trace) between(c *clash) []history.Process {
+	return []history.Process{t.grants[c.first.grant].process, t.grants[c.then.grant].process}
 }
 
 // outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside, or

@@ -49,5 +49,5 @@ func (t *trace) trespass(f *Finding, at int, e *history.Event) {
 			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.to))
 		}
 	}
-	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w)
+	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.processOf(e.By), t.processOf(e.Of))
 }

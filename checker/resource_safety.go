@@ -177,8 +177,8 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 		if detail, fault := t.overstayed(n, end, at); fault != nil {
 			w = append(w, fault.from, fault.over())
 			story += map[string]string{
-				ByPause:      sentence(" In between %s was paused %s (%s).", a.process, t.spell(fault), fault.line),
-				ByLatePacket: sentence(" Messages of %s were held up or lost %s (%s).", a.process, t.spell(fault), fault.line),
+				ByPause:      sentence(" In between %s was paused %s (%s).", a.process, t.spell(fault), t.cite(fault)),
+				ByLatePacket: sentence(" Messages of %s were held up or lost %s (%s).", a.process, t.spell(fault), t.cite(fault)),
 			}[detail]
 		}
 		if end <= e.Time {
@@ -186,7 +186,7 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 		}
 	}
 	story += " The resource did not know that the writer was no longer the holder."
-	f.violated(t, Cause{Kind: StaleEffect}, story, w)
+	f.violated(t, Cause{Kind: StaleEffect}, story, w, e.Lock, a.process, b.process)
 }
 
 func (t *trace) orderText(a, b *grant) string {
@@ -210,5 +210,5 @@ func (t *trace) lostStory(f *Finding, at int, lock int32, own basis) {
 	}
 	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.value, did, known.Time, now)
-	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.at, d.at, at})
+	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.at, d.at, at}, e.Lock, t.processOf(e.Of))
 }

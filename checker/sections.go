@@ -81,6 +81,7 @@ type trace struct {
 	processes  []processTrace
 	number     map[history.Process]int32
 	faults     []fault
+	cited      []int   // positions at which the faults struck that the story under way has named
 	data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	keyChanges []int32 // positions of key-prolonged and of key-gone by deletion
 	interval   interval
@@ -142,7 +143,7 @@ func (t *trace) reset(h *history.History) {
 	clear(t.number)
 	t.locks, t.processes = t.locks[:0], t.processes[:0]
 	t.asks, t.grants, t.extensions = t.asks[:0], t.grants[:0], t.extensions[:0]
-	t.faults, t.data, t.keyChanges = t.faults[:0], t.data[:0], t.keyChanges[:0]
+	t.faults, t.cited, t.data, t.keyChanges = t.faults[:0], t.cited[:0], t.data[:0], t.keyChanges[:0]
 }
 
 // lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked

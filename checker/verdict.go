@@ -5,6 +5,8 @@
 // Non-goals: running anything, drawing anything, guessing what a history does not carry.
 package checker
 
+import "github.com/fencepost-sim/fencepost/checker/history"
+
 // Law names one of the seven laws.
 type Law string
 
@@ -61,10 +63,15 @@ func (c Cause) String() string {
 type Finding struct {
 	Law     Law
 	Outcome Outcome
-	// Cause, Remedy and Witness are set if and only if the law is violated.
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say what it was about: the
+	// holder and the one that came in, the stale and the newer writer, whoever removed a lock and its owner, the waiter.
 	Cause   Cause
 	Remedy  string
+	Lock    history.Lock
+	Holders []history.Process
 	Witness []int // indexes of the events that show the violation, ascending
+	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
+	Faults []int
 	// Explanation is one paragraph of plain words: the story of a violation, or what was missing for another outcome.
 	// For a law that holds it says what was seen ("15 sections, none overlapped").
 	Explanation string

@@ -54,10 +54,15 @@ func (s *striker) arrange() {
 
 // strike begins the fault, and sees to its end.
 func (s *striker) strike() {
-	if !s.begin() {
-		return // a crash of what is down already, or a delay of a message that has not been sent yet
+	if s.idle() {
+		return
 	}
-	s.record(history.Invoke)
+	if s.recordsItself() {
+		s.begin()
+		return
+	}
+	s.record(history.Invoke) // before its effects: an order of events is all that a checker sees
+	s.begin()
 	if d, ends := s.duration(); ends {
 		s.after(d, func() {
 			s.end()
@@ -108,8 +113,16 @@ func (s *striker) record(t history.Type) {
 	s.w.Record(history.Nemesis, history.Event{Type: t, F: history.F(s.Kind.String()), Value: s.line, Fault: s.struck})
 }
 
-// begin reports whether there was anything to strike.
-func (s *striker) begin() bool {
+// idle reports whether there is nothing to strike: a crash of what is down already.
+func (s *striker) idle() bool { return (s.Kind == Crash || s.Kind == ShutDown) && s.w.Down(s.Target) }
+
+// recordsItself reports whether the fault is recorded later than it begins: when the message is sent that it holds up, or
+// the replica has become master.
+func (s *striker) recordsItself() bool {
+	return s.Kind == DelayLink && s.For == 0 || s.Kind == FailOver
+}
+
+func (s *striker) begin() {
 	w := s.w
 	switch s.Kind {
 	case Pause:
@@ -119,9 +132,9 @@ func (s *striker) begin() bool {
 	case Drift:
 		w.Drift(s.Target, int64(s.PPM))
 	case Crash:
-		return s.crash()
+		s.crash()
 	case ShutDown:
-		return w.Stop(s.Target, sim.ShutDown)
+		w.Stop(s.Target, sim.ShutDown)
 	case Cut:
 		s.eachDirection(w.Cut)
 	case DelayLink:
@@ -129,29 +142,26 @@ func (s *striker) begin() bool {
 			w.Slow(s.Target, s.Peer, s.By)
 		} else {
 			w.DelayNext(s.Target, s.Peer, s.By, s.late)
-			return false
 		}
 	case SlowFsync:
 		w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
 	case FailOver:
 		w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
-		return false // recorded when the replica has become master
 	case ExpireSession:
 		for _, member := range s.names.Consensus {
 			w.ServerFault(member, sim.ServerFault{Kind: sim.ExpireSession, To: s.Target})
 		}
 	}
-	return true
 }
 
-func (s *striker) crash() bool {
+func (s *striker) crash() {
 	switch s.Loss {
 	case LosesUnsynced:
-		return s.w.Stop(s.Target, sim.PowerLoss)
+		s.w.Stop(s.Target, sim.PowerLoss)
 	case LosesEverything:
-		return s.w.Stop(s.Target, sim.LoseAllState)
+		s.w.Stop(s.Target, sim.LoseAllState)
 	default:
-		return s.w.Crash(s.Target)
+		s.w.Crash(s.Target)
 	}
 }
 

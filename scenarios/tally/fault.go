@@ -73,7 +73,6 @@ type Strikes struct {
 	under  []bool                  // struck, and not over yet
 	met    []bool                  // met a lock in use
 	busy   map[history.Process]int // locks that a client asks for or holds
-	fallen history.Process         // the last client that crashed while it asked for a lock or held one
 }
 
 // Count adds what became of a plan's faults in the run that left h.
@@ -103,7 +102,6 @@ func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 		s.busy = map[history.Process]int{}
 	}
 	clear(s.busy)
-	s.fallen = ""
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Process == history.Nemesis {
 			s.fault(e)
@@ -129,7 +127,6 @@ func (s *Strikes) fault(e *history.Event) {
 		switch {
 		case e.Type == history.Invoke && !s.struck[i]:
 			s.struck[i], s.under[i] = true, true
-			s.met[i] = f.Kind == nemesis.Crash && f.Target == s.fallen // it is recorded once the client is gone
 			for c, n := range s.busy {
 				s.met[i] = s.met[i] || n > 0 && concerns(f, c)
 			}
@@ -158,9 +155,6 @@ func (s *Strikes) client(e *history.Event) {
 			s.met[i] = s.met[i] || s.under[i] && concerns(&s.plan[i], e.Process)
 		}
 	case e.F == history.Crashed:
-		if s.busy[e.Process] > 0 {
-			s.fallen = e.Process
-		}
 		s.busy[e.Process] = 0
 	case e.F == history.Acquire && e.Type != history.OK, e.F == history.Release && e.Type != history.Invoke:
 		s.busy[e.Process] = max(s.busy[e.Process]-1, 0)

@@ -64,9 +64,9 @@ func TestAFaultMeetsALockInUse(t *testing.T) {
 		{"a clock stays where it has jumped", jump, append([]string{"strike " + jump, "over " + jump}, hold...), 1, 1},
 		{"a server is back before the lock is asked for", down, []string{"strike " + down, "over " + down, hold[0]}, 1, 0},
 		{"after the holder crashed", jump, append(hold, "client-1 crashed info", "strike "+jump), 1, 0},
-		{"the holder crashes", crash, append(hold, "client-1 crashed info", "strike "+crash), 1, 1},
+		{"the holder crashes", crash, append(hold, "strike "+crash, "client-1 crashed info"), 1, 1},
 		{"a client crashes after its release", crash, append(hold, "client-1 release call", "client-1 release ok",
-			"client-1 crashed info", "strike "+crash), 1, 0},
+			"strike "+crash, "client-1 crashed info"), 1, 0},
 		{"only the probe asks", jump, []string{"probe acquire call", "strike " + jump}, 1, 0},
 		{"a failover", failOver, append(hold, "strike "+failOver), 1, 1},
 	} {
