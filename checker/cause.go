@@ -16,6 +16,8 @@ const (
 	LostInCrash          CauseKind = "lost in crash"                 // (unsynced | no persistence)
 	LostInFailover       CauseKind = "lost in failover"              // the promoted replica lacked the key
 	HolderOutlivedLease  CauseKind = "holder outlived its lease"     // (pause | late packet | slow work): sections overlap, windows do not
+	SessionExpired       CauseKind = "session expired"               // a fault ended the session or lease that the lock hung on
+	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
 	Untold               CauseKind = "not told by the history"       // the records that would show it are missing
 	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)
 	LostUpdate           CauseKind = "update lost"                   // resource-safety (b)
@@ -54,6 +56,8 @@ var remedies = map[CauseKind]string{
 	LostInFailover:       "Send WAIT after setting the lock and hold it only if enough replicas acknowledged; after a failover acquire anew. Guard the data by a fencing token.",
 	HolderOutlivedLease:  "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has seen; checking the remaining validity before a write only narrows the gap.",
 	Untold:               "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
+	SessionExpired:       "Stop working when told that the session is lost, and send a fencing token with every read and write: the service may end a session at any time.",
+	WaitedForOther:       "Take locks in one fixed order, bound the wait for the next one by what is left of the first lease, and renew a lock while waiting. Guard the data by a fencing token.",
 	StaleEffect:          "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 	LostUpdate:           "Let the resource compare before it sets (a fencing token, or compare-and-set on the value read).",
 	TokenRepeated:        "Draw the token from a counter that survives what the lock survives (fsync always, or a consensus service's revision), and one per grant.",

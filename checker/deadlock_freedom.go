@@ -142,14 +142,19 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		if e.Until != history.Never {
 			until = sentence("is due to expire at %v", e.Until)
 		}
-		return Cause{Kind: StuckBehindCrashed}, sentence("%s crashed at %v; its key on %s, set at %v, is still there and %s.",
-			capital(string(t.processOf(e.Of))), t.time(crash), e.Process, e.Time, until), []int{set, crash}
+		return Cause{Kind: StuckBehindCrashed}, sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
+			capital(string(t.processOf(e.Of))), t.time(crash), t.crashText(t.processOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
 	}
 	if g := t.crashedHolder(a.lock, s.at); g != nil {
-		return Cause{Kind: StuckBehindCrashed}, sentence("%s held the lock since %v and crashed at %v without releasing it.",
-			capital(string(g.process)), t.time(g.ok), t.time(g.end)), []int{g.ok, g.end}
+		return Cause{Kind: StuckBehindCrashed}, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
+			capital(string(g.process)), t.time(g.ok), t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
 	}
 	return Cause{Kind: StuckWithoutHolder}, "No living process held it.", nil
+}
+
+// crashText names the fault that ended a process at position crash.
+func (t *trace) crashText(p history.Process, crash int) string {
+	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.kind == history.Crash && f.Strikes(p) }))
 }
 
 // crashedOwner finds a key of the lock that is there at position at although the process that set it has crashed.

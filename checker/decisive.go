@@ -173,7 +173,9 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 		switch {
 		case lease.Until <= lease.Granted:
 			return r.gone, Cause{Kind: LeaseNotRechecked}
-		case gone.Time < r.due-rounding:
+		case t.expiredSession(c, r) != nil:
+			return r.gone, Cause{Kind: SessionExpired}
+		case gone.Time < r.due-rounding && r.due > t.h.Events[r.set[1-r.victim]].Time:
 			return r.gone, Cause{ExpiredEarly, ServerClock}
 		case r.undone >= 0:
 			return r.undone, lossCause(t.h.Events[r.undone].Why)
@@ -188,6 +190,14 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 		return r.gone, Cause{RemovedByNonOwner, ByFlush}
 	}
 	return r.gone, lossCause(gone.Why)
+}
+
+// expiredSession finds the fault that ended the session which the victim's key hung on.
+func (t *trace) expiredSession(c *clash, r *record) *fault {
+	holder := t.grants[r.victimSpan(c).grant].process
+	return t.lastFault(r.gone, func(f *fault) bool {
+		return f.kind == history.ExpireSession && f.Strikes(holder) && f.from > r.set[r.victim]
+	})
 }
 
 func lossCause(w history.Why) Cause {
@@ -207,38 +217,6 @@ func (r *record) victimSpan(c *clash) *span {
 		return &c.then
 	}
 	return &c.first
-}
-
-// overstayed tells why a holder was still inside at position until although its lease had ended at time end, and by which
-// fault if by one: one that went on beyond that end, or without whose length the holder would have left before it. A
-// single late message or lost reply has no length, and counts.
-func (t *trace) overstayed(n int32, end history.Time, until int) (detail string, by *fault) {
-	g := &t.grants[n]
-	granted := t.time(g.ok)
-	if g.lease != nil {
-		granted = g.lease.Granted
-	}
-	explains := func(f *fault) bool {
-		over := t.time(f.over())
-		return f.Strikes(g.process) && t.overlaps(f, granted, until) &&
-			(over >= end || t.time(until)-(over-t.time(f.from)) <= end || f.kind.IsLink() && over == t.time(f.from))
-	}
-	if f := t.lastFault(until, func(f *fault) bool { return f.kind == history.Pause && explains(f) }); f != nil {
-		return ByPause, f
-	}
-	if f := t.lastFault(until, func(f *fault) bool { return f.kind.IsLink() && g.dependsOn(f) && explains(f) }); f != nil {
-		return ByLatePacket, f
-	}
-	return BySlowWork, nil
-}
-
-// dependsOn reports whether a holder sends anything that matters over a link that f is on: to the servers that its grant
-// counted, or to the resource. Where the grant names no servers, all of them may matter.
-func (g *grant) dependsOn(f *fault) bool {
-	if g.lease == nil || len(g.lease.Counted) == 0 || f.Strikes(history.Resource) {
-		return true
-	}
-	return slices.ContainsFunc(g.lease.Counted, f.Strikes)
 }
 
 // witness gathers the events that show a clash.

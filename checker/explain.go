@@ -95,19 +95,60 @@ func (t *trace) endText(g *grant) string {
 	return "it never did"
 }
 
-// overstayStory says why the holder n was inside after its lease ended at end.
-func (t *trace) overstayStory(n int32, end int64, by *fault) string {
-	g := &t.grants[n]
-	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.process, history.Time(end))
-	switch {
-	case by == nil:
-		return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
-	case by.kind == history.Pause && t.time(by.over()) < history.Time(end):
-		return s + sentence(" But %s had been paused %s, and its work came to last longer than the lease (%s).", g.process, t.spell(by), t.cite(by))
-	case by.kind == history.Pause:
-		return s + sentence(" But %s was paused %s and could not notice it (%s).", g.process, t.spell(by), t.cite(by))
+// overstayStory says why a holder was inside after its lease had ended.
+func (t *trace) overstayStory(l lateness, why blame) string {
+	g := &t.grants[l.grant]
+	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.process, l.ended)
+	if reason := t.blameStory(g.process, why); reason != "" {
+		return s + reason
 	}
-	return s + sentence(" But messages of %s were held up or lost %s (%s), and it waited for them inside.", g.process, t.spell(by), t.cite(by))
+	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
+}
+
+// blameStory says what held a client up; it is empty if nothing did.
+func (t *trace) blameStory(p history.Process, why blame) string {
+	var s strings.Builder
+	switch {
+	case why.cause.Kind == WaitedForOther:
+		a := &t.asks[why.ask]
+		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.locks[a.lock].name), t.time(a.call)))
+		if a.ret != open {
+			s.WriteString(sentence(" to %v", t.time(a.ret)))
+		}
+		s.WriteString(t.faultText(why.faults...) + ", and stayed inside meanwhile.")
+	case why.cause.Detail == ByPause:
+		then := "could not notice it"
+		if why.inTime {
+			then = "its work came to last longer than the lease"
+		}
+		s.WriteString(sentence(" But %s was paused %s, and %s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
+	case why.what == history.Release:
+		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
+	case why.what == history.Extend:
+		s.WriteString(sentence(" But an extension of %s did not get through %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
+	case why.cause.Detail == ByLatePacket:
+		s.WriteString(sentence(" But a %s of %s was held up %s%s, and it waited for the answer inside.", why.what, p, t.spells(why.faults),
+			t.faultText(why.faults...)))
+	}
+	return s.String()
+}
+
+// witness lists the positions at which what is to blame began and ended.
+func (b blame) witness() []int {
+	var w []int
+	for _, f := range b.faults {
+		w = append(w, f.from, f.over())
+	}
+	return w
+}
+
+// spells says when faults were on.
+func (t *trace) spells(faults []*fault) string {
+	var all []string
+	for _, f := range faults {
+		all = append(all, t.spell(f))
+	}
+	return list(all)
 }
 
 // spell says when a fault was on.

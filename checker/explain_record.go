@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
 // recordStory says what one server tells about a clash, as a clause without its full stop.
 func (t *trace) recordStory(c *clash, r *record) string {
@@ -16,23 +20,26 @@ func (t *trace) recordStory(c *clash, r *record) string {
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
-		return t.removedStory(key, e)
+		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the lock", key, e.Time)
 	case ExpiredEarly:
 		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due, t.clockStory(r))
+	case SessionExpired:
+		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time, t.faultText(t.expiredSession(c, r)))
 	case ValidityMiscounted:
-		return sentence("%s expired at %v as it should, but %s counted its lease until %v", key, e.Time, g.process,
-			t.h.Events[span.at].Grant.Until)
+		lease := t.h.Events[span.at].Grant
+		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.process, lease.Until,
+			t.faultText(t.miscounted(span.grant, lease, t.h.Events[r.set[1-r.victim]].Time)...))
 	case LeaseNotRechecked:
 		lease := t.h.Events[span.at].Grant
-		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again",
-			key, e.Time, g.process, lease.Granted, lease.Until)
+		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again%s",
+			key, e.Time, g.process, lease.Granted, lease.Until, t.faultText(t.unrenewed(span.grant, r.gone)))
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
 		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", t.lostPart(key, r), e.Time,
-			t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == history.FailOver && t.strikesUnit(f, r) }))) + t.undoneStory(r)
+			t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
 }
@@ -40,17 +47,18 @@ func (t *trace) recordStory(c *clash, r *record) string {
 func (t *trace) deposedStory(r *record) string {
 	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
 	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one shard%s", a.Process, t.processOf(a.Of), a.Time,
-		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.lastFault(r.at, func(f *fault) bool { return f.kind == history.FailOver && t.strikesUnit(f, r) })))
+		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at)))
 }
 
-func (t *trace) removedStory(key string, e *history.Event) string {
+func (t *trace) removedStory(key string, at, set int) string {
+	e := &t.h.Events[at]
 	switch {
 	case e.F == history.KeySet:
 		return sentence("%s was overwritten at %v by %s", key, e.Time, t.name(e.Of))
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	}
-	return sentence("%s was deleted at %v by a request of %s, which did not own it", key, e.Time, t.name(e.By))
+	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By), t.faultText(t.strayed(at, set)...))
 }
 
 func (t *trace) crashStory(key string, r *record, e *history.Event) string {
@@ -88,19 +96,16 @@ func (t *trace) clockStory(r *record) string {
 	}))
 }
 
-func (t *trace) strikesUnit(f *fault, r *record) bool {
-	u := t.unit(t.h.Events[r.set[0]].Process)
-	for _, p := range f.Struck() {
-		if t.unit(p) == u {
-			return true
+// faultText names faults as reasons, in brackets; it is empty if there is none.
+func (t *trace) faultText(faults ...*fault) string {
+	var lines []string
+	for _, f := range faults {
+		if f != nil {
+			lines = append(lines, t.cite(f))
 		}
 	}
-	return false
-}
-
-func (t *trace) faultText(f *fault) string {
-	if f == nil {
+	if len(lines) == 0 {
 		return ""
 	}
-	return " (" + t.cite(f) + ")"
+	return " (" + strings.Join(lines, "; ") + ")"
 }

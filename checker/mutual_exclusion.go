@@ -103,11 +103,12 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	holder, end := t.outlived(c)
-	detail, by := t.overstayed(holder.grant, history.Time(end), int(holder.to))
-	if by != nil {
-		w = append(w, by.from, by.over())
+	late := lateness{grant: holder.grant, met: c.then.at, left: int(holder.to), deadline: t.time(c.then.at), ended: history.Time(end)}
+	if holder.grant == c.then.grant { // it came in when its own lease was over
+		late.left, late.deadline = c.then.at, late.ended
 	}
-	f.violated(t, Cause{HolderOutlivedLease, detail}, story+" "+t.overstayStory(holder.grant, end, by), append(w, int(holder.to)), lock, holders...)
+	why := t.blameFor(late)
+	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.to))...), lock, holders...)
 }
 
 // between gives the processes of a clash, in the order of their grants.

@@ -28,6 +28,17 @@ func (t *trace) ownership(f *Finding) {
 	f.holds(count(judged, "request") + " deleted or prolonged a lock on a server, none but of its owner.")
 }
 
+// ownerSince is the position at which the key was set that the event at position at removes or prolongs, -1 if unknown.
+func (t *trace) ownerSince(at int) int {
+	e := &t.h.Events[at]
+	for i := at - 1; i >= 0; i-- {
+		if s := &t.h.Events[i]; s.F == history.KeySet && s.Process == e.Process && s.Lock == e.Lock && s.Of == e.Of {
+			return i
+		}
+	}
+	return -1
+}
+
 func (t *trace) trespass(f *Finding, at int, e *history.Event) {
 	cause := Cause{Kind: RemovedByNonOwner}
 	did := "deleted"
@@ -35,11 +46,8 @@ func (t *trace) trespass(f *Finding, at int, e *history.Event) {
 		cause, did = Cause{Kind: ProlongedByNonOwner}, "prolonged"
 	}
 	w := []int{at}
-	for i := at - 1; i >= 0; i-- {
-		if s := &t.h.Events[i]; s.F == history.KeySet && s.Process == e.Process && s.Lock == e.Lock && s.Of == e.Of {
-			w = append(w, i)
-			break
-		}
+	if set := t.ownerSince(at); set >= 0 {
+		w = append(w, set)
 	}
 	story := sentence("On %s, a request of %s %s the lock %s at %v although it belonged to %s.",
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(e.Of))
@@ -49,5 +57,6 @@ func (t *trace) trespass(f *Finding, at int, e *history.Event) {
 			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.to))
 		}
 	}
+	story += t.strayStory(at, t.ownerSince(at))
 	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.processOf(e.By), t.processOf(e.Of))
 }

@@ -174,13 +174,9 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 		if last := t.lastWindow(lock, n); last != nil {
 			end = history.Time(last.to)
 		}
-		if detail, fault := t.overstayed(n, end, at); fault != nil {
-			w = append(w, fault.from, fault.over())
-			story += map[string]string{
-				ByPause:      sentence(" In between %s was paused %s (%s).", a.process, t.spell(fault), t.cite(fault)),
-				ByLatePacket: sentence(" Messages of %s were held up or lost %s (%s).", a.process, t.spell(fault), t.cite(fault)),
-			}[detail]
-		}
+		why := t.blameFor(lateness{grant: n, met: by.at, left: at, deadline: effect.Time, ended: end})
+		story += t.blameStory(a.process, why)
+		w = append(w, why.witness()...)
 		if end <= e.Time {
 			story += sentence(" Its lease had ended at %v.", end)
 		}

@@ -35,13 +35,17 @@ func (t *Trial) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.F
 	return t.checker.CheckOnly(r.History, []checker.Law{law}).Findings[0], nil
 }
 
-// Planned gives the place in a plan of the fault that struck at event e, -1 if it is none of the plan: a failover that a
-// Sentinel decided.
-func Planned(p nemesis.Plan, e *history.Event) int {
-	return slices.IndexFunc(p.Faults, func(f nemesis.Fault) bool {
-		text := f.String()
-		return text == e.Value || f.Kind == nemesis.FailOver && strings.HasPrefix(text, e.Value+" ")
-	})
+// Planned gives the places in a plan of the faults that may have struck at event e. They are several if their lines are the
+// same, or if they are failovers, whose record does not say what set them off; none if a Sentinel decided it.
+func Planned(p nemesis.Plan, e *history.Event) []int {
+	var places []int
+	for i := range p.Faults {
+		text := p.Faults[i].String()
+		if text == e.Value || p.Faults[i].Kind == nemesis.FailOver && strings.HasPrefix(text, e.Value+" ") {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between the
@@ -49,4 +53,30 @@ func Planned(p nemesis.Plan, e *history.Event) int {
 func SameViolation(a, b checker.Finding) bool {
 	return a.Outcome == checker.Violated && b.Outcome == checker.Violated && a.Law == b.Law && a.Cause == b.Cause &&
 		a.Lock == b.Lock && slices.Equal(a.Holders, b.Holders)
+}
+
+// Needed tells whether a finding on the run of p needs the fault at place i of the plan. alone: without it the same
+// violation does not come about. together: it does, but there are others such that it does not without all of them and i,
+// and does again with i (others in their order, as few as that takes).
+func (t *Trial) Needed(p nemesis.Plan, f checker.Finding, i int, others []int) (alone, together bool, err error) {
+	remains := func(drop ...int) bool {
+		g, e := t.Without(p, f.Law, drop...)
+		if e != nil {
+			err = e
+		}
+		return SameViolation(f, g)
+	}
+	if !remains(i) {
+		return true, false, err
+	}
+	drop := append([]int{i}, others...)
+	if len(others) == 0 || remains(drop...) {
+		return false, false, err
+	}
+	for n := len(drop) - 1; n > 0; n-- {
+		if fewer := slices.Delete(slices.Clone(drop), n, n+1); !remains(fewer...) {
+			drop = fewer
+		}
+	}
+	return false, len(drop) > 1 && remains(drop[1:]...), err
 }

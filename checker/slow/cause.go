@@ -75,7 +75,7 @@ func (r *reading) record(a, b *window, on []history.Process) (at int, cause stri
 	case apart && (gone < 0 || r.deposed(first) || r.deposed(then)):
 		return then, "granted by a deposed master"
 	case gone >= 0:
-		return r.loss(victim, on, first, gone)
+		return r.loss(victim, on, first, then, gone)
 	case !apart:
 		if over := r.overwritten(victim, r.Events[first].Process, again, bound); over >= 0 {
 			return over, "removed by non-owner"
@@ -107,13 +107,15 @@ func (r *reading) deposed(i int) bool {
 }
 
 // loss tells from the key-gone at place gone why the victim's key went, and which record says so.
-func (r *reading) loss(victim *window, on []history.Process, set, gone int) (int, string) {
+func (r *reading) loss(victim *window, on []history.Process, set, other, gone int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
 	case e.Why == history.Expired && lease.Until <= lease.Granted:
 		return gone, "lease not rechecked"
+	case e.Why == history.Expired && r.sessionEnded(victim.process, set, gone):
+		return gone, "session expired"
 	case e.Why == history.Expired:
-		return r.expiry(victim, on, set, gone)
+		return r.expiry(victim, on, set, other, gone)
 	case e.Why == history.Deleted && e.By == e.Of:
 		return gone, "removed by its own holder"
 	case e.Why == history.Deleted:
@@ -124,13 +126,24 @@ func (r *reading) loss(victim *window, on []history.Process, set, gone int) (int
 	return gone, string(e.Why) // lost in crash (…), lost in failover
 }
 
+// sessionEnded: between the two places a fault ended the process's session.
+func (r *reading) sessionEnded(p history.Process, set, gone int) bool {
+	for _, f := range r.faults {
+		if f.kind == "expire session" && f.strikes(p) && set < f.from && f.from < gone {
+			return true
+		}
+	}
+	return false
+}
+
 // expiry holds the key's end against the deadline that its last set or prolongation gave it (Redis counts whole
 // milliseconds, twice), and against the one that a loss, the last one, took back.
-func (r *reading) expiry(victim *window, on []history.Process, set, gone int) (int, string) {
+// An early end is the reason only if the key would still have been there when the other was set.
+func (r *reading) expiry(victim *window, on []history.Process, set, other, gone int) (int, string) {
 	due := func(at int) history.Time {
 		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at), r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
 	}
-	if r.Events[gone].Time < due(gone)-2_000_000 {
+	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
 		return gone, "expired early (server clock)"
 	}
 	lost := r.keyEvent(history.KeyGone, victim, on, set, r.keyEvent(history.KeySet, victim, on, set, gone))

@@ -1,0 +1,413 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// A fault is blamed for what a client did too late only if, without it, the client would have been in time: it struck
+// before the harm was done, it held the client up, and for long enough. What held it up cannot be seen, only what it did
+// next: a pause that ended while the client slept anyway has cost it nothing.
+
+// lateness is that a client still did something at position left, though another had come in at position met.
+type lateness struct {
+	grant     int32
+	met, left int
+	deadline  history.Time // by when it would have been in time
+	ended     history.Time // end of its lease
+}
+
+// delay is a stretch of a client's time that a fault, or the wait for another lock, may have cost it.
+type delay struct {
+	fault *fault
+	ask   int32 // the wait for another lock, -1 if it is none
+	cost  history.Time
+}
+
+// blame is why a client was late.
+type blame struct {
+	cause  Cause
+	faults []*fault
+	what   history.F // the call that was held up: read, write or extend
+	ask    int32     // the wait for another lock
+	inTime bool      // the pauses were over before the lease ended
+}
+
+// blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none of
+// these would have changed it.
+func (t *trace) blameFor(l lateness) blame {
+	calls := t.calls(l)
+	if faults := t.enoughOf(l.upTo(t, calls), t.pauses(l)); faults != nil {
+		inTime := !slices.ContainsFunc(faults, func(f *fault) bool { return t.time(f.over()) >= l.ended })
+		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
+	}
+	if f := t.missedBeat(l, calls); f != nil {
+		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*fault{f}}
+	}
+	if what, faults := t.heldUp(l, calls); faults != nil {
+		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what}
+	}
+	if ask := t.otherWait(l); ask >= 0 {
+		return blame{cause: Cause{Kind: WaitedForOther}, faults: t.slowedAsk(ask, t.excess(l)), ask: ask}
+	}
+	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
+}
+
+// upTo is the lateness of the client itself, where what it did late was a request: that counts from when it was called.
+func (l lateness) upTo(t *trace, calls []pending) lateness {
+	for _, c := range calls {
+		if c.ret == l.left && c.ret != open {
+			l.left = c.call
+		}
+	}
+	return l
+}
+
+// excess is how much too late the client was.
+func (t *trace) excess(l lateness) history.Time { return t.time(l.left) - l.deadline }
+
+// enoughOf picks from delays the one that alone made the client late, or the fewest that did together; nil if all of them
+// did not.
+func (t *trace) enoughOf(l lateness, delays []delay) []*fault {
+	slices.SortStableFunc(delays, func(a, b delay) int { return cmp.Compare(b.cost, a.cost) })
+	var faults []*fault
+	rest := t.excess(l)
+	for ; rest >= 0 && len(delays) > 0; delays = delays[1:] {
+		faults = append(faults, delays[0].fault)
+		if rest -= delays[0].cost; rest <= 0 {
+			return faults
+		}
+	}
+	return nil
+}
+
+// pauses lists the pauses that held the client up between its grant and the harm.
+func (t *trace) pauses(l lateness) []delay {
+	g := &t.grants[l.grant]
+	var delays []delay
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.kind == history.Pause && f.Strikes(g.process) && f.from < l.met && t.wokeLate(l.grant, f) {
+			if cost := t.time(min(f.over(), l.left)) - max(t.time(f.from), g.grantedAt(t)); cost > 0 {
+				delays = append(delays, delay{fault: f, cost: cost})
+			}
+		}
+	}
+	return delays
+}
+
+// grantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
+func (g *grant) grantedAt(t *trace) history.Time {
+	if g.lease != nil {
+		return min(g.lease.Granted, t.time(g.ok))
+	}
+	return t.time(g.ok)
+}
+
+// wokeLate reports whether a holder had something to do when its pause ended: it did something at once, which is within a
+// tenth of the pause's length; or its section lasted longer than anybody declares to work in one.
+func (t *trace) wokeLate(n int32, f *fault) bool {
+	g, over := &t.grants[n], f.over()
+	if over == open || t.time(g.end)-t.time(g.ok) > t.h.Header.Hold {
+		return true
+	}
+	soon := t.time(over) + (t.time(over)-t.time(f.from))/10
+	for i := over; i < len(t.h.Events) && t.h.Events[i].Time <= soon; i++ {
+		if t.h.Events[i].Process == g.process {
+			return true
+		}
+	}
+	return false
+}
+
+// missedBeat finds the pause that kept a holder from renewing: one that was on when the lease of somebody ended who had
+// renewed it before, or whose lock service has its clients renew.
+func (t *trace) missedBeat(l lateness, calls []pending) *fault {
+	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
+		return nil
+	}
+	return t.lastFault(l.met, func(f *fault) bool {
+		return f.kind == history.Pause && f.Strikes(t.grants[l.grant].process) && t.time(f.from) < l.ended && t.time(f.over()) >= l.ended
+	})
+}
+
+// pending is a read, write, extension or release of a grant, from its call to its return.
+type pending struct {
+	f         history.F
+	call, ret int // ret is open if it never returned
+	ok        bool
+	value     string // of a write
+}
+
+// calls lists what a holder asked the resource and the servers for. A service that has its clients renew on their own
+// (etcd, ZooKeeper) is asked all the time: what did not come through by the end of the lease was under way then.
+func (t *trace) calls(l lateness) []pending {
+	g := &t.grants[l.grant]
+	var list []pending
+	under := map[history.F]int{}
+	for i := g.ok; i < len(t.h.Events); i++ {
+		e := &t.h.Events[i]
+		if e.Process != g.process || !t.isOf(e, l.grant) {
+			continue
+		}
+		switch e.F {
+		case history.Read, history.Write, history.Extend, history.Release:
+		default:
+			continue
+		}
+		if at, is := under[e.F]; e.Type == history.Invoke {
+			under[e.F] = len(list)
+			list = append(list, pending{f: e.F, call: i, ret: open, value: e.Value})
+		} else if is {
+			list[at].ret, list[at].ok = i, e.Type == history.OK
+			delete(under, e.F)
+		}
+	}
+	if last := t.lastWindow(g.lock, l.grant); last != nil && oneService(&t.h.Header) {
+		list = append(list, pending{f: history.Extend, call: last.at, ret: open})
+	}
+	for i := range list { // its client may have given it up long before it took effect
+		if c := &list[i]; c.made(&t.h.Events[min(l.left, len(t.h.Events)-1)]) {
+			c.ret = l.left
+		}
+	}
+	return list
+}
+
+// made reports whether an event is the late effect of the call.
+func (c *pending) made(e *history.Event) bool {
+	switch e.F {
+	case history.Apply:
+		return c.f == e.Op && c.value == e.Value
+	case history.KeyGone:
+		return c.f == history.Release
+	case history.KeyProlonged:
+		return c.f == history.Extend
+	}
+	return false
+}
+
+// isOf reports whether an event of a client belongs to grant n.
+func (t *trace) isOf(e *history.Event, n int32) bool {
+	g := &t.grants[n]
+	return e.Lock == t.locks[g.lock].name && (e.Attempt == "" || e.Attempt == g.attempt)
+}
+
+// heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect late,
+// and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease would not
+// have ended.
+func (t *trace) heldUp(l lateness, calls []pending) (history.F, []*fault) {
+	for _, c := range slices.Backward(calls) {
+		acts := c.ret == l.left && c.ret != open
+		switch {
+		case c.call > l.met, c.f == history.Release && !acts, t.time(c.call) > l.ended && !acts:
+			continue
+		case c.f == history.Extend && !acts && c.ok && t.time(c.ret) <= l.ended:
+			return "", nil // the lease was as long as it could be
+		case c.f == history.Extend && !acts:
+			if faults := t.parting(l.grant, t.delaying(l.grant, &c, l.met)); len(faults) > 0 {
+				return c.f, faults
+			}
+		case acts || t.time(c.ret) >= l.ended:
+			var delays []delay
+			for _, f := range t.delaying(l.grant, &c, l.met) {
+				delays = append(delays, delay{fault: f, cost: t.costOf(f, &c)})
+			}
+			if faults := t.enoughOf(l, delays); faults != nil {
+				return c.f, faults
+			}
+		}
+	}
+	return "", nil
+}
+
+// parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of them:
+// the ones that reach most come first. All of them, if that cannot be told.
+func (t *trace) parting(n int32, faults []*fault) []*fault {
+	servers := t.h.Header.Servers
+	if lease := t.grants[n].lease; lease != nil && len(lease.Counted) > 0 {
+		servers = lease.Counted
+	}
+	need := len(servers)
+	if !oneService(&t.h.Header) {
+		need = max(1, len(servers)-t.h.Header.Quorum+1)
+	}
+	reach := func(f *fault) int {
+		n := 0
+		for _, s := range servers {
+			if f.Strikes(s) {
+				n++
+			}
+		}
+		return n
+	}
+	ordered := slices.Clone(faults)
+	slices.SortStableFunc(ordered, func(a, b *fault) int { return cmp.Compare(reach(b), reach(a)) })
+	var away []history.Process
+	for i, f := range ordered {
+		for _, s := range servers {
+			if f.Strikes(s) && !slices.Contains(away, s) {
+				away = append(away, s)
+			}
+		}
+		if len(away) >= need {
+			return ordered[:i+1]
+		}
+	}
+	return faults
+}
+
+// costOf is how long a fault kept a call from being answered. A lost message has no length: all of the call's counts.
+func (t *trace) costOf(f *fault, c *pending) history.Time {
+	if f.over() == f.from || t.time(f.over()) == t.time(f.from) {
+		return t.time(c.ret) - t.time(c.call)
+	}
+	return t.time(min(f.over(), c.ret)) - max(t.time(f.from), t.time(c.call))
+}
+
+// delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or on
+// that one itself.
+func (t *trace) delaying(n int32, c *pending, met int) []*fault {
+	g := &t.grants[n]
+	peer := func(p history.Process) bool { return p == history.Resource }
+	if c.f == history.Extend || c.f == history.Release {
+		peer = func(p history.Process) bool {
+			return g.lease != nil && slices.Contains(g.lease.Counted, p) || (g.lease == nil || len(g.lease.Counted) == 0) && t.isServer(p)
+		}
+	}
+	var list []*fault
+	for i := range t.faults {
+		f := &t.faults[i]
+		struck := f.from < min(met, c.ret) && (f.from > c.call || t.mended(f) == open || t.mended(f) > c.call)
+		if struck && !f.kind.IsClock() && f.kind != history.ExpireSession && t.onTheWay(f, g.process, peer) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// onTheWay reports whether f lies on the link between a client and a peer of its, or strikes the peer.
+func (t *trace) onTheWay(f *fault, client history.Process, peer func(history.Process) bool) bool {
+	if !f.kind.IsLink() {
+		return slices.ContainsFunc(f.On, peer)
+	}
+	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
+}
+
+// otherWait finds the wait for another lock without which the client would have been in time, -1 if there is none.
+func (t *trace) otherWait(l lateness) int32 {
+	g := &t.grants[l.grant]
+	for n := range t.asks {
+		a := &t.asks[n]
+		if a.process != g.process || a.lock == g.lock || a.call < g.ok || a.call > l.met {
+			continue
+		}
+		if t.time(min(a.ret, l.left))-t.time(a.call) >= t.excess(l) {
+			return int32(n)
+		}
+	}
+	return -1
+}
+
+// slowedAsk lists the faults that made an acquire longer by at least excess: on the servers, or on the links to them.
+func (t *trace) slowedAsk(n int32, excess history.Time) []*fault {
+	a := &t.asks[n]
+	c := pending{f: history.Acquire, call: a.call, ret: a.ret}
+	var list []*fault
+	for i := range t.faults {
+		f := &t.faults[i]
+		if f.from < a.ret && (t.mended(f) == open || t.mended(f) > a.call) && !f.kind.IsClock() && f.kind != history.FailOver &&
+			t.onTheWay(f, a.process, t.isServer) && t.time(min(t.mended(f), c.ret))-max(t.time(f.from), t.time(c.call)) >= excess {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// strayed tells what delayed the request that removed or prolonged a key at position at, which another attempt had set at
+// position set: without it the request would have met its own key, or none.
+func (t *trace) strayed(at, set int) []*fault {
+	return t.strayBlame(at, set).faults
+}
+
+func (t *trace) strayBlame(at, set int) blame {
+	e := &t.h.Events[at]
+	n, granted := t.owner[e.By]
+	if !granted || set < 0 || t.grants[n].ok > set {
+		return blame{}
+	}
+	l := lateness{grant: n, met: set, left: at, deadline: t.time(set), ended: t.time(set)}
+	if last := t.lastWindow(t.grants[n].lock, n); last != nil {
+		l.ended = history.Time(last.to)
+	}
+	return t.blameFor(l)
+}
+
+// strayStory is what strayed finds, as a sentence.
+func (t *trace) strayStory(at, set int) string {
+	return t.blameStory(t.processOf(t.h.Events[at].By), t.strayBlame(at, set))
+}
+
+// miscounted lists the faults that made a client count its lease for longer than its key lived, of which the holder of the
+// other one set its own at time other: it was paused or its answers were late while it acquired, or its clock ran slow or
+// went back before the lease ended.
+func (t *trace) miscounted(n int32, lease *history.Grant, other history.Time) []*fault {
+	g := &t.grants[n]
+	l := lateness{grant: n, met: g.ok, left: g.ok, deadline: t.time(g.ok) - (lease.Until - other), ended: lease.Until}
+	var delays []delay
+	for i := range t.faults {
+		f := &t.faults[i]
+		from, to := max(t.time(f.from), lease.Since), t.time(f.over())
+		if !f.Strikes(g.process) || from > lease.Until || to < lease.Since {
+			continue
+		}
+		cost := history.Time(0)
+		switch {
+		case f.kind == history.Jump:
+			cost = -f.Shift
+		case f.kind == history.Drift:
+			cost = history.Time(-f.PPM) * ((min(to, lease.Until) - from) / 1e6)
+		case f.kind == history.Pause || f.kind.IsLink():
+			cost = min(to, lease.Granted) - from
+		}
+		if cost > 0 {
+			delays = append(delays, delay{fault: f, cost: cost})
+		}
+	}
+	return t.enoughOf(l, delays)
+}
+
+// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of its
+// link to the servers, that was on then.
+func (t *trace) unrenewed(n int32, gone int) *fault {
+	g := &t.grants[n]
+	return t.lastFault(gone, func(f *fault) bool {
+		return (f.kind == history.Pause && f.Strikes(g.process) || f.kind.IsLink() && t.onTheWay(f, g.process, t.isServer)) && f.over() > gone
+	})
+}
+
+// deposing finds what had a replica take the place of the master of unit u by position at: what struck the master before,
+// or the failover itself where nothing did.
+func (t *trace) deposing(u history.Process, at int) *fault {
+	over := t.lastFault(at, func(f *fault) bool {
+		return f.kind == history.FailOver && slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.unit(p) == u })
+	})
+	if over == nil {
+		return nil
+	}
+	if why := t.lastFault(over.from, func(f *fault) bool {
+		return !f.kind.IsClock() && f.kind != history.FailOver && f.kind != history.SlowFsync && f.Strikes(over.On[0]) && t.mended(f) >= over.from
+	}); why != nil {
+		return why
+	}
+	return over
+}
+
+// forgetting finds the crash that lost what a server had, or the failover, between two positions.
+func (t *trace) forgetting(from, to int) *fault {
+	return t.lastFault(to, func(f *fault) bool {
+		return f.from > from && (f.kind == history.Crash && f.Loses != "" || f.kind == history.FailOver)
+	})
+}
