@@ -75,13 +75,13 @@ func (t *trace) unit(p history.Process) history.Process {
 }
 
 // recordOf gathers what unit u wrote down about the two keys until the later of the two grants. A grant rests on the
-// key that its attempt set last before it: an extension may have set it anew.
+// key that its attempt set last before it, on a server that it counted: an extension may have set it anew.
 func (t *trace) recordOf(c *clash, u history.Process) record {
 	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	for k, s := range [2]*span{&c.first, &c.then} {
 		owner := t.grants[s.grant].attempt
 		for i := range t.h.Events[:s.at] {
-			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) {
+			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) && t.countedOn(s, e.Process) {
 				r.set[k] = i
 			}
 		}
@@ -97,19 +97,31 @@ func (t *trace) recordOf(c *clash, u history.Process) record {
 	return r
 }
 
+// countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the members of
+// one service speak with one voice.
+func (t *trace) countedOn(s *span, p history.Process) bool {
+	return oneService(&t.h.Header) || slices.Contains(t.h.Events[s.at].Grant.Counted, p)
+}
+
 func (t *trace) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.locks[lock].name && t.unit(e.Process) == u
 }
 
-// follow goes along the fate of the victim's key: to its last end before the other key was set, else, as in a queue, to
-// its last end before the later grant.
+// follow goes along the fate of the victim's key, on the server that was counted or the one that a failover put in its
+// place: to its last end before the other key was set, else, as in a queue, to its last end before the later grant.
 func (t *trace) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.grants[r.victimSpan(c).grant].attempt
 	due, lost := t.h.Events[from].Until, -1
+	server := t.h.Events[from].Process
 	for i := from + 1; i < max(c.first.at, c.then.at) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
 		e := &t.h.Events[i]
-		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) {
+		if e.F == history.FailOver && e.Type == history.Invoke && e.Fault != nil && e.Fault.On[0] == server && len(e.Fault.To) > 0 &&
+			t.unit(e.Fault.To[0]) == u {
+			server = e.Fault.To[0]
+		}
+		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) ||
+			e.Process != server && !oneService(&t.h.Header) {
 			continue
 		}
 		switch {
@@ -195,9 +207,16 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 // expiredSession finds the fault that ended the session which the victim's key hung on.
 func (t *trace) expiredSession(c *clash, r *record) *fault {
 	holder := t.grants[r.victimSpan(c).grant].process
-	return t.lastFault(r.gone, func(f *fault) bool {
-		return f.kind == history.ExpireSession && f.Strikes(holder) && f.from > r.set[r.victim]
-	})
+	f := t.lastFault(r.gone, func(f *fault) bool { return f.kind == history.ExpireSession && f.Strikes(holder) })
+	if f == nil {
+		return nil
+	}
+	for i := f.from; i < r.gone; i++ { // another key went with that session, and this one hung on a later one
+		if e := &t.h.Events[i]; e.F == history.KeyGone && e.Why == history.Expired && t.processOf(e.Of) == holder {
+			return nil
+		}
+	}
+	return f
 }
 
 func lossCause(w history.Why) Cause {

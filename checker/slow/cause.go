@@ -42,22 +42,48 @@ func (r *reading) shard(p history.Process) []history.Process {
 }
 
 // keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or -1.
-func (r *reading) keyEvent(f history.F, w *window, on []history.Process, from, to int) int {
+func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= from; i-- {
 		e := &r.Events[i]
-		if e.F == f && e.Lock == w.lock && e.Of == w.attempt && slices.Contains(on, e.Process) {
+		if e.F == f && e.Lock == w.lock && e.Of == w.attempt && on(i, e.Process) {
 			return i
 		}
 	}
 	return -1
 }
 
+// servers says whose records count at a place of the history.
+type servers func(at int, p history.Process) bool
+
+// asCounted: those of the shard that a window counted. The members of one service are one.
+func (r *reading) asCounted(w *window, shard []history.Process) servers {
+	return func(_ int, p history.Process) bool {
+		return slices.Contains(shard, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
+	}
+}
+
+// successors: the server on which the key was set at place set, then the one that a failover put in its place.
+func (r *reading) successors(set int, shard []history.Process) servers {
+	return func(at int, p history.Process) bool {
+		master := r.Events[set].Process
+		for _, f := range r.faults {
+			if f.kind == "fail over" && set < f.from && f.from < at && f.On[0] == master && slices.Contains(shard, f.To[0]) {
+				master = f.To[0]
+			}
+		}
+		return p == master || r.oneService() && slices.Contains(shard, p)
+	}
+}
+
+func (r *reading) oneService() bool { return len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum }
+
 // record is what the servers of one shard wrote down. A window rests on the key that its attempt set last before it was
 // stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in a
 // queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
-func (r *reading) record(a, b *window, on []history.Process) (at int, cause string) {
+func (r *reading) record(a, b *window, shard []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
-	setA, setB := r.keyEvent(history.KeySet, a, on, 0, a.at), r.keyEvent(history.KeySet, b, on, 0, b.at)
+	setA := r.keyEvent(history.KeySet, a, r.asCounted(a, shard), 0, a.at)
+	setB := r.keyEvent(history.KeySet, b, r.asCounted(b, shard), 0, b.at)
 	if setA < 0 || setB < 0 {
 		return -1, ""
 	}
@@ -65,6 +91,7 @@ func (r *reading) record(a, b *window, on []history.Process) (at int, cause stri
 	if setB < setA {
 		victim, first, then = b, setB, setA
 	}
+	on := r.successors(first, shard)
 	again := r.keyEvent(history.KeySet, victim, on, first, then) // set anew, perhaps by a replay
 	gone := r.keyEvent(history.KeyGone, victim, on, again, then)
 	if gone < 0 {
@@ -107,12 +134,12 @@ func (r *reading) deposed(i int) bool {
 }
 
 // loss tells from the key-gone at place gone why the victim's key went, and which record says so.
-func (r *reading) loss(victim *window, on []history.Process, set, other, gone int) (int, string) {
+func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
 	case e.Why == history.Expired && lease.Until <= lease.Granted:
 		return gone, "lease not rechecked"
-	case e.Why == history.Expired && r.sessionEnded(victim.process, set, gone):
+	case e.Why == history.Expired && r.sessionEnded(victim.process, gone):
 		return gone, "session expired"
 	case e.Why == history.Expired:
 		return r.expiry(victim, on, set, other, gone)
@@ -126,20 +153,26 @@ func (r *reading) loss(victim *window, on []history.Process, set, other, gone in
 	return gone, string(e.Why) // lost in crash (…), lost in failover
 }
 
-// sessionEnded: between the two places a fault ended the process's session.
-func (r *reading) sessionEnded(p history.Process, set, gone int) bool {
-	for _, f := range r.faults {
-		if f.kind == "expire session" && f.strikes(p) && set < f.from && f.from < gone {
-			return true
+// sessionEnded: a fault ended the process's session, and no other key of it has expired since.
+func (r *reading) sessionEnded(p history.Process, gone int) bool {
+	ended := false
+	for i := range gone {
+		e := &r.Events[i]
+		owner, _, _ := strings.Cut(string(e.Of), "/")
+		switch {
+		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F == "expire session" && e.Fault.Strikes(p):
+			ended = true
+		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p):
+			ended = false
 		}
 	}
-	return false
+	return ended
 }
 
 // expiry holds the key's end against the deadline that its last set or prolongation gave it (Redis counts whole
 // milliseconds, twice), and against the one that a loss, the last one, took back.
 // An early end is the reason only if the key would still have been there when the other was set.
-func (r *reading) expiry(victim *window, on []history.Process, set, other, gone int) (int, string) {
+func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
 	due := func(at int) history.Time {
 		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at), r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
 	}
