@@ -66,11 +66,12 @@ func (t *trace) crashStory(key string, r *record, e *history.Event) string {
 	if e.Why == history.LostUnpersisted {
 		why = "it was on no disk"
 	}
-	server := e.Process
-	return sentence("%s was lost when that server crashed and came back without it at %v, for %s%s", t.lostPart(key, r), e.Time, why,
-		t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
-			return f.kind.IsDown() && f.Strikes(server)
-		})))
+	down := t.lastFault(r.at+1, func(f *fault) bool { return f.kind.IsDown() && f.Strikes(e.Process) })
+	went := "crashed"
+	if down != nil && down.kind == history.ShutDown {
+		went = "was shut down"
+	}
+	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(down))
 }
 
 // lostPart is what a loss took: the key, or only the time by which it had been prolonged.

@@ -104,18 +104,18 @@ func (r *reading) record(a, b *window, shard []history.Process) (at int, cause s
 	case gone >= 0:
 		return r.loss(victim, on, first, then, gone)
 	case !apart:
-		if over := r.overwritten(victim, r.Events[first].Process, again, bound); over >= 0 {
+		if over := r.overwritten(victim, on, r.Events[first].Process, again, bound); over >= 0 {
 			return over, "removed by non-owner"
 		}
 	}
 	return -1, ""
 }
 
-// overwritten is where, after place set, another attempt first set the key on that server.
-func (r *reading) overwritten(victim *window, on history.Process, set, bound int) int {
+// overwritten is where, after place set, another attempt first set the key on that server while it served.
+func (r *reading) overwritten(victim *window, serves servers, on history.Process, set, bound int) int {
 	for i := set + 1; i < bound; i++ {
 		e := &r.Events[i]
-		if e.F == history.KeySet && e.Lock == victim.lock && e.Of != victim.attempt && e.Process == on {
+		if e.F == history.KeySet && e.Lock == victim.lock && e.Of != victim.attempt && e.Process == on && serves(i, on) {
 			return i
 		}
 	}
