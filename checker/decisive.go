@@ -75,14 +75,17 @@ func (t *trace) unit(p history.Process) history.Process {
 }
 
 // recordOf gathers what unit u wrote down about the two keys until the later of the two grants. A grant rests on the
-// key that its attempt set last before it, on a server that it counted: an extension may have set it anew.
+// key that its attempt set last before it, on a server that it counted (or, if that one replaced the one that it had asked
+// meanwhile, on any of the unit): an extension may have set it anew.
 func (t *trace) recordOf(c *clash, u history.Process) record {
 	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	for k, s := range [2]*span{&c.first, &c.then} {
-		owner := t.grants[s.grant].attempt
+		owner, counted := t.grants[s.grant].attempt, false
 		for i := range t.h.Events[:s.at] {
-			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) && t.countedOn(s, e.Process) {
-				r.set[k] = i
+			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) {
+				if here := t.countedOn(s, e.Process); here || !counted {
+					r.set[k], counted = i, counted || here
+				}
 			}
 		}
 	}

@@ -117,11 +117,11 @@ func (t *trace) blameStory(p history.Process, why blame) string {
 		}
 		s.WriteString(t.faultText(why.faults...) + ", and stayed inside meanwhile.")
 	case why.cause.Detail == ByPause:
-		then := "could not notice it"
+		then := " and could not notice it"
 		if why.inTime {
-			then = "its work came to last longer than the lease"
+			then = ", and its work came to last longer than the lease"
 		}
-		s.WriteString(sentence(" But %s was paused %s, and %s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
+		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
 	case why.what == history.Release:
 		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
 	case why.what == history.Extend:

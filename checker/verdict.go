@@ -72,6 +72,8 @@ type Finding struct {
 	Witness []int // indexes of the events that show the violation, ascending
 	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
 	Faults []int
+	// Trials say what became of the violation without faults, the necessary ones first. Check leaves them empty.
+	Trials []Trial
 	// Explanation is one paragraph of plain words: the story of a violation, or what was missing for another outcome.
 	// For a law that holds it says what was seen ("15 sections, none overlapped").
 	Explanation string

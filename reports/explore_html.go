@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
 )
 
 // ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
@@ -38,7 +40,7 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 		}
 		for _, f := range s.Run.findings() {
 			if string(f.Law) == s.Law {
-				s.Explanation, s.Remedy = f.Explanation, f.Remedy
+				s.Explanation, s.Remedy, s.Trials = f.Explanation, f.Remedy, f.Trials
 			}
 		}
 		d.Stories = append(d.Stories, s)
@@ -63,6 +65,7 @@ type faultRow struct{ Kind, Drawn, Struck, Met, Share string }
 type exploreStory struct {
 	*ExploredFinding
 	Size, Explanation, Remedy, Repeat, Page string
+	Trials                                  []checker.Trial
 	Plan                                    []string
 }
 

@@ -50,6 +50,7 @@ type lawLine struct {
 
 type lawStory struct {
 	Law, Cause, Explanation, Remedy string
+	Trials                          []checker.Trial
 	Witness                         []witnessLine
 }
 
@@ -116,7 +117,7 @@ func (d *pageData) verdict(run *Run) {
 }
 
 func (d *pageData) story(f *checker.Finding) lawStory {
-	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
 	events := d.Chart.lanes.history.Events
 	for _, pos := range f.Witness {
 		if pos < 0 || pos >= len(events) {

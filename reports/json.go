@@ -169,6 +169,19 @@ func (o *object) finding(h *history.History, f *checker.Finding) {
 	o.field("outcome", f.Outcome.String())
 	o.field("cause", f.Cause.String())
 	o.field("explanation", f.Explanation)
+	if len(f.Trials) > 0 {
+		o.key("trials")
+		o.open('[')
+		for _, t := range f.Trials {
+			o.open('{')
+			o.field("without", t.Faults)
+			o.field("needed", t.Needed)
+			o.field("outcome", t.Outcome.String())
+			o.field("cause", t.Cause.String())
+			o.close('}')
+		}
+		o.close(']')
+	}
 	o.key("witness")
 	o.open('[')
 	o.witness(h, f.Witness)

@@ -165,6 +165,9 @@ func violation(p *page, l *Lanes, f *checker.Finding) {
 	if f.Explanation != "" {
 		p.text(plain, 2, f.Explanation)
 	}
+	for _, t := range f.Trials {
+		p.text(plain, 2, t.String())
+	}
 	if f.Remedy != "" {
 		p.hang(2, "Remedy: ", green, f.Remedy)
 	}

@@ -32,6 +32,8 @@ var causes = []struct {
 	{checker.StuckBehindCrashed, nil},
 	{checker.StuckBehindUncapped, nil},
 	{checker.StuckInCycle, nil},
+	{checker.SessionExpired, nil},
+	{checker.WaitedForOther, nil},
 	{checker.StuckWithoutHolder, nil},
 	{checker.TooSlow, nil},
 	{checker.Untold, nil},

@@ -55,6 +55,14 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers says whose records count at a place of the history.
 type servers func(at int, p history.Process) bool
 
+// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the shard.
+func (r *reading) lastSet(w *window, shard []history.Process) int {
+	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, shard), 0, w.at); set >= 0 {
+		return set
+	}
+	return r.keyEvent(history.KeySet, w, func(_ int, p history.Process) bool { return slices.Contains(shard, p) }, 0, w.at)
+}
+
 // asCounted: those of the shard that a window counted. The members of one service are one.
 func (r *reading) asCounted(w *window, shard []history.Process) servers {
 	return func(_ int, p history.Process) bool {
@@ -75,15 +83,16 @@ func (r *reading) successors(set int, shard []history.Process) servers {
 	}
 }
 
-func (r *reading) oneService() bool { return len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum }
+func (r *reading) oneService() bool {
+	return len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum
+}
 
 // record is what the servers of one shard wrote down. A window rests on the key that its attempt set last before it was
 // stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in a
 // queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, shard []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
-	setA := r.keyEvent(history.KeySet, a, r.asCounted(a, shard), 0, a.at)
-	setB := r.keyEvent(history.KeySet, b, r.asCounted(b, shard), 0, b.at)
+	setA, setB := r.lastSet(a, shard), r.lastSet(b, shard)
 	if setA < 0 || setB < 0 {
 		return -1, ""
 	}

@@ -135,7 +135,10 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 		return nil, err
 	}
 	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
-	run := described(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := described(small.Scenario, result, small.Scenario.Judge(result))
+	if err != nil {
+		return nil, err
+	}
 	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, search.PlanFile)))
 	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario.Promise), Runs: f.Runs,
 		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}

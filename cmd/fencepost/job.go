@@ -81,17 +81,25 @@ func (j *job) report(seed uint64) (*reports.Run, *scenarios.Judgement, error) {
 		return nil, nil, err
 	}
 	judgement := j.scenario.Judge(result)
-	return j.describe(result, judgement), &judgement, nil
+	run, err := j.describe(result, judgement)
+	return run, &judgement, err
 }
 
-func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) *reports.Run {
-	run := described(j.scenario, r, judged)
+func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) (*reports.Run, error) {
+	run, err := described(j.scenario, r, judged)
+	if err != nil {
+		return nil, err
+	}
 	run.Files, run.Repeat = j.folder(r.Plan.Seed), j.repeat(r.Plan.Seed)
-	return run
+	return run, nil
 }
 
-// described is what a report says of a run, but for where its files lie and how it is repeated.
-func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judgement) *reports.Run {
+// described is what a report says of a run, but for where its files lie and how it is repeated. What the verdict says of
+// faults is tried by running again without them.
+func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judgement) (*reports.Run, error) {
+	if err := scenarios.NewRerun(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
+		return nil, err
+	}
 	run := &reports.Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed, Digest: digest(r),
 		Expected: expectLines(s, judged), OK: judged.Standing() == scenarios.AsExpected, Undecided: judged.Standing() == scenarios.NotDecidable,
@@ -109,7 +117,7 @@ func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judge
 		}
 		run.Idle = append(run.Idle, idle)
 	}
-	return run
+	return run, nil
 }
 
 func digest(r scenarios.Result) string { return fmt.Sprintf("%016x", uint64(r.Digest)) }

@@ -67,7 +67,10 @@ func (j *verifyJob) counterexample(v *verify.Verification) (*reports.Run, error)
 	if err != nil {
 		return nil, err
 	}
-	run := described(s, result, s.Judge(result))
+	run, err := described(s, result, s.Judge(result))
+	if err != nil {
+		return nil, err
+	}
 	run.Expected = promises(s, run.Verdict)
 	run.OK, run.Undecided = false, false
 	run.Files = filepath.Join(j.out, "counterexample")

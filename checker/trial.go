@@ -1,0 +1,49 @@
+package checker
+
+import (
+	"slices"
+)
+
+// Trial is what became of a violation when faults were taken away and the run was made again. The checker makes none: it
+// knows nothing of runs. Whoever can run again adds them to a finding.
+type Trial struct {
+	Faults []string // the lines of the faults taken away; empty: all of the plan
+	Needed bool     // without them the violation does not come about, and with any one of them it does
+	// Outcome and Cause are of the same law, in the run without them.
+	Outcome Outcome
+	Cause   Cause
+}
+
+// String says it in one sentence.
+func (t Trial) String() string {
+	quotedLines := make([]string, len(t.Faults))
+	for i, l := range t.Faults {
+		quotedLines[i] = `"` + l + `"`
+	}
+	which := "any fault"
+	if len(t.Faults) > 0 {
+		which = list(quotedLines)
+	}
+	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
+}
+
+func (t Trial) became(faults int) string {
+	alone := ""
+	if faults > 1 {
+		alone = "; it takes the absence of all of them"
+	}
+	switch {
+	case !t.Needed:
+		return "violated all the same"
+	case t.Outcome == Violated:
+		return "violated otherwise, by " + t.Cause.String() + alone
+	}
+	return t.Outcome.String() + alone
+}
+
+// SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between the
+// same processes.
+func SameViolation(a, b Finding) bool {
+	return a.Outcome == Violated && b.Outcome == Violated && a.Law == b.Law && a.Cause == b.Cause && a.Lock == b.Lock &&
+		slices.Equal(a.Holders, b.Holders)
+}

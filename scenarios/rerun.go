@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Rerun takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
+// concurrent use.
+type Rerun struct {
+	runner  *Runner
+	checker checker.Checker
+}
+
+// NewRerun prepares to run s again.
+func NewRerun(s *Scenario) *Rerun { return &Rerun{runner: NewRunner(s)} }
+
+// mostTried is how many faults of a plan are taken away one by one. Plans are short; one that is not has its named faults
+// tried, and as many of the others.
+const mostTried = 64
+
+// Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each fault
+// that is necessary; where none is, the fewest that are so together; and each that the explanation names although it is
+// not. Where the violation needs no fault at all, it says that.
+func (r *Rerun) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
+			if err := r.try(p, h, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
+	named := NamedIn(p, h, f)
+	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
+	alone := false
+	var idle []checker.Trial
+	for _, i := range slices.Concat(named, rest[:min(len(rest), mostTried)]) {
+		t, err := r.trial(p, f, i)
+		if err != nil {
+			return err
+		}
+		if alone = alone || t.Needed; t.Needed {
+			f.Trials = append(f.Trials, t)
+		} else if slices.Contains(named, i) {
+			idle = append(idle, t)
+		}
+	}
+	if alone {
+		f.Trials = append(f.Trials, idle...)
+		return nil
+	}
+	return r.together(p, f, append(rest, named...), idle)
+}
+
+// together looks for the fewest faults that make the difference between them. Those that come last in order are kept.
+func (r *Rerun) together(p nemesis.Plan, f *checker.Finding, order []int, idle []checker.Trial) error {
+	t, err := r.trial(p, f, order...)
+	if err != nil {
+		return err
+	}
+	if !t.Needed {
+		t.Faults = nil
+		f.Trials = append(idle, t)
+		return nil
+	}
+	drop := order
+	for _, i := range order {
+		fewer := slices.DeleteFunc(slices.Clone(drop), func(o int) bool { return o == i })
+		less, err := r.trial(p, f, fewer...)
+		if err != nil {
+			return err
+		}
+		if less.Needed {
+			drop, t = fewer, less
+		}
+	}
+	f.Trials = append(f.Trials, t)
+	return nil
+}
+
+// trial runs p without the faults at the given places.
+func (r *Rerun) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
+	g, err := r.Without(p, f.Law, drop...)
+	if err != nil {
+		return checker.Trial{}, err
+	}
+	t := checker.Trial{Needed: !checker.SameViolation(*f, g), Outcome: g.Outcome, Cause: g.Cause}
+	for _, i := range slices.Sorted(slices.Values(drop)) {
+		t.Faults = append(t.Faults, p.Faults[i].String())
+	}
+	return t, nil
+}
+
+// Without judges one law on the run of p without some of its faults, given by their places in the plan.
+func (r *Rerun) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.Finding, error) {
+	var left []nemesis.Fault
+	for i := range p.Faults {
+		if !slices.Contains(drop, i) {
+			left = append(left, p.Faults[i])
+		}
+	}
+	p.Faults = left
+	result, err := r.runner.Run(p)
+	if err != nil {
+		return checker.Finding{}, err
+	}
+	return r.checker.CheckOnly(result.History, []checker.Law{law}).Findings[0], nil
+}
+
+// NamedIn gives the places in a plan of the faults that a finding names. Of several that may have struck at one event (their
+// lines are the same, or they are failovers, whose record does not say what set them off) all count.
+func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
+	var named []int
+	for _, at := range f.Faults {
+		value := h.Events[at].Value
+		for i := range p.Faults {
+			text := p.Faults[i].String()
+			struck := text == value || p.Faults[i].Kind == nemesis.FailOver && strings.HasPrefix(text, value+" ")
+			if struck && !slices.Contains(named, i) {
+				named = append(named, i)
+			}
+		}
+	}
+	return named
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
