@@ -38,7 +38,7 @@ func (r *Rerun) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) erro
 }
 
 func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
-	named := NamedIn(p, h, f)
+	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
 	alone := false
 	var idle []checker.Trial
@@ -115,18 +115,22 @@ func (r *Rerun) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.F
 	return r.checker.CheckOnly(result.History, []checker.Law{law}).Findings[0], nil
 }
 
-// NamedIn gives the places in a plan of the faults that a finding names. Of several that may have struck at one event (their
-// lines are the same, or they are failovers, whose record does not say what set them off) all count.
-func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
-	var named []int
+// NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may have
+// struck at that event: their lines are the same, or they are failovers, whose record does not say what set them off. A
+// failover that a Sentinel decided is none of the plan.
+func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
+	var named [][]int
 	for _, at := range f.Faults {
 		value := h.Events[at].Value
+		var places []int
 		for i := range p.Faults {
 			text := p.Faults[i].String()
-			struck := text == value || p.Faults[i].Kind == nemesis.FailOver && strings.HasPrefix(text, value+" ")
-			if struck && !slices.Contains(named, i) {
-				named = append(named, i)
+			if text == value || p.Faults[i].Kind == nemesis.FailOver && strings.HasPrefix(text, value+" ") {
+				places = append(places, i)
 			}
+		}
+		if len(places) > 0 && !slices.ContainsFunc(named, func(o []int) bool { return slices.Equal(o, places) }) {
+			named = append(named, places)
 		}
 	}
 	return named

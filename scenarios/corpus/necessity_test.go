@@ -1,0 +1,115 @@
+package corpus
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// TestFaultsThatAStoryNamesAreNecessary takes each fault that a finding names away and runs again: the same violation must
+// not come about. The findings are those of the catalogue, of the mutants, and of random plans on both, a few of each law and
+// cause from every scenario. Of 1,000, at most 20 may name a fault in vain; they are listed. FENCEPOST_FULL=1 asks for all.
+func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
+	n, fewest := necessity{t: t, seeds: 12, each: 1}, 150
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		n.seeds, n.each, fewest = 150, 4, 1000
+	}
+	for _, s := range n.scenarios() {
+		n.search(s)
+	}
+	t.Logf("%d findings, %d faults named, %d of them in vain", n.findings, n.named, n.vain)
+	if n.findings < fewest {
+		t.Errorf("only %d findings", n.findings)
+	}
+	if 50*n.vain > n.named {
+		t.Errorf("%d of %d faults were named in vain", n.vain, n.named)
+	}
+}
+
+type necessity struct {
+	t                     *testing.T
+	seeds, each           int // random plans of a scenario; findings of it with the same law and cause
+	findings, named, vain int
+}
+
+// scenarios lists the catalogue and the mutants.
+func (n *necessity) scenarios() []*scenarios.Scenario {
+	var list []*scenarios.Scenario
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	for _, m := range Mutants() {
+		s, err := m.Scenario()
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (n *necessity) search(s *scenarios.Scenario) {
+	plans := []nemesis.Plan{s.Plan(1)}
+	if random, err := search.NewPlans(s); err == nil { // else its mix can draw nothing
+		for seed := range n.seeds {
+			plans = append(plans, random.Plan(uint64(seed+1)))
+		}
+	}
+	runner, rerun := scenarios.NewRunner(s), scenarios.NewRerun(s)
+	seen := map[string]int{}
+	for _, p := range plans {
+		result, err := runner.Run(p)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		for _, f := range checker.Check(result.History).Findings {
+			if key := string(f.Law) + f.Cause.String(); f.Outcome == checker.Violated && seen[key] < n.each {
+				seen[key]++
+				n.finding(s, rerun, p, f, scenarios.NamedIn(p, result.History, &f))
+			}
+		}
+	}
+}
+
+func (n *necessity) finding(s *scenarios.Scenario, rerun *scenarios.Rerun, p nemesis.Plan, f checker.Finding, named [][]int) {
+	n.findings++
+	without := func(drop ...int) bool { // reports whether the violation stays away
+		g, err := rerun.Without(p, f.Law, drop...)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		return !checker.SameViolation(f, g)
+	}
+	all := slices.Concat(named...)
+	for _, places := range named {
+		n.named++
+		if !slices.ContainsFunc(places, func(i int) bool { return without(i) || together(i, all, without) }) {
+			n.vain++
+			n.t.Logf("%s, seed %d, %s by %s: %q is named in vain\n%s\n%s", s.Name, p.Seed, f.Law, f.Cause, p.Faults[places[0]], f.Explanation, p)
+		}
+	}
+}
+
+// together reports whether fault i belongs to some of those named without all of which, but not without fewer, the
+// violation stays away.
+func together(i int, named []int, without func(...int) bool) bool {
+	if !without(named...) {
+		return false
+	}
+	drop := named
+	for _, o := range named {
+		if fewer := slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == o }); o != i && without(fewer...) {
+			drop = fewer
+		}
+	}
+	return !without(slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == i })...)
+}
