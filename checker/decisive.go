@@ -207,19 +207,16 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 	return r.gone, lossCause(gone.Why)
 }
 
-// expiredSession finds the fault that ended the session which the victim's key hung on.
-func (t *trace) expiredSession(c *clash, r *record) *fault {
+// expiredSession finds the faults that ended the session which the victim's key hung on; any of them would have.
+func (t *trace) expiredSession(c *clash, r *record) []*fault {
 	holder := t.grants[r.victimSpan(c).grant].process
-	f := t.lastFault(r.gone, func(f *fault) bool { return f.kind == history.ExpireSession && f.Strikes(holder) })
-	if f == nil {
-		return nil
-	}
-	for i := f.from; i < r.gone; i++ { // another key went with that session, and this one hung on a later one
+	since := -1 // another key went with a session before, and this one hung on a later one
+	for i := range t.h.Events[:r.gone] {
 		if e := &t.h.Events[i]; e.F == history.KeyGone && e.Why == history.Expired && t.processOf(e.Of) == holder {
-			return nil
+			since = i
 		}
 	}
-	return f
+	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.kind == history.ExpireSession && f.Strikes(holder) })
 }
 
 func lossCause(w history.Why) Cause {

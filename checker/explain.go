@@ -37,6 +37,7 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 func (f *Finding) violated(t *trace, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
 	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedies[cause.Kind], story
 	f.Lock, f.Holders = lock, holders
+	f.At = t.h.Events[len(t.h.Events)-1].Index
 	slices.Sort(t.cited)
 	for _, at := range slices.Compact(t.cited) {
 		f.Faults = append(f.Faults, t.h.Events[at].Index)

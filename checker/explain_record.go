@@ -26,7 +26,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 	case ExpiredEarly:
 		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due, t.clockStory(r))
 	case SessionExpired:
-		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time, t.faultText(t.expiredSession(c, r)))
+		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time, t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
 		lease := t.h.Events[span.at].Grant
 		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.process, lease.Until,
@@ -66,12 +66,12 @@ func (t *trace) crashStory(key string, r *record, e *history.Event) string {
 	if e.Why == history.LostUnpersisted {
 		why = "it was on no disk"
 	}
-	down := t.lastFault(r.at+1, func(f *fault) bool { return f.kind.IsDown() && f.Strikes(e.Process) })
+	downs := t.faultsIn(r.set[r.victim], r.at+1, func(f *fault) bool { return f.kind.IsDown() && f.Strikes(e.Process) })
 	went := "crashed"
-	if down != nil && down.kind == history.ShutDown {
+	if len(downs) > 0 && downs[len(downs)-1].kind == history.ShutDown {
 		went = "was shut down"
 	}
-	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(down))
+	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(downs...))
 }
 
 // lostPart is what a loss took: the key, or only the time by which it had been prolonged.

@@ -68,6 +68,17 @@ func (t *trace) overlaps(f *fault, from history.Time, to int) bool {
 	return f.from < to && (f.over() == open || t.time(f.over()) >= from)
 }
 
+// faultsIn lists the faults that struck between two positions and match.
+func (t *trace) faultsIn(from, to int, matches func(*fault) bool) []*fault {
+	var list []*fault
+	for i := range t.faults {
+		if f := &t.faults[i]; from < f.from && f.from < to && matches(f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // lastFault returns the latest fault, struck before position i, that matches.
 func (t *trace) lastFault(i int, matches func(*fault) bool) *fault {
 	for n := len(t.faults) - 1; n >= 0; n-- {

@@ -93,6 +93,7 @@ func (t *trace) appendMutexOps(ops []linear.MutexOp, l *lockTrace) []linear.Mute
 func (t *trace) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
 	lock, holders := t.locks[c.lock].name, t.between(c)
+	defer func() { f.At = t.h.Events[c.then.at].Index }()
 	if t.lastWindow(c.lock, c.first.grant) == nil || t.lastWindow(c.lock, c.then.grant) == nil {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return

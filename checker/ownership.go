@@ -59,4 +59,5 @@ func (t *trace) trespass(f *Finding, at int, e *history.Event) {
 	}
 	story += t.strayStory(at, t.ownerSince(at))
 	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.processOf(e.By), t.processOf(e.Of))
+	f.At = e.Index
 }

@@ -183,6 +183,7 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 	}
 	story += " The resource did not know that the writer was no longer the holder."
 	f.violated(t, Cause{Kind: StaleEffect}, story, w, e.Lock, a.process, b.process)
+	f.At = e.Index
 }
 
 func (t *trace) orderText(a, b *grant) string {
@@ -207,4 +208,5 @@ func (t *trace) lostStory(f *Finding, at int, lock int32, own basis) {
 	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.value, did, known.Time, now)
 	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.at, d.at, at}, e.Lock, t.processOf(e.Of))
+	f.At = e.Index
 }

@@ -80,8 +80,9 @@ func (t *trace) tokenStory(f *Finding, a, b *grant) {
 	}
 	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a resource that compares tokens"+
 		" cannot tell which of the two is stale.", capital(t.who(b, a)), quoted(t.locks[b.lock].name), t.time(b.ok), b.token, how, t.who(a, b), t.time(a.ok))
-	if lost := t.forgetting(a.ok, b.ok); lost != nil {
-		story += sentence(" In between the counter was lost%s.", t.faultText(lost))
+	if lost := t.forgetting(a, b.ok); len(lost) > 0 {
+		story += sentence(" In between the counter was lost%s.", t.faultText(lost...))
 	}
 	f.violated(t, cause, story, []int{a.ok, b.ok}, t.locks[b.lock].name, a.process, b.process)
+	f.At = t.h.Events[b.ok].Index
 }

@@ -9,6 +9,7 @@ import (
 type Trial struct {
 	Faults []string // the lines of the faults taken away; empty: all of the plan
 	Needed bool     // without them the violation does not come about, and with any one of them it does
+	Later  bool     // the faults that struck only when the law was broken, or never, were taken away as well
 	// Outcome and Cause are of the same law, in the run without them.
 	Outcome Outcome
 	Cause   Cause
@@ -23,6 +24,9 @@ func (t Trial) String() string {
 	which := "any fault"
 	if len(t.Faults) > 0 {
 		which = list(quotedLines)
+	}
+	if t.Later {
+		which += ", and without what strikes later"
 	}
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }

@@ -70,6 +70,8 @@ type Finding struct {
 	Lock    history.Lock
 	Holders []history.Process
 	Witness []int // indexes of the events that show the violation, ascending
+	// At is the index of the event with which the law was broken: what came later is no reason of it.
+	At int
 	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
 	Faults []int
 	// Trials say what became of the violation without faults, the necessary ones first. Check leaves them empty.

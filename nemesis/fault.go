@@ -138,13 +138,12 @@ func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
 	kind := history.F(f.Kind.String())
 	h := &history.Fault{On: []sim.ProcessID{f.Target}, Ends: ends && (kind.Lasts() || kind.IsDown())}
+	h.Shift = history.Of(f.By)
 	switch f.Kind {
 	case Cut:
 		h.On, h.To = f.Left, f.Right
 	case FailOver, DelayLink, DelayMessage, Break:
 		h.To = []sim.ProcessID{f.Peer}
-	case Jump:
-		h.Shift = history.Of(f.By)
 	case Drift:
 		h.PPM = f.PPM
 	case Crash:

@@ -1,8 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -40,12 +40,19 @@ func (r *Rerun) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) erro
 func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
 	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
+	later := Later(p, h, f)
 	alone := false
 	var idle []checker.Trial
 	for _, i := range slices.Concat(named, rest[:min(len(rest), mostTried)]) {
 		t, err := r.trial(p, f, i)
 		if err != nil {
 			return err
+		}
+		if !t.Needed && len(later) > 0 && !slices.Contains(later, i) {
+			if t, err = r.trial(p, f, append([]int{i}, later...)...); err != nil {
+				return err
+			}
+			t.Faults, t.Later = []string{p.Faults[i].String()}, true
 		}
 		if alone = alone || t.Needed; t.Needed {
 			f.Trials = append(f.Trials, t)
@@ -58,6 +65,19 @@ func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) erro
 		return nil
 	}
 	return r.together(p, f, append(rest, named...), idle)
+}
+
+// Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no reason
+// of it, but might bring about its like.
+func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
+	var struck []int
+	lines := linesOf(p)
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Index <= f.At && e.Process == history.Nemesis && e.Type == history.Invoke {
+			struck = append(struck, lines.struckBy(e.Value)...)
+		}
+	}
+	return slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(struck, i) })
 }
 
 // together looks for the fewest faults that make the difference between them. Those that come last in order are kept.
@@ -120,20 +140,32 @@ func (r *Rerun) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.F
 // failover that a Sentinel decided is none of the plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
+	lines := linesOf(p)
 	for _, at := range f.Faults {
-		value := h.Events[at].Value
-		var places []int
-		for i := range p.Faults {
-			text := p.Faults[i].String()
-			if text == value || p.Faults[i].Kind == nemesis.FailOver && strings.HasPrefix(text, value+" ") {
-				places = append(places, i)
-			}
-		}
+		places := lines.struckBy(h.Events[at].Value)
 		if len(places) > 0 && !slices.ContainsFunc(named, func(o []int) bool { return slices.Equal(o, places) }) {
 			named = append(named, places)
 		}
 	}
 	return named
+}
+
+// planLines are the faults of a plan as a history records them: of a failover, without what set it off.
+type planLines []string
+
+func linesOf(p nemesis.Plan) planLines {
+	lines := make(planLines, len(p.Faults))
+	for i, f := range p.Faults {
+		if lines[i] = f.String(); f.Kind == nemesis.FailOver {
+			lines[i] = fmt.Sprintf("fail over %s to %s", f.Target, f.Peer)
+		}
+	}
+	return lines
+}
+
+// struckBy gives the places of the faults whose line a history records.
+func (l planLines) struckBy(line string) []int {
+	return slices.DeleteFunc(upTo(len(l)), func(i int) bool { return l[i] != line })
 }
 
 func upTo(n int) []int {

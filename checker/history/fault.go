@@ -39,7 +39,8 @@ type Fault struct {
 	// whose end is not recorded is over as it strikes, or never.
 	Ends  bool
 	Loses Loss
-	// Shift is how far a Jump sets the clock, in ns, back if negative. PPM is how much faster the clocks run in a Drift, in
+	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message takes (Delay,
+	// DelayMessage) or an fsync (SlowFsync). PPM is how much faster the clocks run in a Drift, in
 	// parts per million, slower if negative.
 	Shift Time
 	PPM   int

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -74,16 +75,17 @@ func (n *necessity) search(s *scenarios.Scenario) {
 		for _, f := range checker.Check(result.History).Findings {
 			if key := string(f.Law) + f.Cause.String(); f.Outcome == checker.Violated && seen[key] < n.each {
 				seen[key]++
-				n.finding(s, rerun, p, f, scenarios.NamedIn(p, result.History, &f))
+				n.finding(s, rerun, p, result.History, f)
 			}
 		}
 	}
 }
 
-func (n *necessity) finding(s *scenarios.Scenario, rerun *scenarios.Rerun, p nemesis.Plan, f checker.Finding, named [][]int) {
+func (n *necessity) finding(s *scenarios.Scenario, rerun *scenarios.Rerun, p nemesis.Plan, h *history.History, f checker.Finding) {
 	n.findings++
-	without := func(drop ...int) bool { // reports whether the violation stays away
-		g, err := rerun.Without(p, f.Law, drop...)
+	named, later := scenarios.NamedIn(p, h, &f), scenarios.Later(p, h, &f)
+	without := func(drop ...int) bool { // reports whether the violation stays away; what struck later is no reason of it
+		g, err := rerun.Without(p, f.Law, append(slices.Clone(later), drop...)...)
 		if err != nil {
 			n.t.Fatal(err)
 		}
