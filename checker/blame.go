@@ -46,11 +46,15 @@ func (t *trace) blameFor(l lateness) blame {
 	if f := t.missedBeat(l, calls); f != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*fault{f}}
 	}
-	if what, faults := t.heldUp(l, calls); faults != nil {
-		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what}
-	}
+	what, faults := t.heldUp(l, calls)
 	if ask := t.otherWait(l); ask >= 0 {
-		return blame{cause: Cause{Kind: WaitedForOther}, faults: t.slowedAsk(ask, t.excess(l)), ask: ask}
+		if faults == nil {
+			faults = t.slowedAsk(ask, t.excess(l))
+		}
+		return blame{cause: Cause{Kind: WaitedForOther}, faults: faults, ask: ask}
+	}
+	if faults != nil {
+		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what}
 	}
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
@@ -306,7 +310,7 @@ func (t *trace) otherWait(l lateness) int32 {
 	g := &t.grants[l.grant]
 	for n := range t.asks {
 		a := &t.asks[n]
-		if a.process != g.process || a.lock == g.lock || a.call < g.ok || a.call > l.met {
+		if a.process != g.process || a.lock == g.lock || a.call < g.ok || a.call > l.met || a.ret < l.met {
 			continue
 		}
 		if t.time(min(a.ret, l.left))-t.time(a.call) >= t.excess(l) {
