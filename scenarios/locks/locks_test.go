@@ -200,15 +200,22 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 	}
 }
 
-func TestRotatedClientsBeginElsewhere(t *testing.T) {
-	b := newBench(t, yes)
-	b.run(func(env sim.Env) { newLock(config(func(c *Config) { c.First = 3 })).Acquire(env) })
-	var order []string
-	for _, s := range b.heard {
-		order = append(order, strings.Fields(s)[1])
-	}
-	if got := strings.Join(order, " "); got != "redis-4 redis-5 redis-1 redis-2 redis-3" {
-		t.Error(got)
+func TestClientsBeginWhereTheOrderSays(t *testing.T) {
+	for order, want := range map[Order]string{
+		Listed:  "redis-1 redis-2 redis-3 redis-4 redis-5",
+		Rotated: "redis-4 redis-5 redis-1 redis-2 redis-3",
+	} {
+		b := newBench(t, yes)
+		b.run(func(env sim.Env) {
+			newLock(config(func(c *Config) { c.Order, c.First = order, 3 })).Acquire(env)
+		})
+		var asked []string
+		for _, s := range b.heard {
+			asked = append(asked, strings.Fields(s)[1])
+		}
+		if got := strings.Join(asked, " "); got != want {
+			t.Errorf("%s: asked %s, want %s", order, got, want)
+		}
 	}
 }
 

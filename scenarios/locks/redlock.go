@@ -136,9 +136,12 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 		b = &ballot{}
 	}
 	b.requests, b.yes = b.requests[:0], b.yes[:0]
-	n := len(l.config.Servers)
+	n, first := len(l.config.Servers), 0
+	if l.config.Order == Rotated {
+		first = l.config.First
+	}
 	for i := range n {
-		server := l.config.Servers[(l.config.First+i)%n]
+		server := l.config.Servers[(first+i)%n]
 		b.requests = append(b.requests, sim.Request{
 			Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
