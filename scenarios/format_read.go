@@ -6,6 +6,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // reader walks over the nodes of a YAML document and collects what is wrong with them.
@@ -25,6 +26,11 @@ type field struct {
 	read     func(ast.Node)
 	// instead is set on keys that are right elsewhere: why not here.
 	instead string
+	doc     doc
+	fields  []field // of a mapping: the keys in it
+	// What a sweep needs of a key that it can vary; nil if it cannot.
+	number func(*Scenario, *Client) (int64, bool)
+	kind   setting.Kind
 }
 
 // given says which keys stand in a mapping, and where.

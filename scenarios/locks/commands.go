@@ -33,9 +33,6 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-// tokenCounter is the key of a fenced lock's counter.
-func tokenCounter(key history.Lock) string { return string(key) + ":token" }
-
 // args is the request that a mode of extension sends.
 func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	switch m {

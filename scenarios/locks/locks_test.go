@@ -377,7 +377,7 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond, false: 10 * time.Second} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			h, err := newLock(config(func(c *Config) { c.Protocol, c.CountsFromRequest = SetNXPX, careful })).Acquire(env)
+			h, err := newLock(config(func(c *Config) { c.Protocol, c.ElapsedCheck, c.Drift = SetNXPX, careful, Allowance{} })).Acquire(env)
 			if err != nil || h.Remaining(env) != want {
 				t.Errorf("careful %v: %v left, %v", careful, h.Remaining(env), err)
 			}

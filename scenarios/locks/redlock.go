@@ -4,8 +4,38 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
+
+// redlockDefinition is Redlock. It releases on every server, by script.
+var redlockDefinition = Definition{
+	Name: Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
+	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey,
+		setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+		driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
+		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire, ExtendRelease,
+			ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], redlockKeys),
+	Without: map[string]string{
+		"release":             "redlock always releases by script, on every server: leave release out",
+		"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
+		"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
+	},
+	make: func(r requester) protocol { return &redlock{requester: r, millis: millis(r.config.TTL)} },
+}
+
+// redlockKeys are the keys that say how several servers are asked.
+var redlockKeys = []Setting{
+	setting.Choice("contact", func(c *Config) *Contact { return &c.Contact },
+		"ask the servers one after another, or all at once", setting.Options(Sequential, Parallel)...),
+	setting.Choice("order", func(c *Config) *Order { return &c.Order },
+		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: each client "+
+			"begins at another place in the list", setting.Options(Listed, Rotated)...),
+	setting.Number("quorum", func(c *Config) *int { return &c.Quorum }, 0, 1, maxServers,
+		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
+	setting.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, true,
+		"step 5: a failed attempt releases on every server"),
+}
 
 // redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
 // libraries are known to have left out.
@@ -19,6 +49,7 @@ type redlock struct {
 type ballot struct {
 	requests []sim.Request
 	yes      []sim.ProcessID // those that said yes
+	taken    bool            // one said that another has the lock
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
@@ -31,6 +62,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	if l.acquire(env, h) {
 		return h
 	}
+	l.library.counted(h.taken)
 	if l.config.ReleaseOnFailure {
 		l.release(env, h)
 	}
@@ -39,9 +71,11 @@ func (l *redlock) try(env sim.Env) *Hold {
 
 // acquire is steps 1 to 4. On success h has a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold) bool {
-	r := l.begin(env)
+	r := begin(env, l.config)
+	env.Point(sim.ClockRead)
 	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
 	if len(yes) < l.config.Quorum {
+		h.taken = l.idle.taken
 		return false
 	}
 	r.Counted = slices.Clone(yes)
@@ -58,30 +92,6 @@ func (l *redlock) acquire(env sim.Env, h *Hold) bool {
 	return true
 }
 
-// round is one pass over the servers, measured on the configured clock.
-type round struct {
-	sim.Grant
-	start time.Duration
-}
-
-// begin is step 1: it reads the clock.
-func (l *redlock) begin(env sim.Env) round {
-	r := round{start: read(env, l.config.Clock)}
-	r.Since = env.Mark()
-	env.Point(sim.ClockRead)
-	return r
-}
-
-// decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
-func (r *round) decide(env sim.Env, c *Config) time.Duration {
-	now := read(env, c.Clock)
-	drift := c.TTL/1_000_000*time.Duration(c.Drift.PPM) + c.Drift.Plus
-	validity := c.TTL - (now - r.start) - drift
-	r.Granted = env.Mark()
-	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
-	return validity
-}
-
 // Extend prolongs the keys by script, or does what shipped libraries did instead.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
@@ -96,7 +106,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		l.release(env, h)
 		return ErrLost
 	}
-	r := l.begin(env)
+	r := begin(env, l.config)
+	env.Point(sim.ClockRead)
 	r.Counted = slices.Clone(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis), x.Mode.says))
 	validity := r.decide(env, l.config)
 	if !x.Mode.obeysElapsed() {
@@ -135,7 +146,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	if b == nil {
 		b = &ballot{}
 	}
-	b.requests, b.yes = b.requests[:0], b.yes[:0]
+	b.requests, b.yes, b.taken = b.requests[:0], b.yes[:0], false
 	n, first := len(l.config.Servers), 0
 	if l.config.Order == Rotated {
 		first = l.config.First
@@ -164,6 +175,7 @@ func (b *ballot) settle(env sim.Env, requests []sim.Request, replies []sim.Reply
 		if says(r) {
 			b.yes = append(b.yes, requests[i].Conn.Server)
 		}
+		b.taken = b.taken || r.Nil()
 		if r.Status == sim.NoReply || r.Status == sim.Reset {
 			env.Close(requests[i].Conn)
 		}
