@@ -385,6 +385,36 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	}
 }
 
+// The documents' sample code tries three times, and no more.
+func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
+	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
+		b := newBench(t, func(_, _ int, args []string) string {
+			switch args[0] {
+			case "SETNX", "EVAL":
+				return ":0"
+			}
+			return "$-1"
+		})
+		attempts := map[string]bool{}
+		b.run(func(env sim.Env) {
+			library := &Library{}
+			c := config(func(c *Config) { c.Protocol, c.Attempts = protocol, 3 })
+			if _, err := New(&c, library).Acquire(env); !errors.Is(err, ErrPatience) {
+				t.Errorf("%s: %v", protocol, err)
+			}
+			if made, taken := library.Attempts(); made != 3 || taken != 3 {
+				t.Errorf("%s: %d attempts, of which %d found the lock taken", protocol, made, taken)
+			}
+		})
+		for _, s := range b.heard {
+			attempts[strings.Fields(s)[2]] = true
+		}
+		if len(attempts) != 3 {
+			t.Errorf("%s: heard %q", protocol, b.heard)
+		}
+	}
+}
+
 func TestPatienceEnds(t *testing.T) {
 	b := newBench(t, func(int, int, []string) string { return "$-1" })
 	b.run(func(env sim.Env) {
