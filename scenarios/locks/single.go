@@ -1,8 +1,6 @@
 package locks
 
 import (
-	"strconv"
-
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -37,8 +35,8 @@ func (l *single) try(env sim.Env) *Hold {
 	env.Point(sim.AcquireStart)
 	r := begin(env, l.config)
 	env.Point(sim.ClockRead)
-	l.findMaster(env, l.config)
-	h.server = l.master
+	l.findMasters(env, l.config)
+	h.server = l.now[0]
 	held, taken := l.set(l, env, h, due)
 	l.library.counted(taken)
 	if !held || !l.replicated(env, h) {
@@ -76,21 +74,17 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 // written nothing, and the new one says that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
-	r := l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))
+	r := l.request(h, "wait", w.args()...)
 	if w.SameConnection {
 		r.Conn.Server = h.server
 	}
-	timeout := l.config.Timeout + w.Timeout
-	if w.Timeout == 0 {
-		timeout = sim.Forever
-	}
-	n, _ := ask(env, timeout, r).Int()
+	n, _ := ask(env, w.patience(l.config.Timeout), r).Int()
 	return int(n)
 }
 
 // granted notes the decision and the validity. A client that does not look at the elapsed time counts it from the answer.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
-	r.Counted = []sim.ProcessID{l.master}
+	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
 	switch {
 	case !Define(l.config.Protocol).Expires:
@@ -109,7 +103,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	}
 	h.extended++
 	r := begin(env, l.config)
-	r.Counted = []sim.ProcessID{l.master}
+	r.Counted = []sim.ProcessID{l.now[0]}
 	held := x.Mode.says(l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...))
 	if !held && x.Mode == ExtendOrAcquire {
 		held, _ = l.set(l, env, h, expiry{"PX", l.millis})
@@ -137,7 +131,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) bool {
 	key := string(l.config.Key)
-	h.server = l.master
+	h.server = l.now[0]
 	var n int64
 	switch l.config.Release {
 	case ReleaseDel:
@@ -169,5 +163,5 @@ func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Re
 }
 
 func (l *single) request(h *Hold, phase string, args ...string) sim.Request {
-	return sim.Request{Conn: sim.Conn{Server: l.master}, Args: args, Attempt: h.Attempt, Phase: phase}
+	return sim.Request{Conn: sim.Conn{Server: l.now[0]}, Args: args, Attempt: h.Attempt, Phase: phase}
 }
