@@ -96,32 +96,32 @@ func (f *file) fields() []field {
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
 		{name: "source", read: into(&s.Source, f.prose),
 			doc: doc{values: "text", standard: "none", meaning: "the document that describes the situation"}},
-		{name: "servers", required: true, fields: f.serverFields(), read: func(n ast.Node) {
+		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
 				f.serversAt = startOf(n)
 			}
 			f.inServers = f.mapping(n, "servers", f.serverFields())
 		}, doc: doc{values: "mapping", standard: "required", meaning: "the lock servers"}},
-		{name: "network", fields: f.networkFields(), read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
+		{name: "network", fields: f.networkFields, read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
 		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.whole(1, maxClients)(n) },
 			doc:  doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, client-2 …"},
 			kind: setting.Count, number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
-		{name: "lock", required: true, fields: f.allLockFields(), read: func(n ast.Node) { f.readLock(n, "lock", &f.lock, everyone) }},
-		{name: "work", fields: f.workFields(&f.work, everyone), read: func(n ast.Node) {
+		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) { f.readLock(n, "lock", &f.lock, everyone) }},
+		{name: "work", fields: func() []field { return f.workFields(&f.work, everyone) }, read: func(n ast.Node) {
 			f.inWork = f.mapping(n, "work", f.workFields(&f.work, everyone))
 		}},
-		{name: "resource", fields: f.resourceFields(), read: func(n ast.Node) {
+		{name: "resource", fields: f.resourceFields, read: func(n ast.Node) {
 			f.inResource = f.mapping(n, "resource", f.resourceFields())
 		}},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
 			standard: "none", meaning: "what single clients do differently; see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
-		{name: "mix", fields: f.mixFields(&nemesis.Mix{}), read: func(n ast.Node) { f.mix = n }},
+		{name: "mix", fields: func() []field { return f.mixFields(&nemesis.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws", standard: "see below",
 			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or any"}},
 		times[0], times[1],
-		{name: "expect", fields: f.expectFields(), read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) },
+		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) },
 			doc: doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
 	}
 }

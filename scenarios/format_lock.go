@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -39,6 +40,11 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	fields := f.identity(l, s)
 	d := f.definition(n, l, s)
 	t := f.lockTable(name, d, l)
+	if s == oneClient && d != nil && !d.Expires {
+		t.keys = slices.DeleteFunc(slices.Clone(t.keys), func(k locks.Setting) bool { return k.Path == "ttl" })
+		t.absent = append(slices.Clip(t.absent), field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and what waiting is judged by "+
+			"is the same for all clients: give ttl under lock", d.Name)})
+	}
 	maps.Copy(l.given, f.mapping(n, name, append(fields, t.fields("")...)))
 	maps.Copy(l.stated, l.given)
 }
@@ -65,21 +71,24 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
 		note: func(path string, place at) { l.given[path] = place }}
 	if d != nil {
-		t.keys, t.absent = d.Settings, foreign(d)
+		t.keys, t.absent = d.Settings, foreign[d.Name]
 		t.refuse = func(k *locks.Setting, word string) string { return whyNot(d, k.Path, word) }
 	}
 	return t
 }
 
-// foreign are the keys that other protocols take, each with why this one does not.
-func foreign(d *locks.Definition) (fields []field) {
-	for _, s := range locks.Settings() {
-		if d.Setting(s.Path) == nil {
-			fields = append(fields, field{name: s.Path, instead: whyNot(d, s.Path, "")})
+// foreign are, for each protocol, the keys that others take, each with why this one does not.
+var foreign = func() map[locks.Protocol][]field {
+	all := map[locks.Protocol][]field{}
+	for _, d := range locks.Definitions {
+		for _, s := range locks.Settings() {
+			if d.Setting(s.Path) == nil {
+				all[d.Name] = append(all[d.Name], field{name: s.Path, instead: whyNot(d, s.Path, "")})
+			}
 		}
 	}
-	return fields
-}
+	return all
+}()
 
 // whyNot says why a protocol does not take a key, or a word for it, and what to write; empty if no protocol does.
 func whyNot(d *locks.Definition, path, word string) string {

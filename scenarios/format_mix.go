@@ -65,7 +65,10 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	before := len(f.problems)
-	f.mapping(f.mix, "mix", f.mixFields(&m))
+	in := f.mapping(f.mix, "mix", f.mixFields(&m))
+	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
+		f.problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
+	}
 	f.scenario.Mix = m
 	if names == nil || len(f.problems) > before {
 		return

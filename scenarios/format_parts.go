@@ -55,7 +55,7 @@ func (f *file) serverFields() []field {
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := t.fields("")
 	const kinds = 3
-	return slices.Insert(fields, kinds, field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields(),
+	return slices.Insert(fields, kinds, field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 		kind: setting.Word, number: wordOf,
 		doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
 			meaning: "`none` turns the append-only file off: every restart comes back empty"}})
@@ -118,9 +118,9 @@ func (f *file) checkServers() {
 		place, given := f.inServers[key]
 		switch {
 		case given && s.consensus():
-			f.problem(place, "", "%s is a setting of Redis", key)
+			f.problem(place, "", "%s is a setting of Redis: leave it out", key)
 		case given && s.Replicas == 0 && slices.Contains(replicaKeys, key):
-			f.problem(place, "", "%s is about replicas, but there are none", key)
+			f.problem(place, "", "%s is about replicas, but there are none: give replicas", key)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {

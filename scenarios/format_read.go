@@ -27,7 +27,7 @@ type field struct {
 	// instead is set on keys that are right elsewhere: why not here.
 	instead string
 	doc     doc
-	fields  []field // of a mapping: the keys in it
+	fields  func() []field // of a mapping: the keys in it
 	// What a sweep needs of a key that it can vary; nil if it cannot.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   setting.Kind
@@ -157,6 +157,14 @@ func describe(n ast.Node) string {
 		}
 		return "something else"
 	}
+}
+
+// inside are the keys of a field's mapping; none if it is no mapping.
+func (f *field) inside() []field {
+	if f.fields == nil {
+		return nil
+	}
+	return f.fields()
 }
 
 func lookup(fields []field, key string) *field {

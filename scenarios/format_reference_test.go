@@ -76,7 +76,7 @@ func rows(b *strings.Builder, under string, fields []field, wanted func(path str
 		if f.doc.meaning != "" && f.instead == "" && wanted(path) && f.doc.standard != "the keys below" {
 			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", path, f.doc.values, f.doc.standard, f.doc.meaning)
 		}
-		rows(b, path+".", f.fields, wanted)
+		rows(b, path+".", f.inside(), wanted)
 	}
 }
 

@@ -37,7 +37,7 @@ func (t *table[T]) fields(under string) (list []field) {
 		f.number = func(s *Scenario, c *Client) (int64, bool) { return k.Form.Number(k.Get(t.of(s, c))) }
 		f.kind = k.Form.Kind
 		if k.Form.Kind == setting.Group {
-			f.fields = t.fields(k.Path + ".")
+			f.fields = func() []field { return t.fields(k.Path + ".") }
 		}
 		list = append(list, f)
 	}
@@ -189,7 +189,7 @@ func variables(under string, fields []field) (list []Variable) {
 		if f.number != nil && f.kind != setting.Name && !(f.kind == setting.Group && len(f.doc.words) == 0) {
 			list = append(list, Variable{Path: path, Kind: f.kind, Number: f.number})
 		}
-		list = append(list, variables(path+".", f.fields)...)
+		list = append(list, variables(path+".", f.inside())...)
 	}
 	return list
 }

@@ -26,7 +26,7 @@ var etcdDefinition = Definition{
 			"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
 	},
 	Without: withoutRedis(Etcd, "lease"),
-	make:    func(r requester) protocol { return &etcd{requester: r} },
+	make:    func(r requester) protocol { return &etcd{requester: r, caller: etcdCaller{config: r.config}} },
 }
 
 // withoutRedis says why a lock on a coordination service has no settings of Redis.
@@ -50,7 +50,6 @@ type etcd struct {
 
 // Acquire waits in line until its key is the oldest.
 func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
-	l.caller.config = l.config
 	start := env.Monotonic()
 	for {
 		left := sim.Forever

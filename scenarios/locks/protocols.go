@@ -60,8 +60,8 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings are the keys of all protocols in the order of the reference, each as it is first defined.
-func Settings() []Setting {
+// settings are the keys of all protocols.
+var settings = func() []Setting {
 	all := slices.Clone(common)
 	for _, d := range Definitions {
 		for _, s := range d.Settings {
@@ -71,7 +71,11 @@ func Settings() []Setting {
 		}
 	}
 	return all
-}
+}()
+
+// Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not be
+// changed.
+func Settings() []Setting { return settings }
 
 // Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
 func Taking(path, word string) (takers []Protocol) {
