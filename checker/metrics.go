@@ -39,8 +39,9 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // time of an acquisition, and the longest time without service. The probe's own operations are left out.
 //
 //   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; alarm above 50 % of the TTL;
-//   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that tries
-//     again makes several; where the history does not count them, acquires that failed among those that returned; alarm above 30 %;
+//   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
+//     tries again makes several; where the history does not count them, acquires that failed among those that returned;
+//     alarm above 30 %;
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestTheAlarmOfContentionRingsWhereClientsCrowd: eight clients that never give up find the lock taken most of the time; one
-// alone never does. It is no matter of patience: nobody gives up.
+// TestTheAlarmOfContentionRingsWhereClientsCrowd: eight clients that never give up find the lock taken most of the
+// time; one alone never does. It is no matter of patience: nobody gives up.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range locks.Definitions {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {

@@ -91,7 +91,8 @@ func (f *file) fields() []field {
 	times := f.timeFields()
 	return []field{
 		{name: "name", required: true, read: into(&s.Name, f.slug),
-			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "what the scenario is called"}},
+			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "what the " +
+				"scenario is called"}},
 		{name: "summary", read: into(&s.Summary, f.prose),
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
 		{name: "source", read: into(&s.Source, f.prose),
@@ -104,9 +105,12 @@ func (f *file) fields() []field {
 		}, doc: doc{values: "mapping", standard: "required", meaning: "the lock servers"}},
 		{name: "network", fields: f.networkFields, read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
 		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.whole(1, maxClients)(n) },
-			doc:  doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, client-2 …"},
+			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, " +
+				"client-2 …"},
 			kind: setting.Count, number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
-		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) { f.readLock(n, "lock", &f.lock, everyone) }},
+		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) {
+			f.readLock(n, "lock", &f.lock, everyone)
+		}},
 		{name: "work", fields: func() []field { return f.workFields(&f.work, everyone) }, read: func(n ast.Node) {
 			f.inWork = f.mapping(n, "work", f.workFields(&f.work, everyone))
 		}},
@@ -119,7 +123,8 @@ func (f *file) fields() []field {
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&nemesis.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws", standard: "see below",
-			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or any"}},
+			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or " +
+				"any"}},
 		times[0], times[1],
 		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) },
 			doc: doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
@@ -128,7 +133,8 @@ func (f *file) fields() []field {
 
 // timeFields are limit and bound.
 func (f *file) timeFields() []field {
-	t := table[Scenario]{reader: f.reader, keys: timeKeys, to: f.scenario, of: func(s *Scenario, _ *Client) *Scenario { return s }}
+	t := table[Scenario]{reader: f.reader, keys: timeKeys, to: f.scenario,
+		of: func(s *Scenario, _ *Client) *Scenario { return s }}
 	return t.fields("")
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// withKey returns the flow mappings of base with one more key, or with another value for it. A key of several parts leads into
-// the mapping that stands in the line of its first part, which is made if need be.
+// withKey returns the flow mappings of base with one more key, or with another value for it. A key of several parts
+// leads into the mapping that stands in the line of its first part, which is made if need be.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -112,18 +112,6 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// baseOf is a minimal file in which a key may be given: of the protocol that is first to take it.
-func baseOf(key string) string {
-	if path, ok := strings.CutPrefix(key, "lock."); ok && path != "protocol" && path != "name" {
-		takers := locks.Taking(path, "")
-		if slices.Contains(takers, locks.SetNXPX) {
-			return oneRedis
-		}
-		return minimal[takers[0]]
-	}
-	return oneRedis
-}
-
 // minimal are the least files, by their protocols.
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis, locks.Fenced: onFenced,
@@ -205,7 +193,8 @@ func sources(t *testing.T, pattern string) (files []*ast.File) {
 	return files
 }
 
-// FORMAT.md has every law, cause, metric, fault and point; TestReferenceIsMadeFromTheTables holds its keys to the code's.
+// FORMAT.md has every law, cause, metric, fault and point; TestReferenceIsMadeFromTheTables holds its keys to the
+// code's.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -42,15 +42,16 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	t := f.lockTable(name, d, l)
 	if s == oneClient && d != nil && !d.Expires {
 		t.keys = slices.DeleteFunc(slices.Clone(t.keys), func(k locks.Setting) bool { return k.Path == "ttl" })
-		t.absent = append(slices.Clip(t.absent), field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and what waiting is judged by "+
+		t.absent = append(slices.Clip(t.absent), field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and "+
+			"what waiting is judged by "+
 			"is the same for all clients: give ttl under lock", d.Name)})
 	}
 	maps.Copy(l.given, f.mapping(n, name, append(fields, t.fields("")...)))
 	maps.Copy(l.stated, l.given)
 }
 
-// definition finds the protocol that a mapping names, wherever in it, since what the other keys take depends on it; nil if
-// it names none, or a wrong one.
+// definition finds the protocol that a mapping names, wherever in it, since what the other keys take depends on it; nil
+// if it names none, or a wrong one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -140,11 +141,11 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 		},
 			kind: setting.Word, number: wordOf,
 			doc: doc{values: form.Values(), standard: "required", meaning: "see Protocols"}},
-		{name: "name", doc: doc{values: name.Values(), standard: "`lock`", meaning: "the lock's key on the servers"}, read: func(n ast.Node) {
+		{name: "name", read: func(n ast.Node) {
 			if name, ok := f.key(n); ok {
 				l.config.Key = history.Lock(name)
 			}
-		}},
+		}, doc: doc{values: name.Values(), standard: "`lock`", meaning: "the lock's key on the servers"}},
 	}
 }
 
@@ -183,10 +184,13 @@ func (f *file) checkWork(l *lockSettings, w *Work, in given) {
 		}
 	}
 	if !d.Expires {
-		refuse("check-validity", w.CheckValidity, "%s states no validity to look at: leave check-validity out, or take set-nx-px")
-		refuse("hold", w.HoldKind == HoldValidity, "%s states no validity that could end: write hold: forever, or take set-nx-px")
+		refuse("check-validity", w.CheckValidity, "%s states no validity to look at: leave check-validity out, or take "+
+			"set-nx-px")
+		refuse("hold", w.HoldKind == HoldValidity, "%s states no validity that could end: write hold: forever, or take "+
+			"set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
-		refuse("stop-when-lost", !w.StopWhenLost, "nothing tells a client of %s that its lock is lost: leave stop-when-lost out, or take set-nx-px")
+		refuse("stop-when-lost", !w.StopWhenLost, "nothing tells a client of %s that its lock is lost: leave "+
+			"stop-when-lost out, or take set-nx-px")
 	}
 }

@@ -29,7 +29,8 @@ func (f *file) mixFields(m *nemesis.Mix) []field {
 		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, maxFaults, m.Fewest, m.Most) },
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`", meaning: "how many faults one draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }, doc: doc{values: "mapping of kind to 0 to 1000000",
-			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not named is not drawn"}},
+			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
+				"named is not drawn"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
@@ -46,7 +47,8 @@ func (f *file) mixFields(m *nemesis.Mix) []field {
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount)),
 			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point"}},
-		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages)), doc: doc{values: "1 to 1000000", standard: "`12`",
+		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages)), doc: doc{
+			values: "1 to 1000000", standard: "`12`",
 			meaning: "up to which message or reply of a link, counted from the start"}},
 		{name: "swarm", read: into(&m.Swarm, f.onOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},

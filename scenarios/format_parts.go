@@ -26,7 +26,8 @@ const (
 // serverKeys are the keys under servers but persistence.
 var serverKeys = []setting.Key[Servers]{
 	setting.Number("redis", func(s *Servers) *int { return &s.Redis }, 0, 1, maxServers,
-		"how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A file gives "+
+		"how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A "+
+			"file gives "+
 			"one of `redis`, `etcd` and `zookeeper`").Depending("none"),
 	setting.Number("etcd", func(s *Servers) *int { return &s.Etcd }, 0, 1, maxMembers,
 		"how many members of an etcd cluster: etcd-1 …").Depending("none"),
@@ -35,19 +36,22 @@ var serverKeys = []setting.Key[Servers]{
 	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, time.Millisecond,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when its master is "+
+		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when its "+
+			"master is "+
 			"down, and clients follow it"),
 	setting.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
 		"a master refuses writes unless so many replicas have acknowledged lately"),
 	setting.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
 		redis.DefaultMinReplicasMaxLag, "what lately means"),
-	setting.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one replica (Tair)"),
-	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout }, redis.DefaultSemiSyncTimeout,
-		"after so long without one the master goes on asynchronously, until a replica has caught up"),
+	setting.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
+		"replica (Tair)"),
+	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
+		redis.DefaultSemiSyncTimeout, "after so long without one the master goes on asynchronously, until a replica has "+
+			"caught up"),
 	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 		"how long a master must be silent before the Sentinel replaces it"),
-	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter }, redis.DefaultReconfigureAfter,
-		"how long a deposed master goes on serving once the Sentinel reaches it"),
+	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
+		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
 }
 
 func (f *file) serverFields() []field {
@@ -64,8 +68,9 @@ func (f *file) serverFields() []field {
 func (f *file) persistenceFields() []field {
 	t := table[Servers]{reader: f.reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
-		keys: []setting.Key[Servers]{setting.Choice("append-fsync", func(s *Servers) *redis.Persistence { return &s.Persistence },
-			"when written data reaches the disk, as Redis's appendfsync",
+		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
+			func(s *Servers) *redis.Persistence { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
+				"appendfsync",
 			setting.Option[redis.Persistence]{Word: "everysec", Value: redis.AppendEverysec},
 			setting.Option[redis.Persistence]{Word: "always", Value: redis.AppendAlways},
 			setting.Option[redis.Persistence]{Word: "no", Value: redis.AppendNo})}}
@@ -143,7 +148,8 @@ func (f *file) checkProtocol() {
 	case d.Backend != key:
 		f.problem(f.inServers[string(key)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, key)
 	case !d.Several && s.Redis > 1:
-		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name, s.Redis)
+		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
+			s.Redis)
 	}
 }
 
@@ -231,13 +237,16 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 
 var resourceKeys = []setting.Key[ResourceConfig]{
 	setting.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
-		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token is not higher than "+
+		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token is not "+
+			"higher than "+
 			"the last write's; both need a protocol that gives tokens",
 		setting.Option[Fencing]{Word: "off", Value: FencingOff}, setting.Option[Fencing]{Word: "on", Value: FencingOn},
 		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}),
 	setting.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
-		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients run the same ones",
-		setting.Option[WriteMode]{Word: "blind", Value: BlindWrites}, setting.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
+		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients run the "+
+			"same ones",
+		setting.Option[WriteMode]{Word: "blind", Value: BlindWrites},
+		setting.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
 		setting.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
 	setting.Positive("timeout", func(c *ResourceConfig) *time.Duration { return &c.Timeout }, time.Second,
 		"how long a client waits for the resource's answer"),
@@ -252,8 +261,12 @@ func (f *file) resourceFields() []field {
 // checkResource refuses a comparison of tokens that nobody gives.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
-	if place, given := f.inResource["fencing"]; given && d != nil && !d.Tokens && f.scenario.Resource.Fencing != FencingOff {
-		f.problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name, listed(tokenGivers(), "or"))
+	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {
+		return
+	}
+	if place, given := f.inResource["fencing"]; given {
+		f.problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name,
+			listed(tokenGivers(), "or"))
 	}
 }
 

@@ -120,7 +120,7 @@ func (r *reader) value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
 func (r *reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 	what := "a duration such as 500ms"
 	if len(f.Words) > 0 {
-		what = strings.Join(append([]string{"a duration"}, f.Words[:len(f.Words)-1]...), ", ") + " or " + f.Words[len(f.Words)-1]
+		what = listed(append([]string{"a duration"}, f.Words...), "or")
 	}
 	text, ok := r.scalar(n, what)
 	if !ok {
@@ -159,24 +159,25 @@ func standards[T any](keys []setting.Key[T], to *T) {
 type doc struct {
 	values, standard, meaning string
 	words                     []string // of the values: those that are words
-	with                      string   // which protocols take it; empty: all
 }
 
 // Variable is a key that a sweep can give other values.
 type Variable struct {
 	Path string // as in FORMAT.md
 	Kind setting.Kind
-	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a range.
+	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a
+	// range.
 	Number func(*Scenario, *Client) (int64, bool)
 	Own    bool // it may also stand under overrides, or stands only there
 }
 
-// Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and names.
-// Only says which of them stand under overrides alone.
+// Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and
+// names. Only says which of them stand under overrides alone.
 func Variables() (all, only []Variable) {
 	f := newFile(newReader("", nil))
 	for _, v := range variables("", f.fields()) {
-		v.Own = strings.HasPrefix(v.Path, "lock.") && v.Path != "lock.protocol" || strings.HasPrefix(v.Path, "work.") && v.Path != "work.stagger"
+		v.Own = strings.HasPrefix(v.Path, "lock.") && v.Path != "lock.protocol" ||
+			strings.HasPrefix(v.Path, "work.") && v.Path != "work.stagger"
 		all = append(all, v)
 	}
 	only = variables("work.", f.workFields(&Work{}, oneClient)[:1])

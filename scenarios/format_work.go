@@ -15,7 +15,8 @@ import (
 
 // workKeys are the keys under work that a mapping of the format's own does not need.
 var workKeys = []setting.Key[Work]{
-	setting.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, works and releases"),
+	setting.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
+		"works and releases"),
 	setting.Choice("take", func(w *Work) *Take { return &w.Take }, "take all of them, or one at random in each cycle",
 		setting.Option[Take]{Word: "all", Value: TakeAll}, setting.Option[Take]{Word: "one", Value: TakeOne}),
 	setting.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "between two cycles"),
@@ -24,13 +25,19 @@ var workKeys = []setting.Key[Work]{
 	setting.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
 	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
 		Standard: setting.Value{N: int64(100 * time.Millisecond)},
-		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was told ends; " +
+		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was told " +
+			"ends; " +
 			"`forever`: the work hangs",
 		Set: func(w *Work, v setting.Value) {
-			w.Hold, w.HoldKind = time.Duration(v.N), map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}[v.Word]
+			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
 		},
 		Get: func(w *Work) setting.Value {
-			return setting.Value{N: int64(w.Hold), Word: map[HoldKind]string{HoldValidity: "validity", HoldForever: "forever"}[w.HoldKind]}
+			for word, kind := range holdKinds {
+				if kind == w.HoldKind {
+					return setting.Value{Word: word}
+				}
+			}
+			return setting.Value{N: int64(w.Hold)}
 		}},
 	setting.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
 		"before each read, write and step, look at the validity that is left, and stop when there is none; not with setnx"),
@@ -39,6 +46,9 @@ var workKeys = []setting.Key[Work]{
 	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards itself"),
 }
+
+// holdKinds are the words for a section of no stated length.
+var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
 // When the clients begin is said once: for all by stagger, for one by start.
 var (
@@ -52,14 +62,17 @@ var (
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{reader: f.reader, name: "work", keys: workKeys, to: w, of: of}
-	begin := (&table[time.Duration]{reader: f.reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}).fields("")
+	all := table[time.Duration]{reader: f.reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
+	begin := all.fields("")
 	other := field{name: "start", instead: "start is for one client, under overrides; for all there is stagger"}
 	if s == oneClient {
-		begin = (&table[Work]{reader: f.reader, name: "work", keys: startKeys, to: w, of: of}).fields("")
+		one := table[Work]{reader: f.reader, name: "work", keys: startKeys, to: w, of: of}
+		begin = one.fields("")
 		other = field{name: "stagger", instead: "stagger is for all clients, under work; for one there is start"}
 	}
 	return append(append(begin, t.fields("")...), other, field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
-		doc: doc{values: "list of names", standard: "none", meaning: "several locks, taken in this order and given back in the " +
+		doc: doc{values: "list of names", standard: "none", meaning: "several locks, taken in this order and given back " +
+			"in the " +
 			"opposite one; without it the lock's own name"}})
 }
 

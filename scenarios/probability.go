@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds are the odds that a Redlock stops excluding when each of its masters fails over and loses the lock by that with a given
-// chance (002_51ade46bede88cd4.txt: k % per switchover): measured, and by the formula.
+// Odds are the odds that a Redlock stops excluding when each of its masters fails over and loses the lock by that with
+// a given chance (002_51ade46bede88cd4.txt: k % per switchover): measured, and by the formula.
 type Odds struct {
 	Servers int     // N
 	Held    int     // h: how many servers granted the lock that is held
@@ -22,8 +22,8 @@ type Odds struct {
 // Quorum is the majority of the servers.
 func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
 
-// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and those
-// that lost it.
+// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and
+// those that lost it.
 func (o *Odds) Formula() float64 {
 	p := 0.0
 	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
@@ -61,9 +61,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five masters with a replica
-// each, then every master fails over to its replica, which with the given chance has not heard of the lock, and client-2 asks
-// for it.
+// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five masters with a
+// replica each, then every master fails over to its replica, which with the given chance has not heard of the lock, and
+// client-2 asks for it.
 func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	o := &Odds{Servers: 5, Held: held, Chance: chance, Runs: runs}
 	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
@@ -98,8 +98,8 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	return o, nil
 }
 
-// oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed then
-// would stand in its own way.
+// oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed
+// then would stand in its own way.
 func oddsScenario(o *Odds) string {
 	text := "name: failover-probability\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock, ttl: 10s}\n" +
 		"work: {hold: 4s, stagger: 1s}\nfaults:\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// replicated is a Redlock of five masters with a replica each, of which the given number fail over before their replica has
-// heard of client-1's lock. Client-1 is granted the lock by all.
+// replicated is a Redlock of five masters with a replica each, of which the given number fail over before their replica
+// has heard of client-1's lock. Client-1 is granted the lock by all.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" + lock + "}\n" +
 		"work: {hold: 5s, stagger: 100ms, check-validity: on}\nfaults:\n"
@@ -22,8 +22,8 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have been told of is granted again by those
-// that take over, and by no fewer than a majority.
+// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have been told of is granted again by
+// those that take over, and by no fewer than a majority.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
 		for losing := 1; losing <= 5; losing++ {
@@ -42,8 +42,8 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	}
 }
 
-// TestARedlockThatWaitsForItsReplicasKeepsItsLock: an attempt whose lock too few replicas have is given up. One that does not
-// obey the answer might as well not have asked.
+// TestARedlockThatWaitsForItsReplicasKeepsItsLock: an attempt whose lock too few replicas have is given up. One that
+// does not obey the answer might as well not have asked.
 func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
 		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))
@@ -55,7 +55,8 @@ func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	}
 }
 
-// TestClientsOfARedlockFollowEachShardsMaster: after a failover of a shard its replica is asked, and counted, in its place.
+// TestClientsOfARedlockFollowEachShardsMaster: after a failover of a shard its replica is asked, and counted, in its
+// place.
 func TestClientsOfARedlockFollowEachShardsMaster(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 3, replicas: 1, down-after: 500ms}

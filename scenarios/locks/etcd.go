@@ -20,7 +20,8 @@ var etcdDefinition = Definition{
 		setting.Switch("recheck", func(c *Config) *bool { return &c.Recheck }, true,
 			"look, after waiting, whether the own key still stands (etcd issue 11456)"),
 		setting.Choice("count-from", func(c *Config) *LeaseCount { return &c.Count },
-			"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has it, when "+
+			"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
+				"it, when "+
 				"the answer came", setting.Options(FromSending, FromReceipt)...),
 		setting.Switch("compare-revision", func(c *Config) *bool { return &c.CompareRevision }, true,
 			"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
@@ -33,10 +34,11 @@ var etcdDefinition = Definition{
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
-		"extension":           "the " + name + " client keeps its " + lease + " alive by itself: leave extension out",
-		"release":             "a release of " + name + " deletes the client's own node or key: leave release out",
-		"wait":                name + " answers when a majority has the write: leave wait out",
-		"retry.count":         "a client of " + name + " waits in line and does not try again: leave count out, or give patience",
+		"extension": "the " + name + " client keeps its " + lease + " alive by itself: leave extension out",
+		"release":   "a release of " + name + " deletes the client's own node or key: leave release out",
+		"wait":      name + " answers when a majority has the write: leave wait out",
+		"retry.count": "a client of " + name + " waits in line and does not try again: leave count out, or give " +
+			"patience",
 		"reentrant.overwrite": "overwrite sets a key of Redis anew: take counted or uncounted",
 	}
 }

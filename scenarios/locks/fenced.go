@@ -18,14 +18,16 @@ var fenced = Definition{
 }
 
 var readTokenKey = setting.Choice("read-token", func(c *Config) *TokenRead { return &c.TokenRead },
-	"the fencing token comes from the script that takes the lock, or is read from the counter once the client has it: perhaps "+
+	"the fencing token comes from the script that takes the lock, or is read from the counter once the client has it: "+
+		"perhaps "+
 		"a later holder's (Redisson's fenced lock)", setting.Options(TokenInStep, TokenLater)...)
 
 // tokenCounter is the key of a fenced lock's counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }
 
 func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
-	n, answered := l.ask(env, h, "set", "EVAL", fencedScript, "2", string(l.config.Key), tokenCounter(l.config.Key), h.value, due.at).Int()
+	n, answered := l.ask(env, h, "set", "EVAL", fencedScript, "2", string(l.config.Key), tokenCounter(l.config.Key),
+		h.value, due.at).Int()
 	h.Token = history.Token(n)
 	return n > 0, answered && n == 0
 }

@@ -125,8 +125,8 @@ func (l *Library) counted(taken bool) {
 	}
 }
 
-// Attempts is how many requests for a lock the client has made, and how many of them found it taken by another. An acquire
-// that tries again makes several; one that waits in line makes one.
+// Attempts is how many requests for a lock the client has made, and how many of them found it taken by another. An
+// acquire that tries again makes several; one that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
 // prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too late,

@@ -8,15 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows of who serves its lock: one server, or for a Redlock several. Without a Sentinel they are
-// those that there are. With one, a task of the client's subscribes to it and follows each switch, as client libraries do; a
-// client that the Sentinel cannot reach goes on with the masters it knew.
+// masters is what a client knows of who serves its lock: one server, or for a Redlock several. Without a Sentinel they
+// are those that there are. With one, a task of the client's subscribes to it and follows each switch, as client
+// libraries do; a client that the Sentinel cannot reach goes on with the masters it knew.
 type masters struct {
-	now []sim.ProcessID // in the order of Config.Servers, each the master of that one's shard; empty until first looked for
+	// now has the master of each shard, in the order of Config.Servers; it is empty until first looked for.
+	now []sim.ProcessID
 }
 
-// sentinelTimeout is how long a client waits for the Sentinel, and how long before it asks again. A subscription that has
-// been silent for subscriptionCheck is made anew, since a Sentinel that lost power says nothing.
+// sentinelTimeout is how long a client waits for the Sentinel, and how long before it asks again. A subscription that
+// has been silent for subscriptionCheck is made anew, since a Sentinel that lost power says nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second

@@ -38,7 +38,8 @@ type Definition struct {
 }
 
 // Definitions are the protocols, in the order of the reference.
-var Definitions = []*Definition{&setNX, &setNXExpire, &setNXPX, &fenced, &redlockDefinition, &etcdDefinition, &zooKeeperDefinition}
+var Definitions = []*Definition{&setNX, &setNXExpire, &setNXPX, &fenced, &redlockDefinition, &etcdDefinition,
+	&zooKeeperDefinition}
 
 // Define finds the definition of a protocol; nil if there is none of that name.
 func Define(p Protocol) *Definition {
@@ -73,8 +74,8 @@ var settings = func() []Setting {
 	return all
 }()
 
-// Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not be
-// changed.
+// Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not
+// be changed.
 func Settings() []Setting { return settings }
 
 // Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
@@ -100,8 +101,8 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete fills in what depends on other keys, for a client of a run with n servers. Given says which keys were stated;
-// careful, that the client looks at the validity of its lock or renews it.
+// Complete fills in what depends on other keys, for a client of a run with n servers. Given says which keys were
+// stated; careful, that the client looks at the validity of its lock or renews it.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if c.Quorum == 0 {
 		c.Quorum = n/2 + 1

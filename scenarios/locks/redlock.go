@@ -14,8 +14,8 @@ var redlockDefinition = Definition{
 	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey,
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
 		driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
-		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire, ExtendRelease,
-			ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, redlockKeys),
+		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
+			ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, redlockKeys),
 	Without: map[string]string{
 		"release":             "redlock always releases by script, on every server: leave release out",
 		"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
@@ -29,7 +29,8 @@ var redlockKeys = []Setting{
 	setting.Choice("contact", func(c *Config) *Contact { return &c.Contact },
 		"ask the servers one after another, or all at once", setting.Options(Sequential, Parallel)...),
 	setting.Choice("order", func(c *Config) *Order { return &c.Order },
-		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: each client "+
+		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: "+
+			"each client "+
 			"begins at another place in the list", setting.Options(Listed, Rotated)...),
 	setting.Number("quorum", func(c *Config) *int { return &c.Quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
@@ -193,8 +194,8 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every shard and returns those whose answer says yes, in a list that is good until the
-// next call.
+// askAll sends args to the master of every shard and returns those whose answer says yes, in a list that is good until
+// the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b := l.idle
 	l.idle = nil
@@ -232,7 +233,8 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	}
 }
 
-// settle notes who said yes of those asked from the given request on, and closes the connections on which no answer came.
+// settle notes who said yes of those asked from the given request on, and closes the connections on which no answer
+// came.
 func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*sim.Reply) bool) {
 	for i := range replies {
 		r := &replies[i]

@@ -17,19 +17,23 @@ var setNXPX = Definition{
 }
 
 var expiryKey = setting.Choice("expiry", func(c *Config) *Expiry { return &c.Expiry },
-	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it asks "+
+	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it "+
+		"asks "+
 		"(PXAT), as ShedLock does (132)", setting.Options(RelativeExpiry, AbsoluteExpiry)...)
 
 // onOneRedis are the keys of a lock with an expiry on one Redis, and those given.
 func onOneRedis(own ...Setting) []Setting {
+	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
+		ExtendExpire, ExtendRelease)
 	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, valueKey, clockKey,
-		elapsedCheckIfCareful, driftAllowance, extensionKey, setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer,
-			ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire, ExtendRelease)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
+		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
 }
 
 var withoutOnOneRedis = map[string]string{
-	"extension.mode.unchecked": "unchecked leaves out the quorum, and one Redis has none: take any-answer or ignore-elapsed",
-	"extension.mode.reacquire": "reacquire asks a majority anew, and SET NX on one Redis fails on its own key: take or-acquire",
+	"extension.mode.unchecked": "unchecked leaves out the quorum, and one Redis has none: take any-answer or " +
+		"ignore-elapsed",
+	"extension.mode.reacquire": "reacquire asks a majority anew, and SET NX on one Redis fails on its own key: take " +
+		"or-acquire",
 }
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {

@@ -19,7 +19,8 @@ const (
 
 var (
 	ttlKey = setting.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
-		"the lock's time to live; with setnx, which sets none, only what waiting is judged by; with etcd the lease's, which the "+
+		"the lock's time to live; with setnx, which sets none, only what waiting is judged by; with etcd the lease's, "+
+			"which the "+
 			"library keeps alive every third of it; with zookeeper the session's timeout").
 		With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
 
@@ -32,7 +33,8 @@ var (
 		"after which an acquire gives up; `none`: never", "none")
 
 	retryCount = setting.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
-		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; `none`: as many "+
+		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; `none`: as "+
+			"many "+
 			"as it takes", "none")
 
 	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
@@ -46,7 +48,8 @@ var (
 		setting.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = setting.Choice("release", func(c *Config) *Release { return &c.Release },
-		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds the lock; "+
+		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds the "+
+			"lock; "+
 			"`get-then-del` compares, then deletes",
 		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
 
@@ -65,7 +68,8 @@ var (
 	// On one Redis a client that states no validity is taken at the TTL from the answer (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
-	driftAllowance = setting.Key[Config]{Path: "drift-allowance", Form: setting.Form{Kind: setting.Allowance, Words: []string{"off"}},
+	driftAllowance = setting.Key[Config]{Path: "drift-allowance",
+		Form:     setting.Form{Kind: setting.Allowance, Words: []string{"off"}},
 		Standard: setting.Value{Word: "off"},
 		Meaning:  "taken off the validity for clock drift: a share of the TTL and a constant",
 		Set:      func(c *Config, v setting.Value) { c.Drift = Allowance{v.N, time.Duration(v.From)} },
@@ -105,15 +109,18 @@ var (
 			"how long WAIT waits; 0s: for ever"),
 		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
 			"give the attempt up if fewer replicas answered"),
-		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the release, too"),
+		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
+			"release, too"),
 		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
-			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is known by then, "+
+			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is known by "+
+				"then, "+
 				"which after a failover is another"))
 )
 
 // common are the keys above, in the order of the reference.
-var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, reentrantKey, releaseKey,
-	valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey}, waitKeys)
+var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, reentrantKey,
+	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
+	waitKeys)
 
 // limitNotGiven stands in Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
@@ -127,7 +134,8 @@ func group(path, meaning string) Setting {
 // optional is a mapping that may be none, which it is by default. Given for the first time its keys get their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := setting.Value{Word: "none"}
-	return Setting{Path: path, Form: setting.Form{Kind: setting.Group, Words: []string{"none"}}, Standard: none, Meaning: meaning,
+	form := setting.Form{Kind: setting.Group, Words: []string{"none"}}
+	return Setting{Path: path, Form: form, Standard: none, Meaning: meaning,
 		Set: func(c *Config, v setting.Value) {
 			at := where(c)
 			switch {

@@ -55,8 +55,8 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if too
-// few have it and the client obeys.
+// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if
+// too few have it and the client obeys.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -70,8 +70,8 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one has
-// written nothing, and the new one says that all replicas have that.
+// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one
+// has written nothing, and the new one says that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -82,7 +82,8 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	return int(n)
 }
 
-// granted notes the decision and the validity. A client that does not look at the elapsed time counts it from the answer.
+// granted notes the decision and the validity. A client that does not look at the elapsed time counts it from the
+// answer.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)

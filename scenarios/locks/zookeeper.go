@@ -21,18 +21,22 @@ var zooKeeperDefinition = Definition{
 		retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
 		setting.Choice("watch", func(c *Config) *Watching { return &c.Watch },
-			"whom a waiting client watches: the one before it, or, as a herd, the lowest", setting.Options(Predecessor, Lowest)...),
+			"whom a waiting client watches: the one before it, or, as a herd, the lowest",
+			setting.Options(Predecessor, Lowest)...),
 		setting.Choice("token", func(c *Config) *TokenFrom { return &c.TokenFrom },
 			"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
 			setting.Options(OwnNode, ParentNode)...),
 		setting.Choice("names", func(c *Config) *Naming { return &c.Names },
-			"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the folder, "+
+			"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
+				"folder, "+
 				"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
 			setting.Options(MarkedNames, BareNames)...),
 		setting.Switch("check-session", func(c *Config) *bool { return &c.CheckSession }, true,
-			"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: also that of "+
+			"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
+				"also that of "+
 				"a dying session (curator 1121)"),
-		setting.Switch("listener", func(c *Config) *bool { return &c.Listener }, false, "take a suspended connection for a lost lock"),
+		setting.Switch("listener", func(c *Config) *bool { return &c.Listener }, false, "take a suspended connection for "+
+			"a lost lock"),
 		setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 			"ask for a read lock; if any client does, the lock is a read-write lock"),
 	},

@@ -55,25 +55,28 @@ func Switch[T any](path string, where func(*T) *bool, standard bool, meaning str
 }
 
 // Time is a key that takes a duration. With words it may also take those, which stand for zero.
-func Time[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string, words ...string) Key[T] {
-	k := number(path, Duration, where, int64(standard), meaning, words)
-	return k
+func Time[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
+	words ...string) Key[T] {
+	return number(path, Duration, where, int64(standard), meaning, words)
 }
 
 // Positive is a key that takes a duration above zero.
-func Positive[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string, words ...string) Key[T] {
+func Positive[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
+	words ...string) Key[T] {
 	return Time(path, where, standard, meaning, words...).With(func(f *Form) { f.Least = 1 })
 }
 
 // Number is a key that takes a count from least to most.
-func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string, words ...string) Key[T] {
+func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string,
+	words ...string) Key[T] {
 	k := number(path, Count, where, int64(standard), meaning, words)
 	k.Form.Least, k.Form.Most = int64(least), int64(most)
 	return k
 }
 
 // number makes a key whose value is one number; words beside it stand for zero, and zero for the first of them.
-func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string, words []string) Key[T] {
+func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
+	words []string) Key[T] {
 	value := func(n int64) Value {
 		if n == 0 && len(words) > 0 {
 			return Value{Word: words[0]}

@@ -40,8 +40,8 @@ type Form struct {
 // Value is what stands in a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
-	// N is a duration in ns, a count, or a rate in millionths; From and To are the ends of a delay, or the first the constant
-	// part of an allowance, in ns.
+	// N is a duration in ns, a count, or a rate in millionths; From and To are the ends of a delay, or the first the
+	// constant part of an allowance, in ns.
 	N        int64
 	From, To int64
 }
