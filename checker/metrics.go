@@ -39,7 +39,9 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // time of an acquisition, and the longest time without service. The probe's own operations are left out.
 //
 //   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; alarm above 50 % of the TTL;
-//   - lock_contention_rate: acquires that failed among those that returned; alarm above 30 %;
+//   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
+//     tries again makes several; where the history does not count them, acquires that failed among those that returned;
+//     alarm above 30 %;
 //   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
 //   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
 //   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
@@ -81,7 +83,7 @@ func Measure(h *history.History) Metrics {
 	out := Metrics{
 		percentile("lock_acquisition_time_p50", m.waits, 50, -1),
 		percentile("lock_acquisition_time_p99", m.waits, 99, share(ttl, 0.5)),
-		rate("lock_contention_rate", m.failed, m.returned, 0.3),
+		m.contention(h),
 		percentile("lock_hold_duration_p99", m.held, 99, share(ttl, 0.8)),
 		rate("lock_timeout_rate", m.timedOut, m.returned, 0.05),
 		rate("fencing_token_reject_rate", m.stale, m.applied, 0),
@@ -200,6 +202,15 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 		m.Value = sorted[(len(sorted)*p+99)/100-1]
 	}
 	return m
+}
+
+// contention is how often the lock was asked for in vain because another had it.
+func (m *measures) contention(h *history.History) Metric {
+	refused, attempts := h.Header.Taken, h.Header.Attempts
+	if attempts == 0 { // the history tells of acquires alone: each is one attempt
+		refused, attempts = m.failed, m.returned
+	}
+	return rate("lock_contention_rate", refused, attempts, 0.3)
 }
 
 // told is the number of acquires whose messages were counted: none if the history says nothing of messages.

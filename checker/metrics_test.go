@@ -58,6 +58,20 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	}
 }
 
+// A client that polls finds the lock taken again and again, though each of its acquires succeeds in the end.
+func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
+	h := told(t, measured)
+	h.Header.Attempts, h.Header.Taken = 10, 4
+	m := Measure(h)
+	contention, _ := m.Of("lock_contention_rate")
+	if want := (Metric{"lock_contention_rate", 0.4, "ratio", 10, 0.3}); contention != want || !contention.Alarming() {
+		t.Errorf("got %+v, want %+v", contention, want)
+	}
+	if timeouts, _ := m.Of("lock_timeout_rate"); timeouts.Value != 0.25 {
+		t.Errorf("the rate of acquires that gave up: %+v", timeouts)
+	}
+}
+
 func TestARunWithoutOperationsAlarmsNobody(t *testing.T) {
 	for _, m := range Measure(told(t, "header ttl=1s locks=orders clients=client-1")) {
 		if m.Alarming() || m.Value != 0 || m.Samples != 0 {

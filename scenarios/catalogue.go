@@ -27,13 +27,13 @@ var Sections = []Section{
 		"wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance", "restart-forgets",
 		"restart-everysec", "restart-fsync-always", "clean-restart", "delayed-restart", "delayed-restart-too-short",
 		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
-		"split-vote-fixed-delay", "split-vote-random-delay", "no-release-on-failure", "extension",
+		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure", "extension",
 		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl", "failover-loses-release",
 		"semi-sync", "semi-sync-degraded", "tair-cad-release", "tair-cas-renewal", "delex-release",
-		"split-brain-old-master", "min-replicas-window"}},
+		"split-brain-old-master", "min-replicas-window", "redlock-failover-loses-locks", "redlock-failover-wait"}},
 	{"etcd", []string{
 		"etcd-lease-pause", "etcd-lease-pause-fenced", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt", "etcd-leader-change",

@@ -139,7 +139,7 @@ func TestSoundScenariosBreakWithOneWordChanged(t *testing.T) {
 		law                       checker.Law
 		cause                     checker.CauseKind
 	}{
-		{"set-nx-px-holder-crash", "protocol: set-nx-px", "protocol: setnx", checker.DeadlockFreedom, checker.StuckBehindCrashed},
+		{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}", "protocol: setnx, ttl: 10s}", checker.DeadlockFreedom, checker.StuckBehindCrashed},
 		{"lua-release-by-slow-client", "release: script", "release: del", checker.LeaseExclusion, checker.RemovedByNonOwner},
 		{"renewal-keeps-lock", "limit: none", "limit: 1", checker.MutualExclusion, checker.HolderOutlivedLease},
 		{"fenced-gc-pause", "fencing: on", "fencing: off", checker.ResourceSafety, checker.StaleEffect},

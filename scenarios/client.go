@@ -16,6 +16,7 @@ import (
 type client struct {
 	work     Work
 	locks    []*clientLock // in the order in which it takes them
+	library  *locks.Library
 	resource ResourceConfig
 	writes   int // numbers the values written
 }
@@ -28,16 +29,15 @@ type clientLock struct {
 }
 
 func newClient(c *Client, resource ResourceConfig) *client {
-	k := &client{work: c.Work, resource: resource}
+	k := &client{work: c.Work, resource: resource, library: &locks.Library{}}
 	names := c.Work.Locks
 	if len(names) == 0 {
 		names = []history.Lock{c.Lock.Key}
 	}
-	library := &locks.Library{}
 	for _, name := range names {
 		config := c.Lock
 		config.Key = name
-		k.locks = append(k.locks, &clientLock{locks.New(&config, library), name, &config})
+		k.locks = append(k.locks, &clientLock{locks.New(&config, k.library), name, &config})
 	}
 	return k
 }

@@ -87,6 +87,35 @@ lock: {protocol: set-nx-px, ttl: 3s}
 work: {hold: 2s, stagger: 4100ms}
 faults: [pause client-1 for 4s at acquire-start]
 `},
+	// The answer to the SET waits in client-1's buffers until the key has expired.
+	{"lock.elapsed-check", "off", checker.LeaseExclusion, checker.ValidityMiscounted, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 10s, timeout: 20s, elapsed-check: on}
+work: {hold: 4s}
+faults: [pause client-1 for 12s at 150us]
+`},
+	{"lock.clock", "wall", checker.LeaseExclusion, checker.ValidityMiscounted, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 10s, timeout: 20s, elapsed-check: on, clock: monotonic}
+work: {hold: 4s}
+faults:
+  - pause client-1 for 12s at 150us
+  - jump client-1 clock by -11s at 5s
+`},
+	{"lock.drift-allowance", "off", checker.LeaseExclusion, checker.ExpiredEarly, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 10s, retry: {delay: 20ms}, drift-allowance: 1% + 2ms}
+work: {hold: validity, check-validity: on}
+faults: [drift redis-1 clock by +9900ppm from 0s for 60s]
+`},
+	// The release of the first lock arrives when the second is held, and finds the same value there.
+	{"lock.value", "per-client", checker.Ownership, checker.RemovedByNonOwner, `
+servers: {redis: 1}
+clients: 1
+lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
+work: {cycles: 2, hold: 2s}
+faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
+`},
 	{"lock.read-token", "later", checker.TokenOrder, checker.TokenRepeated, `
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s}

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -73,13 +74,13 @@ func Parse(path string, text []byte) (*Scenario, error) {
 // file is a scenario file while it is read: first every key by itself, then what depends on several of them.
 type file struct {
 	*reader
-	scenario  *Scenario
-	inServers given
-	serversAt at
-	clients   int
-	stagger   time.Duration
-	lock      lockSettings // of all clients
-	work      Work         // of all clients; Start aside
+	scenario                      *Scenario
+	inServers, inWork, inResource given
+	serversAt                     at
+	clients                       int
+	stagger                       time.Duration
+	lock                          lockSettings // of all clients
+	work                          Work         // of all clients; Start aside
 	// Nodes that can be read only when the clients and servers are known.
 	links, overrides, faults, mix, metrics ast.Node
 }
@@ -87,35 +88,61 @@ type file struct {
 // fields are the keys of the top level.
 func (f *file) fields() []field {
 	s := f.scenario
+	times := f.timeFields()
 	return []field{
-		{name: "name", required: true, read: into(&s.Name, f.slug)},
-		{name: "summary", read: into(&s.Summary, f.prose)},
-		{name: "source", read: into(&s.Source, f.prose)},
-		{name: "servers", required: true, read: func(n ast.Node) {
+		{name: "name", required: true, read: into(&s.Name, f.slug),
+			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "what the " +
+				"scenario is called"}},
+		{name: "summary", read: into(&s.Summary, f.prose),
+			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
+		{name: "source", read: into(&s.Source, f.prose),
+			doc: doc{values: "text", standard: "none", meaning: "the document that describes the situation"}},
+		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
 				f.serversAt = startOf(n)
 			}
 			f.inServers = f.mapping(n, "servers", f.serverFields())
-		}},
-		{name: "network", read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
-		{name: "clients", read: func(n ast.Node) {
-			f.clients, _ = f.whole(1, maxClients)(n)
-		}},
-		{name: "lock", required: true, read: func(n ast.Node) {
+		}, doc: doc{values: "mapping", standard: "required", meaning: "the lock servers"}},
+		{name: "network", fields: f.networkFields, read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
+		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.whole(1, maxClients)(n) },
+			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, " +
+				"client-2 …"},
+			kind: setting.Count, number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
+		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) {
 			f.readLock(n, "lock", &f.lock, everyone)
 		}},
-		{name: "work", read: func(n ast.Node) {
-			f.mapping(n, "work", f.workFields(&f.work, everyone))
+		{name: "work", fields: func() []field { return f.workFields(&f.work, everyone) }, read: func(n ast.Node) {
+			f.inWork = f.mapping(n, "work", f.workFields(&f.work, everyone))
 		}},
-		{name: "resource", read: func(n ast.Node) { f.mapping(n, "resource", f.resourceFields()) }},
-		{name: "overrides", read: func(n ast.Node) { f.overrides = n }},
-		{name: "faults", read: func(n ast.Node) { f.faults = n }},
-		{name: "mix", read: func(n ast.Node) { f.mix = n }},
-		{name: "promise", read: f.readPromise},
-		{name: "limit", read: into(&s.Limit, f.positive)},
-		{name: "bound", read: into(&s.Bound, f.positive)},
-		{name: "expect", read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) }},
+		{name: "resource", fields: f.resourceFields, read: func(n ast.Node) {
+			f.inResource = f.mapping(n, "resource", f.resourceFields())
+		}},
+		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
+			standard: "none", meaning: "what single clients do differently; see Overrides"}},
+		{name: "faults", read: func(n ast.Node) { f.faults = n },
+			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
+		{name: "mix", fields: func() []field { return f.mixFields(&nemesis.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
+		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws", standard: "see below",
+			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or " +
+				"any"}},
+		times[0], times[1],
+		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) },
+			doc: doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
 	}
+}
+
+// timeFields are limit and bound.
+func (f *file) timeFields() []field {
+	t := table[Scenario]{reader: f.reader, keys: timeKeys, to: f.scenario,
+		of: func(s *Scenario, _ *Client) *Scenario { return s }}
+	return t.fields("")
+}
+
+var timeKeys = []setting.Key[Scenario]{
+	setting.Positive("limit", func(s *Scenario) *time.Duration { return &s.Limit }, 120*time.Second,
+		"the run ends here, in simulated time"),
+	setting.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
+		"how long an uncontended acquire or release may take (fault-tolerance)").Depending("the lock's TTL"),
 }
 
 // settle reads what refers to clients and servers, checks what depends on several keys, and fills in the defaults that
@@ -123,6 +150,8 @@ func (f *file) fields() []field {
 func (f *file) settle() {
 	names := f.names()
 	f.checkLock(&f.lock)
+	f.checkWork(&f.lock, &f.work, f.inWork)
+	f.checkResource()
 	f.checkServers()
 	f.readLinks(names)
 	f.readMetrics(names)

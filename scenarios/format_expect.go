@@ -49,7 +49,8 @@ func (f *file) expectFields() []field {
 			}
 		}})
 	}
-	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n }})
+	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n },
+		doc: doc{values: "mapping", standard: "none", meaning: "bounds on metrics; see Metrics"}})
 }
 
 // expectation reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.

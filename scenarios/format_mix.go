@@ -22,21 +22,40 @@ const (
 
 // mixFields are the keys under mix, over the defaults that the TTL gives.
 func (f *file) mixFields(m *nemesis.Mix) []field {
-	span := func(name string, to *nemesis.Span) field { return field{name: name, read: into(to, f.span)} }
+	span := func(name string, to *nemesis.Span, standard, meaning string) field {
+		return field{name: name, read: into(to, f.span), doc: doc{values: "range", standard: standard, meaning: meaning}}
+	}
 	return []field{
-		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, maxFaults, m.Fewest, m.Most) }},
-		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }},
-		span("pause", &m.Pause), span("jump", &m.Jump), span("delay", &m.Delay), span("slow-fsync", &m.Fsync),
-		span("outage", &m.Outage), span("downtime", &m.Downtime),
-		{name: "drift", read: into(&m.PPM, f.rate)},
-		{name: "forever", read: into(&m.Forever, f.percent)},
-		{name: "at-points", read: into(&m.AtPoint, f.percent)},
-		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) }},
-		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount))},
-		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages))},
-		{name: "swarm", read: into(&m.Swarm, f.onOff)},
-		{name: "within", read: into(&f.scenario.Within, f.millis)},
-		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) }},
+		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, maxFaults, m.Fewest, m.Most) },
+			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`", meaning: "how many faults one draw has; see Mix"}},
+		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }, doc: doc{values: "mapping of kind to 0 to 1000000",
+			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
+				"named is not drawn"}},
+		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
+		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
+		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
+		span("slow-fsync", &m.Fsync, "TTL / 100 to TTL / 2", "how much longer an fsync takes"),
+		span("outage", &m.Outage, "TTL / 100 to 3 TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
+		span("downtime", &m.Downtime, "TTL / 100 to 2 TTL", "how long a server is down"),
+		{name: "drift", read: into(&m.PPM, f.rate),
+			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the strongest drift, either way"}},
+		{name: "forever", read: into(&m.Forever, f.percent), doc: doc{values: "percentage", standard: "`10%`",
+			meaning: "of cuts and drifts that never end, and of servers that do not restart"}},
+		{name: "at-points", read: into(&m.AtPoint, f.percent), doc: doc{values: "percentage", standard: "`50%`",
+			meaning: "of faults that strike at a point; the others strike at a time"}},
+		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
+			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
+		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount)),
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point"}},
+		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages)), doc: doc{
+			values: "1 to 1000000", standard: "`12`",
+			meaning: "up to which message or reply of a link, counted from the start"}},
+		{name: "swarm", read: into(&m.Swarm, f.onOff),
+			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
+		{name: "within", read: into(&f.scenario.Within, f.millis), doc: doc{values: "whole milliseconds, at least 1ms",
+			standard: "see below", meaning: "the time in which faults strike"}},
+		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
+			doc: doc{values: "list of sorts of faults", standard: "none", meaning: "what is taken out of every draw"}},
 	}
 }
 
@@ -48,7 +67,10 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	before := len(f.problems)
-	f.mapping(f.mix, "mix", f.mixFields(&m))
+	in := f.mapping(f.mix, "mix", f.mixFields(&m))
+	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
+		f.problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
+	}
 	f.scenario.Mix = m
 	if names == nil || len(f.problems) > before {
 		return

@@ -3,11 +3,13 @@ package scenarios
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
@@ -18,25 +20,63 @@ const (
 	maxReplicas = 9
 	maxMembers  = 9
 	maxClients  = 99
-	maxCount    = 10_000 // cycles, writes of a section, extensions
+	maxCount    = 10_000 // cycles, writes of a section
 )
 
+// serverKeys are the keys under servers but persistence.
+var serverKeys = []setting.Key[Servers]{
+	setting.Number("redis", func(s *Servers) *int { return &s.Redis }, 0, 1, maxServers,
+		"how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A "+
+			"file gives "+
+			"one of `redis`, `etcd` and `zookeeper`").Depending("none"),
+	setting.Number("etcd", func(s *Servers) *int { return &s.Etcd }, 0, 1, maxMembers,
+		"how many members of an etcd cluster: etcd-1 …").Depending("none"),
+	setting.Number("zookeeper", func(s *Servers) *int { return &s.ZooKeeper }, 0, 1, maxMembers,
+		"how many members of a ZooKeeper ensemble: zookeeper-1 …").Depending("none"),
+	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, time.Millisecond,
+		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
+	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
+		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when its "+
+			"master is "+
+			"down, and clients follow it"),
+	setting.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
+		"a master refuses writes unless so many replicas have acknowledged lately"),
+	setting.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
+		redis.DefaultMinReplicasMaxLag, "what lately means"),
+	setting.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
+		"replica (Tair)"),
+	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
+		redis.DefaultSemiSyncTimeout, "after so long without one the master goes on asynchronously, until a replica has "+
+			"caught up"),
+	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
+		"how long a master must be silent before the Sentinel replaces it"),
+	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
+		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+}
+
 func (f *file) serverFields() []field {
-	s := &f.scenario.Servers
-	return []field{
-		{name: "redis", read: into(&s.Redis, f.whole(1, maxServers))},
-		{name: "etcd", read: into(&s.Etcd, f.whole(1, maxMembers))},
-		{name: "zookeeper", read: into(&s.ZooKeeper, f.whole(1, maxMembers))},
-		{name: "persistence", read: f.readPersistence},
-		{name: "fsync", read: into(&s.Fsync, f.duration)},
-		{name: "replicas", read: into(&s.Replicas, f.whole(0, maxReplicas))},
-		{name: "min-replicas-to-write", read: into(&s.MinReplicasToWrite, f.whole(0, maxReplicas))},
-		{name: "min-replicas-max-lag", read: into(&s.MinReplicasMaxLag, f.positive)},
-		{name: "semi-sync", read: into(&s.SemiSync, f.onOff)},
-		{name: "semi-sync-timeout", read: into(&s.SemiSyncTimeout, f.positive)},
-		{name: "down-after", read: into(&s.DownAfter, f.positive)},
-		{name: "reconfigure-after", read: into(&s.ReconfigureAfter, f.duration)},
-	}
+	t := table[Servers]{reader: f.reader, name: "servers", keys: serverKeys, to: &f.scenario.Servers,
+		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
+	fields := t.fields("")
+	const kinds = 3
+	return slices.Insert(fields, kinds, field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
+		kind: setting.Word, number: wordOf,
+		doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
+			meaning: "`none` turns the append-only file off: every restart comes back empty"}})
+}
+
+func (f *file) persistenceFields() []field {
+	t := table[Servers]{reader: f.reader, name: "servers.persistence", to: &f.scenario.Servers,
+		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
+		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
+			func(s *Servers) *redis.Persistence { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
+				"appendfsync",
+			setting.Option[redis.Persistence]{Word: "everysec", Value: redis.AppendEverysec},
+			setting.Option[redis.Persistence]{Word: "always", Value: redis.AppendAlways},
+			setting.Option[redis.Persistence]{Word: "no", Value: redis.AppendNo})}}
+	fields := t.fields("")
+	fields[0].required = true
+	return fields
 }
 
 func (f *file) readPersistence(n ast.Node) {
@@ -50,10 +90,7 @@ func (f *file) readPersistence(n ast.Node) {
 			"expected none, or a mapping such as {append-fsync: always}, found %s", found(text))
 		return
 	}
-	f.mapping(n, "servers.persistence", []field{
-		{name: "append-fsync", required: true, read: into(&s.Persistence, choose(f.reader,
-			[]choice[redis.Persistence]{{"everysec", redis.AppendEverysec}, {"always", redis.AppendAlways}, {"no", redis.AppendNo}}))},
-	})
+	f.mapping(n, "servers.persistence", f.persistenceFields())
 }
 
 // serverKinds are the keys that say what servers there are; a file gives one of them.
@@ -86,47 +123,58 @@ func (f *file) checkServers() {
 		place, given := f.inServers[key]
 		switch {
 		case given && s.consensus():
-			f.problem(place, "", "%s is a setting of Redis", key)
+			f.problem(place, "", "%s is a setting of Redis: leave it out", key)
 		case given && s.Replicas == 0 && slices.Contains(replicaKeys, key):
-			f.problem(place, "", "%s is about replicas, but there are none", key)
+			f.problem(place, "", "%s is about replicas, but there are none: give replicas", key)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
 		f.problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
 	}
-	if w := f.lock.config.Wait; w != nil && w.Replicas > s.Replicas && !s.consensus() && f.lock.config.Protocol != locks.Redlock {
-		f.problem(f.lock.given["wait"], "", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
-	}
 }
 
 // checkProtocol holds the protocol against the servers.
 func (f *file) checkProtocol() {
-	p, s := f.lock.config.Protocol, &f.scenario.Servers
-	needs, key := "redis", "redis"
+	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
+	key := locks.OnRedis
 	switch {
 	case s.Etcd > 0:
-		key = "etcd"
+		key = locks.OnEtcd
 	case s.ZooKeeper > 0:
-		key = "zookeeper"
-	}
-	if p.Leased() {
-		needs = string(p)
+		key = locks.OnZooKeeper
 	}
 	switch {
-	case p == "" || len(s.asked()) == 0: // missing or wrong, and told so
-	case needs != key:
-		f.problem(f.inServers[key], "", "%s locks on %s servers, not on %s", p, needs, key)
-	case needs == "redis" && p != locks.Redlock && s.Redis > 1:
-		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", p, s.Redis)
+	case d == nil || len(s.asked()) == 0: // missing or wrong, and told so
+	case d.Backend != key:
+		f.problem(f.inServers[string(key)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, key)
+	case !d.Several && s.Redis > 1:
+		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
+			s.Redis)
 	}
 }
 
+var networkKeys = []setting.Key[Network]{
+	setting.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
+		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way"),
+	{Path: "tail", Form: setting.Form{Kind: setting.Share, Words: []string{"none"}}, Standard: setting.Value{Word: "none"},
+		Meaning: "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
+		Set: func(n *Network, v setting.Value) {
+			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
+		},
+		Get: func(n *Network) setting.Value {
+			if n.Tail == (sim.Tail{}) {
+				return setting.Value{Word: "none"}
+			}
+			return setting.Value{N: n.Tail.PPM, From: int64(n.Tail.Delay.Lo), To: int64(n.Tail.Delay.Hi)}
+		}},
+}
+
 func (f *file) networkFields() []field {
-	return []field{
-		{name: "delay", read: into(&f.scenario.Network.Delay, f.delay)},
-		{name: "tail", read: into(&f.scenario.Network.Tail, f.tail)},
-		{name: "links", read: func(n ast.Node) { f.links = n }},
-	}
+	t := table[Network]{reader: f.reader, name: "network", keys: networkKeys, to: &f.scenario.Network,
+		of: func(s *Scenario, _ *Client) *Network { return &s.Network }}
+	return append(t.fields(""), field{name: "links", read: func(n ast.Node) { f.links = n },
+		doc: doc{values: "mapping of link to delay", standard: "none", meaning: "links with a delay of their own: " +
+			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
 // readLinks reads the delays of single links. The names' own mistakes are told only if the names are known.
@@ -187,13 +235,46 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 	return nemesis.Nearest(string(p), list)
 }
 
+var resourceKeys = []setting.Key[ResourceConfig]{
+	setting.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
+		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token is not "+
+			"higher than "+
+			"the last write's; both need a protocol that gives tokens",
+		setting.Option[Fencing]{Word: "off", Value: FencingOff}, setting.Option[Fencing]{Word: "on", Value: FencingOn},
+		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}),
+	setting.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
+		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients run the "+
+			"same ones",
+		setting.Option[WriteMode]{Word: "blind", Value: BlindWrites},
+		setting.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
+		setting.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
+	setting.Positive("timeout", func(c *ResourceConfig) *time.Duration { return &c.Timeout }, time.Second,
+		"how long a client waits for the resource's answer"),
+}
+
 func (f *file) resourceFields() []field {
-	c := &f.scenario.Resource
-	return []field{
-		{name: "fencing", read: into(&c.Fencing, choose(f.reader,
-			[]choice[Fencing]{{"on", FencingOn}, {"off", FencingOff}, {"refuse-equal", FencingRefuseEqual}}))},
-		{name: "writes", read: into(&c.Writes, choose(f.reader,
-			[]choice[WriteMode]{{"blind", BlindWrites}, {"compare-and-set", CompareAndSet}, {"idempotent", Idempotent}}))},
-		{name: "timeout", read: into(&c.Timeout, f.positive)},
+	t := table[ResourceConfig]{reader: f.reader, name: "resource", keys: resourceKeys, to: &f.scenario.Resource,
+		of: func(s *Scenario, _ *Client) *ResourceConfig { return &s.Resource }}
+	return t.fields("")
+}
+
+// checkResource refuses a comparison of tokens that nobody gives.
+func (f *file) checkResource() {
+	d := locks.Define(f.lock.config.Protocol)
+	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {
+		return
 	}
+	if place, given := f.inResource["fencing"]; given {
+		f.problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name,
+			listed(tokenGivers(), "or"))
+	}
+}
+
+func tokenGivers() (names []locks.Protocol) {
+	for _, d := range locks.Definitions {
+		if d.Tokens {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }

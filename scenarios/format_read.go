@@ -6,6 +6,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // reader walks over the nodes of a YAML document and collects what is wrong with them.
@@ -25,6 +26,11 @@ type field struct {
 	read     func(ast.Node)
 	// instead is set on keys that are right elsewhere: why not here.
 	instead string
+	doc     doc
+	fields  func() []field // of a mapping: the keys in it
+	// What a sweep needs of a key that it can vary; nil if it cannot.
+	number func(*Scenario, *Client) (int64, bool)
+	kind   setting.Kind
 }
 
 // given says which keys stand in a mapping, and where.
@@ -151,6 +157,14 @@ func describe(n ast.Node) string {
 		}
 		return "something else"
 	}
+}
+
+// inside are the keys of a field's mapping; none if it is no mapping.
+func (f *field) inside() []field {
+	if f.fields == nil {
+		return nil
+	}
+	return f.fields()
 }
 
 func lookup(fields []field, key string) *field {

@@ -45,13 +45,10 @@ func TestExample(t *testing.T) {
 	s := parseText(t, example(t))
 	redlock := locks.Config{
 		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).asked(), TTL: 10 * time.Second,
-		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Release: locks.ReleaseScript, Timeout: 50 * ms,
+		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
-		TokenScope: locks.PerRequest,
-		Recheck:    true, Count: locks.FromSending, Watch: locks.Predecessor, TokenFrom: locks.OwnNode,
-		Expiry: locks.RelativeExpiry, TokenRead: locks.TokenInStep, Reentry: locks.CountedReentry,
-		CompareRevision: true, Names: locks.MarkedNames, CheckSession: true,
+		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry,
 	}
 	second := redlock
 	second.First = 2
@@ -128,8 +125,15 @@ var everyValue = []struct {
 	{oneRedis, "lock.extension.every", "1s", func(s *Scenario) any { return firstLock(s).Extension.Every }, time.Second},
 	{fiveRedis, "lock.extension.mode", "unchecked", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendUnchecked},
 	{fiveRedis, "lock.extension.mode", "reacquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendReacquire},
-	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return firstLock(s).CountsFromRequest }, true},
-	{oneRedis, "work.check-validity", "on", func(s *Scenario) any { return firstLock(s).CountsFromRequest }, true},
+	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
+	{oneRedis, "lock.extension", "none", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
+	{oneRedis, "work.check-validity", "on", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
+	{oneRedis, "lock.elapsed-check", "on", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
+	{oneRedis + "work: {check-validity: on}\n", "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
+	{oneRedis, "lock.drift-allowance", "1% + 2ms", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}},
+	{oneRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
+	{oneRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
+	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},
 	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return firstLock(s).Contact }, locks.Parallel},
 	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return firstLock(s).Order }, locks.Rotated},
 	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return firstLock(s).Quorum }, 1},
@@ -160,8 +164,8 @@ var everyValue = []struct {
 	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return firstLock(s).CheckSession }, false},
 	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
-	{oneRedis, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
-	{oneRedis, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing }, FencingRefuseEqual},
+	{onFenced, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
+	{onFenced, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing }, FencingRefuseEqual},
 	{oneRedis, "resource.writes", "compare-and-set", func(s *Scenario) any { return s.Resource.Writes }, CompareAndSet},
 	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
 	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
@@ -216,7 +220,7 @@ overrides:
 		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
 	}
-	if first.Lock.Extension.Limit != 3 || second.Lock.Extension != nil || second.Lock.CountsFromRequest || second.Lock.TTL != 4*time.Second {
+	if first.Lock.Extension.Limit != 3 || second.Lock.Extension != nil || second.Lock.TTL != 4*time.Second {
 		t.Errorf("client-1: %+v\nclient-2: %+v", first.Lock.Extension, second.Lock)
 	}
 	if s.Bound != 10*time.Second || second.Work.Start.Lo != 10*ms {

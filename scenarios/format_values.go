@@ -137,16 +137,6 @@ func (r *reader) duration(n ast.Node) (time.Duration, bool) {
 	return r.durationAt(startOf(n), text)
 }
 
-// positive reads a duration of some length.
-func (r *reader) positive(n ast.Node) (time.Duration, bool) {
-	d, ok := r.duration(n)
-	if ok && d == 0 {
-		r.problem(startOf(n), "", "this duration must be longer than 0s")
-		return 0, false
-	}
-	return d, ok
-}
-
 // millis reads a duration of whole milliseconds, at least one, as PX takes it.
 func (r *reader) millis(n ast.Node) (time.Duration, bool) {
 	d, ok := r.duration(n)

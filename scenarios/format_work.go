@@ -2,36 +2,87 @@ package scenarios
 
 import (
 	"slices"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workFields are the keys under work. When the clients begin is said once: for all by stagger, for one by start.
+// workKeys are the keys under work that a mapping of the format's own does not need.
+var workKeys = []setting.Key[Work]{
+	setting.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
+		"works and releases"),
+	setting.Choice("take", func(w *Work) *Take { return &w.Take }, "take all of them, or one at random in each cycle",
+		setting.Option[Take]{Word: "all", Value: TakeAll}, setting.Option[Take]{Word: "one", Value: TakeOne}),
+	setting.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "between two cycles"),
+	setting.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
+		"how often, in each section, the client reads the resource, computes, and writes"),
+	setting.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
+	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
+		Standard: setting.Value{N: int64(100 * time.Millisecond)},
+		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was told " +
+			"ends; " +
+			"`forever`: the work hangs",
+		Set: func(w *Work, v setting.Value) {
+			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
+		},
+		Get: func(w *Work) setting.Value {
+			for word, kind := range holdKinds {
+				if kind == w.HoldKind {
+					return setting.Value{Word: word}
+				}
+			}
+			return setting.Value{N: int64(w.Hold)}
+		}},
+	setting.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
+		"before each read, write and step, look at the validity that is left, and stop when there is none; not with setnx"),
+	setting.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
+		"stop working when the library tells that the lock is lost, as a failed extension does; not with setnx"),
+	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
+		"what writes to the resource takes the lock once more and gives that back, as a function does that guards itself"),
+}
+
+// holdKinds are the words for a section of no stated length.
+var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
+
+// When the clients begin is said once: for all by stagger, for one by start.
+var (
+	staggerKeys = []setting.Key[time.Duration]{setting.Time("stagger", func(d *time.Duration) *time.Duration { return d },
+		10*time.Millisecond, "client-2 begins this much after client-1, client-3 twice as much, and so on")}
+	startKeys = []setting.Key[Work]{setting.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
+		"when the client begins; only under overrides").Depending("its place in the stagger")}
+)
+
+// workFields are the keys under work, the one for when the clients begin first.
 func (f *file) workFields(w *Work, s scope) []field {
-	begin := field{name: "stagger", read: into(&f.stagger, f.duration)}
+	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
+	t := table[Work]{reader: f.reader, name: "work", keys: workKeys, to: w, of: of}
+	all := table[time.Duration]{reader: f.reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
+	begin := all.fields("")
 	other := field{name: "start", instead: "start is for one client, under overrides; for all there is stagger"}
 	if s == oneClient {
-		begin = field{name: "start", read: into(&w.Start, f.delay)}
+		one := table[Work]{reader: f.reader, name: "work", keys: startKeys, to: w, of: of}
+		begin = one.fields("")
 		other = field{name: "stagger", instead: "stagger is for all clients, under work; for one there is start"}
 	}
-	return []field{
-		{name: "cycles", read: into(&w.Cycles, f.whole(1, maxCount))},
-		{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) }},
-		{name: "take", read: into(&w.Take, choose(f.reader, []choice[Take]{{"all", TakeAll}, {"one", TakeOne}}))},
-		begin, other,
-		{name: "think", read: into(&w.Think, f.delay)},
-		{name: "writes", read: into(&w.Writes, f.whole(0, maxCount))},
-		{name: "compute", read: into(&w.Compute, f.duration)},
-		{name: "hold", read: func(n ast.Node) { f.readHold(n, w) }},
-		{name: "check-validity", read: into(&w.CheckValidity, f.onOff)},
-		{name: "stop-when-lost", read: into(&w.StopWhenLost, f.onOff)},
-		{name: "nested", read: into(&w.Nested, f.onOff)},
+	return append(append(begin, t.fields("")...), other, field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
+		doc: doc{values: "list of names", standard: "none", meaning: "several locks, taken in this order and given back " +
+			"in the " +
+			"opposite one; without it the lock's own name"}})
+}
+
+// staggerOf is the time between two clients, which a scenario keeps only as when each begins.
+func staggerOf(s *Scenario, _ *Client) *time.Duration {
+	d := time.Duration(0)
+	if len(s.Clients) > 1 {
+		d = s.Clients[1].Work.Start.Lo - s.Clients[0].Work.Start.Lo
 	}
+	return &d
 }
 
 // readLocks reads the names of several locks, in the order in which they are taken.
@@ -46,29 +97,6 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 			w.Locks = append(w.Locks, history.Lock(name))
 		}
 	})
-}
-
-func (f *file) readHold(n ast.Node, w *Work) {
-	text, ok := f.scalar(n, "a duration, validity or forever")
-	if !ok {
-		return
-	}
-	switch text {
-	case "validity":
-		w.HoldKind, w.Hold = HoldValidity, 0
-	case "forever":
-		w.HoldKind, w.Hold = HoldForever, 0
-	default:
-		d, problem, nearest := parseDuration(text)
-		if problem == "" {
-			w.HoldKind, w.Hold = HoldFor, d
-			return
-		}
-		if word := nemesis.Nearest(text, []string{"validity", "forever"}); word != "" {
-			problem, nearest = "expected a duration, validity or forever", word
-		}
-		f.problem(startOf(n), nearest, "%s, found %s", problem, found(text))
-	}
 }
 
 // readClients makes the clients: all alike, but for what overrides say.
@@ -107,23 +135,27 @@ func (f *file) readClients(names *nemesis.Names) {
 
 // readOverride reads what one client does differently.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
+	inWork := given{}
 	f.mapping(n, name, []field{
 		{name: "lock", read: func(n ast.Node) { f.readLock(n, name+".lock", lock, oneClient) }},
-		{name: "work", read: func(n ast.Node) { f.mapping(n, name+".work", f.workFields(work, oneClient)) }},
+		{name: "work", read: func(n ast.Node) { inWork = f.mapping(n, name+".work", f.workFields(work, oneClient)) }},
 	})
 	f.checkLock(lock)
+	f.checkWork(lock, work, inWork)
 }
 
 // client is a client whose settings are complete.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
 	servers := &f.scenario.Servers
-	n := len(servers.asked())
-	c := withDefaults(lock.config, n)
+	c, n := lock.config, len(servers.asked())
 	c.Servers = servers.asked()
 	c.First = i * n / f.clients
-	if servers.Replicas > 0 && c.Protocol != locks.Redlock {
+	if servers.Replicas > 0 {
 		c.Sentinel = sentinel
 	}
-	c.CountsFromRequest = work.CheckValidity || c.Extension != nil
+	if d := locks.Define(c.Protocol); d != nil {
+		careful := work.CheckValidity || c.Extension != nil
+		d.Complete(&c, n, careful, func(path string) bool { _, ok := lock.stated[path]; return ok })
+	}
 	return Client{ID: id, Lock: c, Work: work}
 }

@@ -3,19 +3,18 @@ package scenarios
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance, as a
-// failover or a forgetful restart does (002_51ade46bede88cd4.txt): measured, and by the formula.
+// Odds are the odds that a Redlock stops excluding when each of its masters fails over and loses the lock by that with
+// a given chance (002_51ade46bede88cd4.txt: k % per switchover): measured, and by the formula.
 type Odds struct {
 	Servers int     // N
 	Held    int     // h: how many servers granted the lock that is held
-	Chance  float64 // k: that one server loses it, 0 to 1
+	Chance  float64 // k: that one server loses it in its failover, 0 to 1
 	Runs    int
 	Lost    int // runs in which a second client was granted the lock meanwhile
 }
@@ -23,8 +22,8 @@ type Odds struct {
 // Quorum is the majority of the servers.
 func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
 
-// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and those
-// that lost it.
+// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and
+// those that lost it.
 func (o *Odds) Formula() float64 {
 	p := 0.0
 	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
@@ -62,17 +61,18 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five servers, then each
-// server forgets everything with the given chance, and client-2 asks for the lock all the while.
+// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five masters with a
+// replica each, then every master fails over to its replica, which with the given chance has not heard of the lock, and
+// client-2 asks for it.
 func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	o := &Odds{Servers: 5, Held: held, Chance: chance, Runs: runs}
 	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
 	if err != nil {
 		return nil, err
 	}
-	forget := make([]nemesis.Fault, o.Servers)
-	for i := range forget {
-		forget[i], err = nemesis.Parse(fmt.Sprintf("crash redis-%d losing everything at 500ms, restart after 10ms", i+1))
+	loses := make([]nemesis.Fault, o.Servers)
+	for i := range loses {
+		loses[i], err = nemesis.Parse(fmt.Sprintf("cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms", i+1))
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	for seed := range uint64(runs) {
 		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 		draw := sim.NewStream(seed, "losses")
-		for _, f := range forget {
+		for _, f := range loses {
 			if float64(draw.Uint64()>>11)/(1<<53) < chance {
 				plan.Faults = append(plan.Faults, f)
 			}
@@ -98,15 +98,16 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	return o, nil
 }
 
+// oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed
+// then would stand in its own way.
 func oddsScenario(o *Odds) string {
-	cut := ""
-	if o.Held < o.Servers {
-		var away []string
-		for i := o.Held; i < o.Servers; i++ {
-			away = append(away, fmt.Sprintf("redis-%d", i+1))
+	text := "name: failover-probability\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock, ttl: 10s}\n" +
+		"work: {hold: 4s, stagger: 1s}\nfaults:\n"
+	for i := range o.Servers {
+		if i >= o.Held {
+			text += fmt.Sprintf("  - cut client-1 | redis-%d at 0s for 5s\n", i+1)
 		}
-		cut = "faults: [cut client-1 | " + strings.Join(away, " ") + " at 0s for 5s]\n"
+		text += fmt.Sprintf("  - fail over redis-%[1]d to redis-%[1]d-replica-1 at 500ms\n", i+1)
 	}
-	return "name: failover-probability\nservers: {redis: 5, persistence: none}\nlock: {protocol: redlock, ttl: 10s}\n" +
-		"work: {hold: 4s, stagger: 300ms}\n" + cut
+	return text
 }

@@ -33,6 +33,7 @@ type Runner struct {
 	tap      tap            // if set, put before every Redis node
 	onlooker func(sim.Sent) // if set, told of what servers send unasked
 	watch    func(sim.Moment)
+	clients  []*client // of the run, the probe aside
 }
 
 // probe is the client that asks once more for each lock when all else is over.
@@ -107,8 +108,9 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker})
 	r.cluster.add(w, r.wrap)
 	w.AddServer(history.Resource, &resource{config: s.Resource})
+	r.clients = r.clients[:0]
 	for i := range s.Clients {
-		r.addClient(&s.Clients[i])
+		r.clients = append(r.clients, r.addClient(&s.Clients[i]))
 	}
 	r.beginWatch()
 	plan := nemesis.Install(w, r.targets, p.Faults)
@@ -119,10 +121,12 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), over)
 	}
 	messages := r.messages()
+	attempts, taken := r.attempts()
 	h := w.Finish()
 	seed, end := h.Header.Seed, h.Header.End
 	h.Header = r.header
 	h.Header.Seed, h.Header.End, h.Header.Messages = seed, end, messages
+	h.Header.Attempts, h.Header.Taken = attempts, taken
 	return Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited}, w.Err()
 }
 
@@ -137,6 +141,15 @@ func (r *Runner) messages() int {
 	return n
 }
 
+// attempts is how many requests for a lock the clients have made, and how many of them found it taken by another.
+func (r *Runner) attempts() (made, taken int) {
+	for _, c := range r.clients {
+		m, t := c.library.Attempts()
+		made, taken = made+m, taken+t
+	}
+	return made, taken
+}
+
 func (r *Runner) wrap(id sim.ProcessID, s sim.Server) sim.Server {
 	if r.tap != nil {
 		return r.tap(id, s)
@@ -144,14 +157,16 @@ func (r *Runner) wrap(id sim.ProcessID, s sim.Server) sim.Server {
 	return s
 }
 
-func (r *Runner) addClient(c *Client) {
+func (r *Runner) addClient(c *Client) *client {
 	start := c.Work.Start
 	jitter := r.world.Stream("start/" + string(c.ID))
 	at := start.Lo
 	if start.Hi > start.Lo {
 		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
 	}
-	r.world.AddClient(c.ID, history.Of(at), newClient(c, r.scenario.Resource).main)
+	k := newClient(c, r.scenario.Resource)
+	r.world.AddClient(c.ID, history.Of(at), k.main)
+	return k
 }
 
 // addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts.

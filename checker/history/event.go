@@ -75,7 +75,7 @@ const (
 	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
 	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
 	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
-	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's own patience ended
+	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
 	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
 	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
 	NotOwner        Why = "not owner"       // Release Fail, Extend Fail: too few servers still knew the attempt as owner
@@ -136,6 +136,8 @@ type Header struct {
 	Uncapped bool        `json:"uncapped,omitempty"`
 	Slack    Time        `json:"slack,omitempty"`    // deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
 	Messages int         `json:"messages,omitempty"` // requests that clients sent to lock servers, the probe's aside
+	Attempts int         `json:"attempts,omitempty"` // requests for a lock, the probe's aside; an acquire may make several
+	Taken    int         `json:"taken,omitempty"`    // of the attempts: those that found the lock taken by another
 	Bound    Time        `json:"bound,omitempty"`    // fault-tolerance: how long an uncontended acquire or release may take, ns
 	End      Time        `json:"end"`                // true time at which recording stopped
 }

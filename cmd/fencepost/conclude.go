@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -45,11 +46,12 @@ func (x *conclusion) prepare() error {
 
 // conclude cuts down, writes and tells what was found.
 func (x *conclusion) conclude(ctx context.Context) error {
-	report := x.report()
 	plans, err := search.NewPlans(x.scenario)
 	if err != nil {
 		return err
 	}
+	report := x.report()
+	report.Within = nemesis.FormatDuration(plans.Within)
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
 			if f.Promised(x.scenario.Promise) != promised {

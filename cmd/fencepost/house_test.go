@@ -29,13 +29,14 @@ var arrows = map[string][]string{
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
 	"nemesis":            {"checker/history", "sim"},
-	"scenarios/locks":    {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/setting":  {"sim"},
+	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
 	"scenarios/parallel": {},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
 	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":   {"checker", "nemesis", "scenarios"},
 	"reports":            {"checker", "checker/history"},
 	"cmd/fencepost": {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
@@ -43,7 +44,7 @@ var arrows = map[string][]string{
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks",
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.

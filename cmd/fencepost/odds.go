@@ -21,8 +21,9 @@ func newOdds() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "odds",
 		Short: "Measure how likely a Redlock stops excluding when each server may lose the lock",
-		Long: `Each of five servers loses the lock with the given chance while client-1 holds it. The
-measured share of runs in which client-2 got it too is held against the formula
+		Long: `Each of five masters fails over to its replica while client-1 holds the lock, and loses
+it by that with the given chance: the replica has not heard of it. The measured share of
+runs in which client-2 got it too is held against the formula
 P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q, with k^N, which the
 article says, beside it. Exit 1 if the formula lies outside the 99 % interval.`,
 		Args: cobra.NoArgs,
@@ -61,7 +62,7 @@ article says, beside it. Exit 1 if the formula lies outside the 99 % interval.`,
 		},
 	}
 	o.register(c)
-	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
+	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock in its failover")
 	c.Flags().IntVar(&runs, "runs", 4000, "schedules for each number of keys held")
 	return c
 }
@@ -101,7 +102,8 @@ func measureOdds(chance float64, runs int) ([]oddsRow, error) {
 }
 
 func oddsTable(w io.Writer, chance float64, runs int, rows []oddsRow) error {
-	fmt.Fprintf(w, "Redlock on 5 servers, each of which loses the lock with chance %g %%; %d runs a row\n\n", chance*100, runs)
+	fmt.Fprintf(w, "Redlock on 5 masters, each of which fails over and loses the lock by that with chance %g %%; %d "+
+		"runs a row\n\n", chance*100, runs)
 	fmt.Fprintf(w, "held  measured  99 %% interval        formula    article k^N\n")
 	for _, r := range rows {
 		mark := "agrees"

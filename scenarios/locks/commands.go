@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -33,9 +34,6 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-// tokenCounter is the key of a fenced lock's counter.
-func tokenCounter(key history.Lock) string { return string(key) + ":token" }
-
 // args is the request that a mode of extension sends.
 func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	switch m {
@@ -60,6 +58,17 @@ func (m ExtendMode) obeysElapsed() bool { return m != ExtendUnchecked && m != Ex
 
 func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
+}
+
+// args is the WAIT that a client sends.
+func (w *Wait) args() []string { return []string{"WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout)} }
+
+// patience is how long a client waits for the answer to WAIT, if it waits so long for others.
+func (w *Wait) patience(timeout time.Duration) time.Duration {
+	if w.Timeout == 0 {
+		return sim.Forever
+	}
+	return timeout + w.Timeout
 }
 
 // ask sends one request and closes the connection if no answer came, as client libraries do: an answer that comes

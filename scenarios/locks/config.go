@@ -30,9 +30,6 @@ const (
 	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (001_1cace0557de8d57e.txt)
 )
 
-// Leased reports whether a lock of the protocol hangs on a lease or session that its library keeps alive by itself.
-func (p Protocol) Leased() bool { return p == Etcd || p == ZooKeeper }
-
 // LeaseCount says from when an etcd client counts its lease.
 type LeaseCount string
 
@@ -140,7 +137,7 @@ const (
 	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
 )
 
-// Allowance is what a Redlock takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
+// Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
 type Allowance struct {
 	PPM  int64 // 10000 is one percent
 	Plus time.Duration
@@ -173,6 +170,7 @@ type Config struct {
 	TTL      time.Duration   // default 10 s; at least 1 ms
 	Retry    sim.Delay       // between attempts; default 50 ms to 250 ms
 	Patience time.Duration   // after which acquire gives up; 0: never
+	Attempts int             // after how many acquire gives up; 0: no limit
 	Release  Release         // default script (setnx and setnx-expire: del)
 	Timeout  time.Duration   // for one server's answer; default 50 ms
 
@@ -202,19 +200,17 @@ type Config struct {
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it
 	Wait     *Wait         // nil: do not wait for replicas
 
-	// Redlock only.
-	Contact          Contact       // default sequential
-	Order            Order         // default listed
-	Quorum           int           // default N/2 + 1; 1 to N
-	ElapsedCheck     bool          // step 3 of the document; default on
-	Drift            Allowance     // default 1 % + 2 ms
-	Clock            sim.ClockKind // that measures elapsed time; default monotonic
-	ReleaseOnFailure bool          // step 5 of the document; default on
-	TokenScope       TokenScope    // default per-request
+	// Locks on Redis with an expiry.
+	Clock        sim.ClockKind // that measures elapsed time and validity; default monotonic
+	ElapsedCheck bool          // step 3 of the Redlock document; default on, on one Redis for clients that check or renew
+	Drift        Allowance     // default none; for Redlock 1 % + 2 ms
+	TokenScope   TokenScope    // of locks without expiry, too; default per-request
 
-	// CountsFromRequest makes a single-instance lock's validity start when its request left, as a client must count
-	// that checks or renews; otherwise it starts when the answer came.
-	CountsFromRequest bool
+	// Redlock only.
+	Contact          Contact // default sequential
+	Order            Order   // default listed
+	Quorum           int     // default N/2 + 1; 1 to N
+	ReleaseOnFailure bool    // step 5 of the document; default on
 
 	// First is the place in Servers with which a rotated client begins.
 	First int

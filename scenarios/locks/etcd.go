@@ -5,8 +5,43 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
+
+// etcdDefinition is etcd's own recipe.
+var etcdDefinition = Definition{
+	Name: Etcd, Text: "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
+	Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
+	Settings: []Setting{
+		ttlKey.With(func(f *setting.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
+		retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
+		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+		setting.Switch("recheck", func(c *Config) *bool { return &c.Recheck }, true,
+			"look, after waiting, whether the own key still stands (etcd issue 11456)"),
+		setting.Choice("count-from", func(c *Config) *LeaseCount { return &c.Count },
+			"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
+				"it, when "+
+				"the answer came", setting.Options(FromSending, FromReceipt)...),
+		setting.Switch("compare-revision", func(c *Config) *bool { return &c.CompareRevision }, true,
+			"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
+	},
+	Without: withoutRedis(Etcd, "lease"),
+	make:    func(r requester) protocol { return &etcd{requester: r, caller: etcdCaller{config: r.config}} },
+}
+
+// withoutRedis says why a lock on a coordination service has no settings of Redis.
+func withoutRedis(p Protocol, lease string) map[string]string {
+	name := string(p)
+	return map[string]string{
+		"extension": "the " + name + " client keeps its " + lease + " alive by itself: leave extension out",
+		"release":   "a release of " + name + " deletes the client's own node or key: leave release out",
+		"wait":      name + " answers when a majority has the write: leave wait out",
+		"retry.count": "a client of " + name + " waits in line and does not try again: leave count out, or give " +
+			"patience",
+		"reentrant.overwrite": "overwrite sets a key of Redis anew: take counted or uncounted",
+	}
+}
 
 // etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease, and
 // the key of the lowest create revision holds. The create revision is the fencing token.
@@ -17,7 +52,6 @@ type etcd struct {
 
 // Acquire waits in line until its key is the oldest.
 func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
-	l.caller.config = l.config
 	start := env.Monotonic()
 	for {
 		left := sim.Forever
@@ -52,6 +86,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	key := string(l.config.Key) + "/" + s.lease
 	h.value = key
 	first, entered := l.enter(env, h, key)
+	l.library.counted(entered && !first)
 	if !entered || !first && !l.waitInLine(env, h, key, patience) {
 		if h.Token == 0 || !l.leave(env, h) {
 			l.Close(env) // the key may still be there, or come to be: it goes with the lease

@@ -13,7 +13,7 @@ import (
 
 // Errors that a client is told.
 var (
-	ErrPatience = errors.New("locks: patience ended before the lock was acquired")
+	ErrPatience = errors.New("locks: patience or the attempts ended before the lock was acquired")
 	ErrLost     = errors.New("locks: too few servers still know this attempt as owner")
 	ErrLimit    = errors.New("locks: the number of extensions is used up")
 )
@@ -28,7 +28,7 @@ type Lock interface {
 
 // protocol is what each lock protocol does in its own way.
 type protocol interface {
-	// Acquire retries until it holds the lock or patience ends (ErrPatience).
+	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrLimit).
 	Extend(env sim.Env, h *Hold) error
@@ -49,6 +49,7 @@ type Hold struct {
 	Prolonged func(env sim.Env)
 	value     string        // owner value at the servers
 	server    sim.ProcessID // one Redis only: where it was last written
+	taken     bool          // another was found to have the lock
 	entered   int           // how often the client has taken the lock once more and not given that back
 	extended  int           // how often
 	node      zooKeeperHold // ZooKeeper only
@@ -72,28 +73,22 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 
 // New returns the lock that c describes, for one client. All locks of a client are made with its one Library.
 func New(c *Config, of *Library) Lock {
-	r := requester{config: c, library: of}
-	switch c.Protocol {
-	case Redlock:
-		return &reentrant{protocol: &redlock{requester: r, millis: millis(c.TTL)}, config: c}
-	case Etcd:
-		return &reentrant{protocol: &etcd{requester: r}, config: c}
-	case ZooKeeper:
-		return &reentrant{protocol: &zooKeeper{requester: r}, config: c}
-	}
-	one := &single{requester: r, millis: millis(c.TTL)}
-	return &reentrant{protocol: one, config: c, overwrite: one.overwrite}
+	return &reentrant{protocol: Define(c.Protocol).make(requester{config: c, library: of}), config: c}
 }
 
 // reentrant lets a client take a lock that it holds.
 type reentrant struct {
 	protocol
-	config    *Config
-	overwrite func(sim.Env, *Hold) bool // one Redis only
+	config *Config
+}
+
+// overwriter is a protocol that can set the key anew for its holder.
+type overwriter interface {
+	overwrite(sim.Env, *Hold) bool
 }
 
 func (l *reentrant) Reenter(env sim.Env, h *Hold) bool {
-	if l.config.Reentry == OverwritingReentry && !l.overwrite(env, h) {
+	if one, can := l.protocol.(overwriter); can && l.config.Reentry == OverwritingReentry && !one.overwrite(env, h) {
 		return false
 	}
 	if l.config.Reentry != UncountedReentry {
@@ -117,10 +112,22 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 // The zero Library is ready.
 type Library struct {
 	attempts  int
+	taken     int // of the attempts: those that found the lock taken
 	etcd      *etcdSession
 	zooKeeper *zookeeper.Client
 	holds     []*Hold // what the session keeps alive
 }
+
+// counted notes whether an attempt found the lock taken by another.
+func (l *Library) counted(taken bool) {
+	if taken {
+		l.taken++
+	}
+}
+
+// Attempts is how many requests for a lock the client has made, and how many of them found it taken by another. An
+// acquire that tries again makes several; one that waits in line makes one.
+func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
 // prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too late,
 // after a pause, prolongs nothing: what it states is over.
@@ -160,12 +167,15 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// retry calls try until it holds the lock, waiting between attempts, or until patience ends.
+// retry calls try until it holds the lock, waiting between attempts, or until patience or the number of attempts ends.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
 	start := env.Monotonic()
-	for {
+	for n := 1; ; n++ {
 		if h := try(env); h != nil {
 			return h, nil
+		}
+		if n == r.config.Attempts {
+			return nil, ErrPatience
 		}
 		wait := Draw(env, r.config.Retry)
 		if p := r.config.Patience; p > 0 && env.Monotonic()+wait-start >= p {

@@ -200,15 +200,22 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 	}
 }
 
-func TestRotatedClientsBeginElsewhere(t *testing.T) {
-	b := newBench(t, yes)
-	b.run(func(env sim.Env) { newLock(config(func(c *Config) { c.First = 3 })).Acquire(env) })
-	var order []string
-	for _, s := range b.heard {
-		order = append(order, strings.Fields(s)[1])
-	}
-	if got := strings.Join(order, " "); got != "redis-4 redis-5 redis-1 redis-2 redis-3" {
-		t.Error(got)
+func TestClientsBeginWhereTheOrderSays(t *testing.T) {
+	for order, want := range map[Order]string{
+		Listed:  "redis-1 redis-2 redis-3 redis-4 redis-5",
+		Rotated: "redis-4 redis-5 redis-1 redis-2 redis-3",
+	} {
+		b := newBench(t, yes)
+		b.run(func(env sim.Env) {
+			newLock(config(func(c *Config) { c.Order, c.First = order, 3 })).Acquire(env)
+		})
+		var asked []string
+		for _, s := range b.heard {
+			asked = append(asked, strings.Fields(s)[1])
+		}
+		if got := strings.Join(asked, " "); got != want {
+			t.Errorf("%s: asked %s, want %s", order, got, want)
+		}
 	}
 }
 
@@ -370,11 +377,41 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond, false: 10 * time.Second} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			h, err := newLock(config(func(c *Config) { c.Protocol, c.CountsFromRequest = SetNXPX, careful })).Acquire(env)
+			h, err := newLock(config(func(c *Config) { c.Protocol, c.ElapsedCheck, c.Drift = SetNXPX, careful, Allowance{} })).Acquire(env)
 			if err != nil || h.Remaining(env) != want {
 				t.Errorf("careful %v: %v left, %v", careful, h.Remaining(env), err)
 			}
 		})
+	}
+}
+
+// The documents' sample code tries three times, and no more.
+func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
+	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
+		b := newBench(t, func(_, _ int, args []string) string {
+			switch args[0] {
+			case "SETNX", "EVAL":
+				return ":0"
+			}
+			return "$-1"
+		})
+		attempts := map[string]bool{}
+		b.run(func(env sim.Env) {
+			library := &Library{}
+			c := config(func(c *Config) { c.Protocol, c.Attempts = protocol, 3 })
+			if _, err := New(&c, library).Acquire(env); !errors.Is(err, ErrPatience) {
+				t.Errorf("%s: %v", protocol, err)
+			}
+			if made, taken := library.Attempts(); made != 3 || taken != 3 {
+				t.Errorf("%s: %d attempts, of which %d found the lock taken", protocol, made, taken)
+			}
+		})
+		for _, s := range b.heard {
+			attempts[strings.Fields(s)[2]] = true
+		}
+		if len(attempts) != 3 {
+			t.Errorf("%s: heard %q", protocol, b.heard)
+		}
 	}
 }
 

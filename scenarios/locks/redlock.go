@@ -4,21 +4,69 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
+
+// redlockDefinition is Redlock. It releases on every server, by script.
+var redlockDefinition = Definition{
+	Name: Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
+	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey,
+		setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+		driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
+		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
+			ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, redlockKeys),
+	Without: map[string]string{
+		"release":             "redlock always releases by script, on every server: leave release out",
+		"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
+		"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
+	},
+	make: func(r requester) protocol { return &redlock{requester: r, millis: millis(r.config.TTL)} },
+}
+
+// redlockKeys are the keys that say how several servers are asked.
+var redlockKeys = []Setting{
+	setting.Choice("contact", func(c *Config) *Contact { return &c.Contact },
+		"ask the servers one after another, or all at once", setting.Options(Sequential, Parallel)...),
+	setting.Choice("order", func(c *Config) *Order { return &c.Order },
+		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: "+
+			"each client "+
+			"begins at another place in the list", setting.Options(Listed, Rotated)...),
+	setting.Number("quorum", func(c *Config) *int { return &c.Quorum }, 0, 1, maxServers,
+		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
+	setting.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, true,
+		"step 5: a failed attempt releases on every server"),
+}
 
 // redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
 // libraries are known to have left out.
 type redlock struct {
 	requester
+	masters
 	millis string
 	idle   *ballot // kept for the next round
+}
+
+// voter is the master that a shard had when it was asked: a server without replicas is a shard of its own.
+type voter struct {
+	server sim.ProcessID
+	shard  int
+}
+
+func serversOf(voters []voter) []sim.ProcessID {
+	servers := make([]sim.ProcessID, len(voters))
+	for i, v := range voters {
+		servers[i] = v.server
+	}
+	return servers
 }
 
 // ballot is one question to all servers. A keepalive asks beside the worker, so each round has its own.
 type ballot struct {
 	requests []sim.Request
-	yes      []sim.ProcessID // those that said yes
+	of       []voter // whom each request is about
+	yes      []voter // those that said yes
+	taken    bool    // one said that another has the lock
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
@@ -28,9 +76,11 @@ func (l *redlock) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
 	env.Point(sim.AcquireStart)
+	l.findMasters(env, l.config)
 	if l.acquire(env, h) {
 		return h
 	}
+	l.library.counted(h.taken)
 	if l.config.ReleaseOnFailure {
 		l.release(env, h)
 	}
@@ -39,12 +89,14 @@ func (l *redlock) try(env sim.Env) *Hold {
 
 // acquire is steps 1 to 4. On success h has a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold) bool {
-	r := l.begin(env)
+	r := begin(env, l.config)
+	env.Point(sim.ClockRead)
 	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
-	if len(yes) < l.config.Quorum {
+	h.taken = l.idle.taken
+	if yes = l.replicated(env, h, yes); len(yes) < l.config.Quorum {
 		return false
 	}
-	r.Counted = slices.Clone(yes)
+	r.Counted = serversOf(yes)
 	env.Point(sim.QuorumReached)
 	validity := r.decide(env, l.config)
 	if validity <= 0 && l.config.ElapsedCheck {
@@ -56,30 +108,6 @@ func (l *redlock) acquire(env sim.Env, h *Hold) bool {
 		h.Grant.Until.At = read(env, l.config.Clock) + l.config.TTL
 	}
 	return true
-}
-
-// round is one pass over the servers, measured on the configured clock.
-type round struct {
-	sim.Grant
-	start time.Duration
-}
-
-// begin is step 1: it reads the clock.
-func (l *redlock) begin(env sim.Env) round {
-	r := round{start: read(env, l.config.Clock)}
-	r.Since = env.Mark()
-	env.Point(sim.ClockRead)
-	return r
-}
-
-// decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
-func (r *round) decide(env sim.Env, c *Config) time.Duration {
-	now := read(env, c.Clock)
-	drift := c.TTL/1_000_000*time.Duration(c.Drift.PPM) + c.Drift.Plus
-	validity := c.TTL - (now - r.start) - drift
-	r.Granted = env.Mark()
-	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
-	return validity
 }
 
 // Extend prolongs the keys by script, or does what shipped libraries did instead.
@@ -96,8 +124,9 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		l.release(env, h)
 		return ErrLost
 	}
-	r := l.begin(env)
-	r.Counted = slices.Clone(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis), x.Mode.says))
+	r := begin(env, l.config)
+	env.Point(sim.ClockRead)
+	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis), x.Mode.says))
 	validity := r.decide(env, l.config)
 	if !x.Mode.obeysElapsed() {
 		validity = l.config.TTL
@@ -120,7 +149,12 @@ func (l *redlock) Release(env sim.Env, h *Hold) bool { return l.release(env, h) 
 func (l *redlock) Close(sim.Env) {}
 
 func (l *redlock) release(env sim.Env, h *Hold) int {
-	return len(l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne))
+	yes := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
+	n := len(yes)
+	if w := l.config.Wait; w != nil && w.Release {
+		l.wait(env, h, yes)
+	}
+	return n
 }
 
 func isOne(r *sim.Reply) bool {
@@ -128,41 +162,88 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// askAll sends args to every server and returns those whose answer says yes, in a list that is good until the next call.
-func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []sim.ProcessID {
+// replicated leaves, of the masters that have set the lock, those whose replicas have it too, if so configured and the
+// client obeys.
+func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
+	w := l.config.Wait
+	if w == nil {
+		return set
+	}
+	env.Point(sim.BeforeWait)
+	if safe := l.wait(env, h, set); w.Obey {
+		return safe
+	}
+	return set
+}
+
+// wait asks masters how many replicas have what its connections wrote, and returns those where enough have.
+func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
+	w := l.config.Wait
+	b := &ballot{}
+	for _, v := range asked {
+		at := v.server
+		if !w.SameConnection {
+			at = l.now[v.shard]
+		}
+		b.add(v, sim.Request{Conn: sim.Conn{Server: at}, Args: w.args(), Attempt: h.Attempt, Phase: "wait"})
+	}
+	l.hold(env, b, w.patience(l.config.Timeout), func(r *sim.Reply) bool {
+		n, _ := r.Int()
+		return int(n) >= w.Replicas
+	})
+	return b.yes
+}
+
+// askAll sends args to the master of every shard and returns those whose answer says yes, in a list that is good until
+// the next call.
+func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b := l.idle
 	l.idle = nil
 	if b == nil {
 		b = &ballot{}
 	}
-	b.requests, b.yes = b.requests[:0], b.yes[:0]
-	n := len(l.config.Servers)
+	b.requests, b.of, b.yes, b.taken = b.requests[:0], b.of[:0], b.yes[:0], false
+	n, first := len(l.now), 0
+	if l.config.Order == Rotated {
+		first = l.config.First
+	}
 	for i := range n {
-		server := l.config.Servers[(l.config.First+i)%n]
-		b.requests = append(b.requests, sim.Request{
-			Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
+		shard := (first + i) % n
+		server := l.now[shard]
+		b.add(voter{server, shard}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
-	width := 1
-	if l.config.Contact == Parallel {
-		width = n
-	}
-	for i := 0; i < n; i += width {
-		some := b.requests[i : i+width]
-		b.settle(env, some, env.Call(l.config.Timeout, nil, some...), says)
-	}
+	l.hold(env, b, l.config.Timeout, says)
 	l.idle = b
 	return b.yes
 }
 
-// settle notes who said yes and closes the connections on which no answer came.
-func (b *ballot) settle(env sim.Env, requests []sim.Request, replies []sim.Reply, says func(*sim.Reply) bool) {
-	for i := range requests {
+// add puts a request to a ballot.
+func (b *ballot) add(of voter, r sim.Request) {
+	b.requests, b.of = append(b.requests, r), append(b.of, of)
+}
+
+// hold sends a ballot's requests, one after another or all at once.
+func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool) {
+	n, width := len(b.requests), 1
+	if l.config.Contact == Parallel {
+		width = max(n, 1)
+	}
+	for i := 0; i < n; i += width {
+		b.settle(env, i, env.Call(timeout, nil, b.requests[i:i+width]...), says)
+	}
+}
+
+// settle notes who said yes of those asked from the given request on, and closes the connections on which no answer
+// came.
+func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*sim.Reply) bool) {
+	for i := range replies {
 		r := &replies[i]
 		if says(r) {
-			b.yes = append(b.yes, requests[i].Conn.Server)
+			b.yes = append(b.yes, b.of[from+i])
 		}
+		b.taken = b.taken || r.Nil()
 		if r.Status == sim.NoReply || r.Status == sim.Reset {
-			env.Close(requests[i].Conn)
+			env.Close(b.requests[from+i].Conn)
 		}
 	}
 }

@@ -1,18 +1,28 @@
 package locks
 
 import (
-	"strconv"
-	"time"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// single is a lock on one Redis instance. The protocols differ in how the key is set and how it is removed.
+// single is a lock on one Redis instance. The protocols differ in how they set the key.
 type single struct {
 	requester
 	masters
 	millis string
+	set    setKey
+}
+
+// setKey asks the server for the key. Taken means that the server has said that another has it.
+type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
+
+// expiry is when a key is to expire, as SET takes that.
+type expiry struct{ unit, at string }
+
+// onOne makes a protocol of how it sets the key.
+func onOne(set setKey) func(requester) protocol {
+	return func(r requester) protocol {
+		return &single{requester: r, millis: millis(r.config.TTL), set: set}
+	}
 }
 
 func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
@@ -21,19 +31,20 @@ func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
-	unit, expiry := l.expiry(env)
+	due := l.expiry(env)
 	env.Point(sim.AcquireStart)
-	h.Grant.Since = env.Mark()
-	asked := env.Monotonic()
+	r := begin(env, l.config)
 	env.Point(sim.ClockRead)
-	l.findMaster(env, l.config)
-	h.server = l.master
-	if !l.set(env, h, unit, expiry) || !l.replicated(env, h) {
+	l.findMasters(env, l.config)
+	h.server = l.now[0]
+	held, taken := l.set(l, env, h, due)
+	l.library.counted(taken)
+	if !held || !l.replicated(env, h) {
 		return nil
 	}
 	env.Point(sim.QuorumReached)
-	l.granted(env, h, asked)
-	if l.config.CountsFromRequest && h.Remaining(env) <= 0 {
+	l.granted(env, h, r)
+	if l.config.ElapsedCheck && h.Remaining(env) <= 0 {
 		return nil // the answer came too late: the key may have expired by now, and another may have it
 	}
 	env.Point(sim.ValidityChecked)
@@ -44,48 +55,8 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// expiry is when the key is to expire, and how SET takes that.
-func (l *single) expiry(env sim.Env) (unit, when string) {
-	if l.config.Expiry == AbsoluteExpiry {
-		return "PXAT", strconv.FormatInt(env.Wall().Add(l.config.TTL).UnixMilli(), 10)
-	}
-	return "PX", l.millis
-}
-
-// readToken takes what the counter says now for the hold's fencing token.
-func (l *single) readToken(env sim.Env, h *Hold) bool {
-	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
-	n, err := strconv.ParseInt(text, 10, 64)
-	h.Token = history.Token(n)
-	return err == nil
-}
-
-// set asks the server for the key.
-func (l *single) set(env sim.Env, h *Hold, unit, expiry string) bool {
-	key := string(l.config.Key)
-	switch l.config.Protocol {
-	case SetNX:
-		n, _ := l.ask(env, h, "set", "SETNX", key, h.value).Int()
-		return n == 1
-	case SetNXExpire:
-		if n, _ := l.ask(env, h, "set", "SETNX", key, h.value).Int(); n != 1 {
-			return false
-		}
-		env.Point(sim.BeforeExpire)
-		seconds := max(1, (l.config.TTL.Milliseconds()+999)/1000)
-		l.ask(env, h, "expire", "EXPIRE", key, strconv.FormatInt(seconds, 10))
-		return true // the sample code does not look at EXPIRE's answer
-	case Fenced:
-		n, _ := l.ask(env, h, "set", "EVAL", fencedScript, "2", key, tokenCounter(l.config.Key), h.value, l.millis).Int()
-		h.Token = history.Token(n)
-		return n > 0
-	default:
-		return l.ask(env, h, "set", "SET", key, h.value, "NX", unit, expiry).OK()
-	}
-}
-
-// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if too
-// few have it and the client obeys.
+// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if
+// too few have it and the client obeys.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -99,36 +70,30 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one has
-// written nothing, and the new one says that all replicas have that.
+// wait asks how many replicas have what its connection wrote. Once the master has changed, a connection to the new one
+// has written nothing, and the new one says that all replicas have that.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
-	r := l.request(h, "wait", "WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout))
+	r := l.request(h, "wait", w.args()...)
 	if w.SameConnection {
 		r.Conn.Server = h.server
 	}
-	timeout := l.config.Timeout + w.Timeout
-	if w.Timeout == 0 {
-		timeout = sim.Forever
-	}
-	n, _ := ask(env, timeout, r).Int()
+	n, _ := ask(env, w.patience(l.config.Timeout), r).Int()
 	return int(n)
 }
 
-// granted notes the decision and the validity. These protocols state none: it is TTL from the answer, or from the
-// request if the client counts as one must that checks or renews.
-func (l *single) granted(env sim.Env, h *Hold, asked time.Duration) {
-	h.Grant.Granted = env.Mark()
-	h.Grant.Counted = []sim.ProcessID{l.master}
-	until := sim.Forever
-	if l.config.Protocol != SetNX {
-		from := asked
-		if !l.config.CountsFromRequest {
-			from = env.Monotonic()
-		}
-		until = from + l.config.TTL
+// granted notes the decision and the validity. A client that does not look at the elapsed time counts it from the
+// answer.
+func (l *single) granted(env sim.Env, h *Hold, r round) {
+	r.Counted = []sim.ProcessID{l.now[0]}
+	r.decide(env, l.config)
+	switch {
+	case !Define(l.config.Protocol).Expires:
+		r.Until = sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
+	case !l.config.ElapsedCheck:
+		r.restart(env, l.config)
 	}
-	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: until}
+	h.Grant = r.Grant
 }
 
 // Extend renews the key by script, or does what shipped libraries did instead.
@@ -138,21 +103,20 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 		return ErrLimit
 	}
 	h.extended++
-	g := sim.Grant{Since: env.Mark(), Counted: []sim.ProcessID{l.master}}
-	from := env.Monotonic()
+	r := begin(env, l.config)
+	r.Counted = []sim.ProcessID{l.now[0]}
 	held := x.Mode.says(l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...))
-	if !held && !(x.Mode == ExtendOrAcquire && l.set(env, h, "PX", l.millis)) {
-		return ErrLost
+	if !held && x.Mode == ExtendOrAcquire {
+		held, _ = l.set(l, env, h, expiry{"PX", l.millis})
 	}
+	validity := r.decide(env, l.config)
 	if !x.Mode.obeysElapsed() {
-		from = env.Monotonic()
+		validity = r.restart(env, l.config)
 	}
-	if env.Monotonic() >= from+l.config.TTL {
-		return ErrLost // the answer came too late to build on
+	if !held || validity <= 0 {
+		return ErrLost // gone, or the answer came too late to build on
 	}
-	g.Granted = env.Mark()
-	g.Until = sim.Deadline{Clock: sim.Monotonic, At: from + l.config.TTL}
-	h.Grant = g
+	h.Grant = r.Grant
 	return nil
 }
 
@@ -168,7 +132,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) bool {
 	key := string(l.config.Key)
-	h.server = l.master
+	h.server = l.now[0]
 	var n int64
 	switch l.config.Release {
 	case ReleaseDel:
@@ -200,5 +164,5 @@ func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Re
 }
 
 func (l *single) request(h *Hold, phase string, args ...string) sim.Request {
-	return sim.Request{Conn: sim.Conn{Server: l.master}, Args: args, Attempt: h.Attempt, Phase: phase}
+	return sim.Request{Conn: sim.Conn{Server: l.now[0]}, Args: args, Attempt: h.Attempt, Phase: phase}
 }

@@ -5,9 +5,44 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
+
+// zooKeeperDefinition is the recipe of ZooKeeper's documentation.
+var zooKeeperDefinition = Definition{
+	Name: ZooKeeper, Text: "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
+	Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
+	Settings: []Setting{
+		ttlKey.With(func(f *setting.Form) {
+			f.Least, f.Most, f.Step = int64(4*time.Second), int64(40*time.Second), int64(time.Millisecond)
+		}),
+		retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
+		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+		setting.Choice("watch", func(c *Config) *Watching { return &c.Watch },
+			"whom a waiting client watches: the one before it, or, as a herd, the lowest",
+			setting.Options(Predecessor, Lowest)...),
+		setting.Choice("token", func(c *Config) *TokenFrom { return &c.TokenFrom },
+			"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
+			setting.Options(OwnNode, ParentNode)...),
+		setting.Choice("names", func(c *Config) *Naming { return &c.Names },
+			"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
+				"folder, "+
+				"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
+			setting.Options(MarkedNames, BareNames)...),
+		setting.Switch("check-session", func(c *Config) *bool { return &c.CheckSession }, true,
+			"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
+				"also that of "+
+				"a dying session (curator 1121)"),
+		setting.Switch("listener", func(c *Config) *bool { return &c.Listener }, false, "take a suspended connection for "+
+			"a lost lock"),
+		setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
+			"ask for a read lock; if any client does, the lock is a read-write lock"),
+	},
+	Without: withoutRedis(ZooKeeper, "session"),
+	make:    func(r requester) protocol { return &zooKeeper{requester: r} },
+}
 
 // zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the lock's
 // folder, and the lowest that stands in nobody's way holds. With ReadWrite, readers wait for the next lower writer and
@@ -196,6 +231,8 @@ func (l *zooKeeper) first(env sim.Env, h *Hold, patience time.Duration) (bool, e
 	case before == "":
 		return true, nil
 	}
+	l.library.counted(!h.taken)
+	h.taken = true
 	var w zookeeper.Watch
 	if _, err = l.client.Exists(env, h.Attempt, l.folder()+"/"+before, &w); err != nil {
 		l.client.Unwatch(&w)

@@ -1,0 +1,46 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// TestTheAlarmOfContentionRingsWhereClientsCrowd: eight clients that never give up find the lock taken most of the
+// time; one alone never does. It is no matter of patience: nobody gives up.
+func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
+	for _, d := range locks.Definitions {
+		for clients, alarms := range map[string]bool{"1": false, "8": true} {
+			s := parseText(t, minimal[d.Name]+"clients: "+clients+"\nwork: {cycles: 3, hold: 1s}\n")
+			result, err := NewRunner(s).Run(s.Plan(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := checker.Measure(result.History)
+			contention, _ := m.Of("lock_contention_rate")
+			timeouts, _ := m.Of("lock_timeout_rate")
+			if contention.Alarming() != alarms || !alarms && contention.Value != 0 || contention.Samples == 0 {
+				t.Errorf("%s, %s clients: contention %+v", d.Name, clients, contention)
+			}
+			if timeouts.Value != 0 {
+				t.Errorf("%s, %s clients: %+v although nobody gives up", d.Name, clients, timeouts)
+			}
+		}
+	}
+}
+
+// TestAcquiresThatGiveUpAreTimeouts: what the documents count as the time-outs is another figure than the contention.
+func TestAcquiresThatGiveUpAreTimeouts(t *testing.T) {
+	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: 200ms}}\nwork: {cycles: 4, hold: 1s}\n")
+	result, err := NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := checker.Measure(result.History)
+	contention, _ := m.Of("lock_contention_rate")
+	timeouts, _ := m.Of("lock_timeout_rate")
+	if timeouts.Value <= 0 || timeouts.Value >= contention.Value || contention.Samples <= timeouts.Samples {
+		t.Errorf("contention %+v, time-outs %+v", contention, timeouts)
+	}
+}

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+const (
+	keysBegin = "<!-- keys: begin -->\n"
+	keysEnd   = "<!-- keys: end -->"
+)
+
+// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key what the table says that reads it.
+func TestReferenceIsMadeFromTheTables(t *testing.T) {
+	text := formatDoc(t)
+	before, rest, begun := strings.Cut(text, keysBegin)
+	stands, after, ended := strings.Cut(rest, keysEnd)
+	if !begun || !ended {
+		t.Fatal("FORMAT.md has no place for the keys")
+	}
+	made := reference()
+	if *updateFormat {
+		if err := os.WriteFile("FORMAT.md", []byte(before+keysBegin+made+keysEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if made != stands {
+		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update-format. They say now:\n%s", made)
+	}
+}
+
+// reference are the tables of the keys and the protocols.
+func reference() string {
+	var b strings.Builder
+	f := newFile(newReader("", nil))
+	heads(&b)
+	rows(&b, "", f.fields(), func(path string) bool {
+		return !strings.HasPrefix(path, "lock.") || path == "lock.protocol" || path == "lock.name"
+	})
+	var sections [][]locks.Protocol
+	for _, s := range locks.Settings() {
+		if takers := locks.Taking(s.Path, ""); !slices.ContainsFunc(sections, func(other []locks.Protocol) bool { return slices.Equal(takers, other) }) {
+			sections = append(sections, takers)
+		}
+	}
+	for _, takers := range sections {
+		fmt.Fprintf(&b, "\n### %s\n\n", titleOf(takers))
+		heads(&b)
+		for _, s := range locks.Settings() {
+			if slices.Equal(locks.Taking(s.Path, ""), takers) && !(s.Form.Kind == setting.Group && s.Form.Words == nil) {
+				fmt.Fprintf(&b, "| `lock.%s` | %s | %s | %s |\n", s.Path, differing(takers, &s, valuesIn), differing(takers, &s, standardIn), s.Meaning)
+			}
+		}
+	}
+	b.WriteString("\n### Protocols\n\n| protocol | what it does |\n|---|---|\n")
+	for _, d := range locks.Definitions {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, d.Text)
+	}
+	return b.String()
+}
+
+func heads(b *strings.Builder) {
+	b.WriteString("| key | values | default | meaning |\n|---|---|---|---|\n")
+}
+
+func rows(b *strings.Builder, under string, fields []field, wanted func(path string) bool) {
+	for _, f := range fields {
+		path := under + f.name
+		if f.doc.meaning != "" && f.instead == "" && wanted(path) && f.doc.standard != "the keys below" {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", path, f.doc.values, f.doc.standard, f.doc.meaning)
+		}
+		rows(b, path+".", f.inside(), wanted)
+	}
+}
+
+func titleOf(takers []locks.Protocol) string {
+	switch {
+	case len(takers) == len(locks.Definitions):
+		return "Of every lock"
+	case len(takers) == 1:
+		return "Only with " + string(takers[0])
+	}
+	return "With " + listed(takers, "and")
+}
+
+func valuesIn(s *locks.Setting) string { return s.Form.Values() }
+
+func standardIn(s *locks.Setting) string { return docOf(s).standard }
+
+// differing says something of a key, and where it is something else for some of the protocols, of which.
+func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Setting) string) string {
+	var texts []string
+	with := map[string][]locks.Protocol{}
+	for _, p := range takers {
+		text := say(locks.Define(p).Setting(first.Path))
+		if with[text] == nil {
+			texts = append(texts, text)
+		}
+		with[text] = append(with[text], p)
+	}
+	slices.SortStableFunc(texts, func(a, b string) int { return len(with[b]) - len(with[a]) })
+	out := texts[0]
+	for _, text := range texts[1:] {
+		out += "; with " + listed(with[text], "and") + " " + text
+	}
+	return out
+}

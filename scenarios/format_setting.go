@@ -1,0 +1,199 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// table is settings of one mapping, and what the values go into.
+type table[T any] struct {
+	*reader
+	name string // of the mapping, as messages say it
+	keys []setting.Key[T]
+	to   *T
+	of   func(*Scenario, *Client) *T // where the values are in the end
+	// note, if set, is told of each key that stands in the file.
+	note func(path string, place at)
+	// refuse, if set, says why a word that is not among those of a key is none, and what to write instead.
+	refuse func(k *setting.Key[T], word string) string
+	// absent are keys that others have, by their paths, each with what to write instead.
+	absent []field
+}
+
+// fields are the keys of the table's mapping under a path: "" or, with the dot, "extension.".
+func (t *table[T]) fields(under string) (list []field) {
+	for i := range t.keys {
+		k := &t.keys[i]
+		name, inside := strings.CutPrefix(k.Path, under)
+		if !inside || strings.Contains(name, ".") {
+			continue
+		}
+		f := field{name: name, doc: docOf(k), read: func(n ast.Node) { t.read(n, k) }}
+		f.number = func(s *Scenario, c *Client) (int64, bool) { return k.Form.Number(k.Get(t.of(s, c))) }
+		f.kind = k.Form.Kind
+		if k.Form.Kind == setting.Group {
+			f.fields = func() []field { return t.fields(k.Path + ".") }
+		}
+		list = append(list, f)
+	}
+	for _, f := range t.absent {
+		if name, inside := strings.CutPrefix(f.name, under); inside && !strings.Contains(name, ".") {
+			f.name = name
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// docOf is what the reference says of a key.
+func docOf[T any](k *setting.Key[T]) doc {
+	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
+	switch {
+	case k.Form.Required:
+		d.standard = "required"
+	case k.Depends == "":
+		d.standard = "`" + k.Form.Text(k.Standard) + "`"
+	}
+	return d
+}
+
+// read reads the value of a key, or the mapping that begins with it.
+func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
+	if text, ok := scalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
+		k.Set(t.to, setting.Value{})
+		inside := t.mapping(n, t.name+"."+k.Path, t.fields(k.Path+"."))
+		for key, place := range inside {
+			if t.note != nil {
+				t.note(k.Path+"."+key, place)
+			}
+		}
+		return
+	}
+	if text, ok := scalarText(n); ok && t.refuse != nil && !slices.Contains(k.Form.Words, text) {
+		if why := t.refuse(k, text); why != "" {
+			t.problem(startOf(n), "", "%s", why)
+			return
+		}
+	}
+	if v, ok := t.value(n, &k.Form); ok {
+		k.Set(t.to, v)
+	}
+}
+
+// value reads what a form takes.
+func (r *reader) value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
+	if text, isText := scalarText(n); isText && slices.Contains(f.Words, text) {
+		return setting.Value{Word: text}, true
+	}
+	switch f.Kind {
+	case setting.Word, setting.Group:
+		v.Word, ok = choose(r, words(f.Words...))(n)
+	case setting.Count:
+		var count int
+		count, ok = r.whole(int(f.Least), int(f.Most))(n)
+		v.N = int64(count)
+	case setting.Duration:
+		return r.durationIn(n, f)
+	case setting.Delay:
+		d, isDelay := r.delay(n)
+		return setting.DelayOf(d), isDelay
+	case setting.Allowance:
+		a, isAllowance := r.allowance(n)
+		return setting.Value{N: a.PPM, From: int64(a.Plus)}, isAllowance
+	case setting.Share:
+		s, isShare := r.tail(n)
+		v = setting.DelayOf(s.Delay)
+		v.N = s.PPM
+		return v, isShare
+	case setting.Name:
+		v.Word, ok = r.key(n)
+	}
+	return v, ok
+}
+
+// durationIn reads a duration within the limits of a form.
+func (r *reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
+	what := "a duration such as 500ms"
+	if len(f.Words) > 0 {
+		what = listed(append([]string{"a duration"}, f.Words...), "or")
+	}
+	text, ok := r.scalar(n, what)
+	if !ok {
+		return setting.Value{}, false
+	}
+	d, problem, nearest := parseDuration(text)
+	if problem != "" {
+		if word := nemesis.Nearest(text, f.Words); word != "" {
+			problem, nearest = "expected "+what, word
+		}
+		r.problem(startOf(n), nearest, "%s, found %s", problem, found(text))
+		return setting.Value{}, false
+	}
+	v := setting.Value{N: int64(d)}
+	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {
+	case !outside:
+		return v, true
+	case f.Least == 1 && f.Most == 0:
+		r.problem(startOf(n), "", "this duration must be longer than 0s")
+	default:
+		r.problem(startOf(n), "", "expected %s, found %s", f.Values(), found(text))
+	}
+	return setting.Value{}, false
+}
+
+// standards gives every key of a table its default.
+func standards[T any](keys []setting.Key[T], to *T) {
+	for _, k := range keys {
+		if k.Depends == "" {
+			k.Set(to, k.Standard)
+		}
+	}
+}
+
+// doc is what the reference of the format says of a key.
+type doc struct {
+	values, standard, meaning string
+	words                     []string // of the values: those that are words
+}
+
+// Variable is a key that a sweep can give other values.
+type Variable struct {
+	Path string // as in FORMAT.md
+	Kind setting.Kind
+	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a
+	// range.
+	Number func(*Scenario, *Client) (int64, bool)
+	Own    bool // it may also stand under overrides, or stands only there
+}
+
+// Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and
+// names. Only says which of them stand under overrides alone.
+func Variables() (all, only []Variable) {
+	f := newFile(newReader("", nil))
+	for _, v := range variables("", f.fields()) {
+		v.Own = strings.HasPrefix(v.Path, "lock.") && v.Path != "lock.protocol" ||
+			strings.HasPrefix(v.Path, "work.") && v.Path != "work.stagger"
+		all = append(all, v)
+	}
+	only = variables("work.", f.workFields(&Work{}, oneClient)[:1])
+	return all, only
+}
+
+func variables(under string, fields []field) (list []Variable) {
+	for _, f := range fields {
+		path := under + f.name
+		if f.number != nil && f.kind != setting.Name && !(f.kind == setting.Group && len(f.doc.words) == 0) {
+			list = append(list, Variable{Path: path, Kind: f.kind, Number: f.number})
+		}
+		list = append(list, variables(path+".", f.inside())...)
+	}
+	return list
+}
+
+// wordOf stands for a key that has no number.
+func wordOf(*Scenario, *Client) (int64, bool) { return 0, false }

@@ -1,0 +1,124 @@
+package locks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// Setting is a key under lock in a scenario file.
+type Setting = setting.Key[Config]
+
+// Backend is the sort of servers that a protocol locks on, by the key under servers that asks for them.
+type Backend string
+
+// The backends.
+const (
+	OnRedis     Backend = "redis"
+	OnEtcd      Backend = "etcd"
+	OnZooKeeper Backend = "zookeeper"
+)
+
+// Definition is all that is known of a protocol: what it is, what a scenario may set of it, and how its locks are made.
+// A protocol's file holds its Definition.
+type Definition struct {
+	Name    Protocol
+	Text    string // what it does, in a phrase
+	Backend Backend
+	Several bool // it asks several independent servers; otherwise one, or one service
+	Expires bool // a lock ends by itself, and its holder is told when
+	Renews  bool // the library keeps the lock alive by itself, so that a client may be told that it is lost
+	Tokens  bool // a lock comes with a fencing token
+	// Settings are the keys that it takes, each with the words and the default that it has here.
+	Settings []Setting
+	// Without says, of keys that others take, why this one does not and what to write instead.
+	Without map[string]string
+	make    func(requester) protocol
+}
+
+// Definitions are the protocols, in the order of the reference.
+var Definitions = []*Definition{&setNX, &setNXExpire, &setNXPX, &fenced, &redlockDefinition, &etcdDefinition,
+	&zooKeeperDefinition}
+
+// Define finds the definition of a protocol; nil if there is none of that name.
+func Define(p Protocol) *Definition {
+	for _, d := range Definitions {
+		if d.Name == p {
+			return d
+		}
+	}
+	return nil
+}
+
+// Setting finds the key at a path; nil if the protocol does not take it.
+func (d *Definition) Setting(path string) *Setting {
+	for i := range d.Settings {
+		if d.Settings[i].Path == path {
+			return &d.Settings[i]
+		}
+	}
+	return nil
+}
+
+// settings are the keys of all protocols.
+var settings = func() []Setting {
+	all := slices.Clone(common)
+	for _, d := range Definitions {
+		for _, s := range d.Settings {
+			if !slices.ContainsFunc(all, func(other Setting) bool { return other.Path == s.Path }) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}()
+
+// Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not
+// be changed.
+func Settings() []Setting { return settings }
+
+// Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
+func Taking(path, word string) (takers []Protocol) {
+	for _, d := range Definitions {
+		if s := d.Setting(path); s != nil && (word == "" || slices.Contains(s.Form.Words, word)) {
+			takers = append(takers, d.Name)
+		}
+	}
+	return takers
+}
+
+// Defaults gives every key its default, but for those of a mapping that is none by default: they get theirs when it is
+// given. What depends on other keys is left to Complete.
+func (d *Definition) Defaults(c *Config) {
+	c.Protocol = d.Name
+	for i := range d.Settings {
+		s := &d.Settings[i]
+		mapping, _, nested := strings.Cut(s.Path, ".")
+		if optional := nested && len(d.Setting(mapping).Form.Words) > 0; s.Depends == "" && !optional {
+			s.Set(c, s.Standard)
+		}
+	}
+}
+
+// Complete fills in what depends on other keys, for a client of a run with n servers. Given says which keys were
+// stated; careful, that the client looks at the validity of its lock or renews it.
+func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
+	if c.Quorum == 0 {
+		c.Quorum = n/2 + 1
+	}
+	if s := d.Setting("elapsed-check"); s != nil && s.Depends != "" && !given(s.Path) {
+		c.ElapsedCheck = careful
+	}
+	if c.Extension == nil {
+		return
+	}
+	x := *c.Extension
+	if x.Every == 0 {
+		x.Every = c.TTL / 3
+	}
+	if x.Limit == limitNotGiven {
+		x.Limit = map[bool]int{true: 0, false: 3}[x.Background] // the Redlock document asks for a cap; a keepalive knows none
+	}
+	c.Extension = &x
+}

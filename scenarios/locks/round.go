@@ -1,0 +1,42 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are Redlock's
+// (004_b0050e93a86c334d.txt); a careful client of one Redis counts likewise.
+type round struct {
+	sim.Grant
+	start time.Duration
+}
+
+// begin is step 1: it reads the clock.
+func begin(env sim.Env, c *Config) round {
+	r := round{start: read(env, c.Clock)}
+	r.Since = env.Mark()
+	return r
+}
+
+// decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
+func (r *round) decide(env sim.Env, c *Config) time.Duration {
+	now := read(env, c.Clock)
+	validity := c.TTL - (now - r.start) - c.Drift.of(c.TTL)
+	r.Granted = env.Mark()
+	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
+	return validity
+}
+
+// restart counts the validity from now on, whatever time has passed.
+func (r *round) restart(env sim.Env, c *Config) time.Duration {
+	validity := c.TTL - c.Drift.of(c.TTL)
+	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
+	return validity
+}
+
+// of is what is taken off a validity of so long.
+func (a Allowance) of(ttl time.Duration) time.Duration {
+	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
+}

@@ -1,0 +1,176 @@
+package locks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// This file holds the keys that several protocols take. Those of one alone stand in its file.
+
+// Bounds on what is counted. More would take a run beyond any use.
+const (
+	maxServers  = 99
+	maxReplicas = 9
+	maxCount    = 10_000 // attempts, extensions
+)
+
+var (
+	ttlKey = setting.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
+		"the lock's time to live; with setnx, which sets none, only what waiting is judged by; with etcd the lease's, "+
+			"which the "+
+			"library keeps alive every third of it; with zookeeper the session's timeout").
+		With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
+
+	retryKey = group("retry", "when and how often an acquire tries again")
+
+	retryDelay = setting.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
+		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond}, "between a failed attempt and the next")
+
+	retryPatience = setting.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
+		"after which an acquire gives up; `none`: never", "none")
+
+	retryCount = setting.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
+		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; `none`: as "+
+			"many "+
+			"as it takes", "none")
+
+	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
+		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
+			"coordination service must be given time to elect")
+
+	reentrantKey = setting.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
+		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives it back; "+
+			"`uncounted`: the first does (go-zero 1338); `overwrite`: the client compares the owner, then sets the key anew, "+
+			"whoever holds it by then (redisson 84)",
+		setting.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
+
+	releaseKey = setting.Choice("release", func(c *Config) *Release { return &c.Release },
+		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds the "+
+			"lock; "+
+			"`get-then-del` compares, then deletes",
+		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
+
+	valueKey = setting.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
+		"whether each attempt has an owner value of its own", setting.Options(PerRequest, PerClient)...)
+
+	clockKey = setting.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
+		"the clock on which the client measures elapsed time and the validity that is left",
+		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
+		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
+
+	elapsedCheck = setting.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
+		"count the validity from before the first request, and refuse a lock of which nothing is left when the answers are "+
+			"there (Redlock's step 3); `off`: count the TTL from the return")
+
+	// On one Redis a client that states no validity is taken at the TTL from the answer (LAWS.md).
+	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
+
+	driftAllowance = setting.Key[Config]{Path: "drift-allowance",
+		Form:     setting.Form{Kind: setting.Allowance, Words: []string{"off"}},
+		Standard: setting.Value{Word: "off"},
+		Meaning:  "taken off the validity for clock drift: a share of the TTL and a constant",
+		Set:      func(c *Config, v setting.Value) { c.Drift = Allowance{v.N, time.Duration(v.From)} },
+		Get: func(c *Config) setting.Value {
+			if c.Drift == (Allowance{}) {
+				return setting.Value{Word: "off"}
+			}
+			return setting.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
+		}}
+
+	extensionKey = optional("extension", "prolongs the lock while its work goes on; `{}` takes all defaults below",
+		func(c *Config) **Extension { return &c.Extension }, func() *Extension { return &Extension{Limit: limitNotGiven} },
+		func() []Setting { return extensionKeys })
+
+	extensionMode = setting.Choice("extension.mode", func(c *Config) *ExtendMode { return &c.Extension.Mode },
+		"how an extension is made, or what a library got wrong about it; see Extensions",
+		setting.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
+			ExtendExpire, ExtendRelease, ExtendReacquire)...)
+
+	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
+		extensionMode,
+		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
+			"time between two extensions").Depending("TTL / 3"),
+		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1, maxCount,
+			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
+		setting.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
+			"by a keepalive beside the work, or by the worker between steps of its work",
+			setting.Option[bool]{Word: "background", Value: true}, setting.Option[bool]{Word: "steps"}))
+
+	waitKey = optional("wait", "after the lock is set, WAIT for replicas; `{}` takes all defaults below",
+		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} }, func() []Setting { return waitKeys })
+
+	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
+		setting.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
+			"how many replicas must have the write"),
+		setting.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
+			"how long WAIT waits; 0s: for ever"),
+		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
+			"give the attempt up if fewer replicas answered"),
+		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
+			"release, too"),
+		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
+			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is known by "+
+				"then, "+
+				"which after a failover is another"))
+)
+
+// common are the keys above, in the order of the reference.
+var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, reentrantKey,
+	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
+	waitKeys)
+
+// limitNotGiven stands in Extension.Limit until it is known whether the extension runs in the background.
+const limitNotGiven = -1
+
+// group is a mapping that only holds other keys.
+func group(path, meaning string) Setting {
+	return Setting{Path: path, Form: setting.Form{Kind: setting.Group}, Depends: "the keys below", Meaning: meaning,
+		Set: func(*Config, setting.Value) {}, Get: func(*Config) setting.Value { return setting.Value{} }}
+}
+
+// optional is a mapping that may be none, which it is by default. Given for the first time its keys get their defaults.
+func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
+	none := setting.Value{Word: "none"}
+	form := setting.Form{Kind: setting.Group, Words: []string{"none"}}
+	return Setting{Path: path, Form: form, Standard: none, Meaning: meaning,
+		Set: func(c *Config, v setting.Value) {
+			at := where(c)
+			switch {
+			case v == none:
+				*at = nil
+			case *at == nil:
+				*at = make()
+				for _, k := range keys() {
+					if k.Depends == "" {
+						k.Set(c, k.Standard)
+					}
+				}
+			default: // as another client's, and changed for this one
+				own := **at
+				*at = &own
+			}
+		},
+		Get: func(c *Config) setting.Value {
+			if *where(c) == nil {
+				return none
+			}
+			return setting.Value{}
+		}}
+}
+
+// within are keys of a mapping that may be none.
+func within(inUse func(*Config) bool, keys ...Setting) []Setting {
+	for i := range keys {
+		get := keys[i].Get
+		keys[i].Get = func(c *Config) setting.Value {
+			if !inUse(c) {
+				return setting.Value{Word: "none"}
+			}
+			return get(c)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,83 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// replicated is a Redlock of five masters with a replica each, of which the given number fail over before their replica
+// has heard of client-1's lock. Client-1 is granted the lock by all.
+func replicated(losing int, lock string) string {
+	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" + lock + "}\n" +
+		"work: {hold: 5s, stagger: 100ms, check-validity: on}\nfaults:\n"
+	for i := range losing {
+		text += fmt.Sprintf("  - cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 700ms\n"+
+			"  - fail over redis-%[1]d to redis-%[1]d-replica-1 at 500ms\n", i+1)
+	}
+	return text
+}
+
+// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have been told of is granted again by
+// those that take over, and by no fewer than a majority.
+func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
+	for _, contact := range []string{"sequential", "parallel"} {
+		for losing := 1; losing <= 5; losing++ {
+			s := parseText(t, replicated(losing, ", contact: "+contact))
+			for seed := range uint64(20) {
+				v := judged(t, s, seed)
+				f := v.Of(checker.LeaseExclusion)
+				switch lost := f.Outcome == checker.Violated; {
+				case lost != (losing >= 3):
+					t.Errorf("%s, %d failovers, seed %d: %s %s", contact, losing, seed, f.Outcome, f.Explanation)
+				case lost && f.Cause.Kind != checker.LostInFailover:
+					t.Errorf("%s, %d failovers, seed %d: violated by %s", contact, losing, seed, f.Cause)
+				}
+			}
+		}
+	}
+}
+
+// TestARedlockThatWaitsForItsReplicasKeepsItsLock: an attempt whose lock too few replicas have is given up. One that
+// does not obey the answer might as well not have asked.
+func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
+	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
+		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))
+		for seed := range uint64(20) {
+			if f := judged(t, s, seed).Of(checker.LeaseExclusion); f.Outcome != want {
+				t.Errorf("obey %s, seed %d: %s %s", obey, seed, f.Outcome, f.Explanation)
+			}
+		}
+	}
+}
+
+// TestClientsOfARedlockFollowEachShardsMaster: after a failover of a shard its replica is asked, and counted, in its
+// place.
+func TestClientsOfARedlockFollowEachShardsMaster(t *testing.T) {
+	s := parseText(t, `name: x
+servers: {redis: 3, replicas: 1, down-after: 500ms}
+clients: 1
+lock: {protocol: redlock, ttl: 5s}
+work: {cycles: 2, hold: 100ms, think: 3s}
+faults:
+  - crash redis-1 losing everything at 1s
+  - fail over redis-3 to redis-3-replica-1 at 1s
+`)
+	result, err := NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counted []string
+	for _, e := range result.History.Events {
+		if e.F == history.Acquire && e.Type == history.OK && e.Process == "client-1" {
+			counted = append(counted, fmt.Sprint(e.Grant.Counted))
+		}
+	}
+	if want := []string{"[redis-1 redis-2 redis-3]", "[redis-1-replica-1 redis-2 redis-3-replica-1]"}; !slices.Equal(counted, want) {
+		t.Errorf("counted %s", strings.Join(counted, ", "))
+	}
+}

@@ -1,0 +1,194 @@
+// Package setting describes the keys of a scenario file: how the value of each is written, what it is without the key,
+// what it means, and where it goes. The reader of files and its errors, the reference of the format and the keys of a
+// sweep are made from one table of them, so that no key can be known to one and not to another.
+//
+// Goals: a key is declared once, beside what it sets. Non-goals: YAML and places in files (scenarios).
+package setting
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Kind is how the value of a key is written, beside the words that it may take.
+type Kind uint8
+
+// The kinds of values.
+const (
+	Word      Kind = iota // one of Words, and nothing else
+	Duration              // "500ms"
+	Delay                 // "50ms", or a range: "50ms..250ms"
+	Count                 // "5"
+	Allowance             // "1% + 2ms", or either part
+	Share                 // a share of messages and their delay: "1% 10ms..50ms"
+	Name                  // letters, digits and - _ . : /
+	Group                 // a mapping of the keys that begin with this one's and a dot
+)
+
+// Form is what may be written as the value of a key.
+type Form struct {
+	Kind        Kind
+	Words       []string
+	Least, Most int64 // of a Count; of a Duration in ns, where Most zero is any
+	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: anything goes
+	Required    bool  // the key must be given
+}
+
+// Value is what stands in a file: a word, or numbers in the unit of its kind.
+type Value struct {
+	Word string
+	// N is a duration in ns, a count, or a rate in millionths; From and To are the ends of a delay, or the first the
+	// constant part of an allowance, in ns.
+	N        int64
+	From, To int64
+}
+
+// Key is a key whose value goes into a T.
+type Key[T any] struct {
+	Path     string // dots lead into mappings: "retry.delay"
+	Form     Form
+	Standard Value  // what counts without the key, unless Depends says something else
+	Depends  string // in words, where what counts without the key depends on other keys
+	Meaning  string
+	Set      func(*T, Value)
+	Get      func(*T) Value // what is in force; a Group that is not in use, and its keys, give the word "none"
+}
+
+// With gives the key with another form, so that some user of a table takes fewer words or a narrower range.
+func (k Key[T]) With(change func(*Form)) Key[T] {
+	k.Form.Words = append([]string(nil), k.Form.Words...)
+	change(&k.Form)
+	return k
+}
+
+// Only gives the key with these of its words.
+func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
+	return k.With(func(f *Form) {
+		f.Words = nil
+		for _, w := range words {
+			f.Words = append(f.Words, string(w))
+		}
+	})
+}
+
+// Standing gives the key with another default.
+func (k Key[T]) Standing(v Value) Key[T] {
+	k.Standard, k.Depends = v, ""
+	return k
+}
+
+// Depending gives the key with a default that words describe.
+func (k Key[T]) Depending(words string) Key[T] {
+	k.Depends = words
+	return k
+}
+
+// Number is the one number that a value of this form stands for; false if it is a word, or two numbers.
+func (f *Form) Number(v Value) (int64, bool) {
+	switch {
+	case v.Word != "":
+		return 0, false
+	case f.Kind == Delay:
+		return v.From, v.From == v.To
+	case f.Kind == Allowance:
+		return v.N, v.From == 0
+	case f.Kind == Duration || f.Kind == Count:
+		return v.N, true
+	}
+	return 0, false
+}
+
+// Text writes a value as a file does.
+func (f *Form) Text(v Value) string {
+	switch {
+	case v.Word != "":
+		return v.Word
+	case f.Kind == Duration:
+		return durationText(v.N)
+	case f.Kind == Delay:
+		return delayText(v)
+	case f.Kind == Count:
+		return strconv.FormatInt(v.N, 10)
+	case f.Kind == Allowance && v.From == 0:
+		return percentText(v.N)
+	case f.Kind == Allowance && v.N == 0:
+		return durationText(v.From)
+	case f.Kind == Allowance:
+		return percentText(v.N) + " + " + durationText(v.From)
+	case f.Kind == Share:
+		return percentText(v.N) + " " + delayText(v)
+	}
+	return ""
+}
+
+func delayText(v Value) string {
+	if v.From == v.To {
+		return durationText(v.From)
+	}
+	return durationText(v.From) + ".." + durationText(v.To)
+}
+
+func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
+
+// durationText writes a duration in the largest unit, up to seconds, that takes no fraction.
+func durationText(ns int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{int64(time.Second), "s"}, {int64(time.Millisecond), "ms"}, {int64(time.Microsecond), "us"}} {
+		if ns%u.size == 0 {
+			return strconv.FormatInt(ns/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(ns, 10) + "ns"
+}
+
+// Values says in words what the form takes, for the reference.
+func (f *Form) Values() string {
+	var parts []string
+	switch f.Kind {
+	case Duration:
+		parts = append(parts, f.durations())
+	case Delay:
+		parts = append(parts, "delay")
+	case Count:
+		parts = append(parts, strconv.FormatInt(f.Least, 10)+" to "+strconv.FormatInt(f.Most, 10))
+	case Allowance:
+		parts = append(parts, "as `1% + 2ms`, `1%` or `2ms`")
+	case Share:
+		parts = append(parts, "share and delay")
+	case Name:
+		parts = append(parts, "letters, digits, `-_.:/`; at most 64")
+	case Group:
+		parts = append(parts, "a mapping")
+	}
+	if f.Kind == Word && len(f.Words) == 2 && f.Words[0] == "on" && f.Words[1] == "off" {
+		return "switch"
+	}
+	for _, w := range f.Words {
+		parts = append(parts, "`"+w+"`")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f *Form) durations() string {
+	text := "duration"
+	if f.Step > 1 {
+		text = "whole " + map[int64]string{int64(time.Millisecond): "milliseconds", int64(time.Second): "seconds"}[f.Step]
+	}
+	switch {
+	case f.Most > 0:
+		return text + " from " + durationText(f.Least) + " to " + durationText(f.Most)
+	case f.Least > 1:
+		return text + ", at least " + durationText(f.Least)
+	case f.Least == 1:
+		return text + " above 0s"
+	}
+	return text
+}
+
+// DelayOf is the value of a delay.
+func DelayOf(d sim.Delay) Value { return Value{From: int64(d.Lo), To: int64(d.Hi)} }

@@ -1,0 +1,497 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// settingUnderTest is one value of one key of the format.
+type settingUnderTest struct{ path, value string }
+
+// TestEverySettingChangesARunOrIsRefused takes every key of the format, from the tables that read it, with every word
+// that it has (of numbers some), for every protocol and for a single client: either some run comes out differently from
+// one with the default, or the file is refused, with the place and the reason, which testdata/format/refused.txt lists.
+func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
+	if raceEnabled {
+		t.Skip("thousands of runs, each on one goroutine")
+	}
+	var refused strings.Builder
+	tried, telling := 0, tellingOf{}
+	for _, d := range locks.Definitions {
+		pool := situations(t, d)
+		for _, s := range settingsOfTheFormat() {
+			for _, path := range []string{s.path, "overrides.client-2." + s.path} {
+				own := strings.HasPrefix(s.path, "lock.") || strings.HasPrefix(s.path, "work.")
+				if path != s.path && (!own || testing.Short()) {
+					continue
+				}
+				tried++
+				switch why, matters := pool.try(t, telling, path, s.value); {
+				case why != "" && path == s.path:
+					fmt.Fprintf(&refused, "%s  %s: %s\n    %s\n", d.Name, path, s.value, why)
+				case why == "" && !matters:
+					t.Errorf("%s: %s: %s changes no run", d.Name, path, s.value)
+				}
+			}
+		}
+	}
+	if tried < 900 {
+		t.Errorf("only %d settings were tried", tried)
+	}
+	golden := filepath.Join("testdata", "format", "refused.txt")
+	if *updateFormat {
+		if err := os.WriteFile(golden, []byte(refused.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(want) != refused.String() {
+		t.Errorf("what is refused differs from %s (%v); rewrite it with -update-format, and read the reasons", golden, err)
+	}
+}
+
+// settingsOfTheFormat lists every key that says how a run goes, is drawn or is judged, with values for it.
+func settingsOfTheFormat() (all []settingUnderTest) {
+	texts := []string{"name", "summary", "source", "overrides", "faults"} // what a scenario is called, and what it is made of
+	var walk func(under string, fields []field)
+	walk = func(under string, fields []field) {
+		for _, f := range fields {
+			path := under + f.name
+			if f.instead != "" || slices.Contains(texts, path) {
+				continue
+			}
+			for _, v := range valuesFor(path, &f) {
+				all = append(all, settingUnderTest{path, v})
+			}
+			walk(path+".", f.inside())
+		}
+	}
+	walk("", newFile(newReader("", nil)).fields())
+	return all
+}
+
+// sampled are values of keys whose kind says too little. Those in brackets are lists and mappings; mappings of other
+// keys have none of their own.
+var sampled = map[string][]string{
+	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil, "expect": nil, "expect.metrics": {},
+	"servers.redis": {"2", "7"}, "servers.etcd": {"1", "5"}, "servers.zookeeper": {"1", "5"}, "clients": {"1", "4"},
+	"servers.persistence": {"none"},
+	"lock.extension":      {"none", "{}"}, "lock.wait": {"none", "{}"}, "lock.quorum": {"1", "2"}, "lock.wait.replicas": {"1", "2"}, "servers.min-replicas-to-write": {"0", "1", "2"},
+	"work.locks": {"[a, b]"}, "work.writes": {"2"}, "work.cycles": {"2", "4"}, "limit": {"700ms"}, "bound": {"1ms"},
+	"promise": {"[token-order]"}, "mix.faults": {"7", "2..3"}, "mix.weights": {"{pause: 1}"}, "mix.drift": {"7ppm"},
+	"mix.forever": {"0%", "100%"}, "mix.at-points": {"0%", "100%"}, "mix.points": {"[acquired]"}, "mix.passes": {"1", "9"},
+	"mix.messages": {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
+}
+
+// valuesFor are the words of a key, and some numbers.
+func valuesFor(path string, f *field) []string {
+	if some, ok := sampled[path]; ok {
+		return some
+	}
+	values := slices.Clone(f.doc.words)
+	switch {
+	case strings.HasPrefix(path, "expect."):
+		return []string{"holds", "violated"}
+	case strings.HasPrefix(path, "mix."):
+		return []string{"1234ms..1235ms"}
+	case path == "network.links":
+		return []string{"{client-1 | resource: 5ms}"}
+	case path == "lock.name":
+		return []string{"other"}
+	}
+	switch f.kind {
+	case setting.Duration:
+		values = append(values, "2s", "6s", "35s")
+	case setting.Delay:
+		values = append(values, "7ms", "3ms..9ms")
+	case setting.Count:
+		values = append(values, "1", "3")
+	case setting.Allowance:
+		values = append(values, "7%", "20ms", "1% + 2ms")
+	case setting.Share:
+		values = append(values, "20% 30ms..50ms")
+	}
+	return values
+}
+
+// situationPool are scenarios of one protocol in which settings may matter; nil where one is not for the protocol.
+type situationPool struct {
+	scenarios []*setup
+}
+
+// tellingOf remembers which situations have shown that a key matters: they are likely to show it again.
+type tellingOf map[string][]int
+
+// first lists all n situations, the least one first, then those that have told of the key.
+func (m tellingOf) first(key string, n int) []int {
+	order := append([]int{0}, m[key]...)
+	for i := 1; i < n; i++ {
+		if !slices.Contains(m[key], i) {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+func (m tellingOf) note(key string, i int) {
+	if i > 0 && !slices.Contains(m[key], i) {
+		m[key] = append(m[key], i)
+	}
+}
+
+// setup is a scenario, and what its runs come out as without further settings.
+type setup struct {
+	doc  *Document
+	came map[string]string // by kind of outcome and text
+}
+
+// situations are the scenarios of the catalogue and of the defects that are about the protocol, or can be made so, and
+// some more in which what is rare comes about.
+func situations(t *testing.T, d *locks.Definition) *situationPool {
+	texts := []string{}
+	for _, extra := range extraSituations {
+		texts = append(texts, "name: x"+filled(extra, d))
+	}
+	for i := range defects {
+		texts = append(texts, "name: x"+defects[i].text)
+	}
+	for _, name := range Names() {
+		text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	p := &situationPool{scenarios: []*setup{{doc: documentOf(t, minimal[d.Name]+"clients: 3\nwork: {cycles: 3, writes: 1}\n")}}}
+	for _, text := range texts {
+		doc := documentOf(t, text)
+		doc.Set("lock.protocol", string(d.Name))
+		adapt(doc, d)
+		if _, err := Parse("x.yaml", []byte(doc.String())); err != nil {
+			p.scenarios = append(p.scenarios, nil)
+			continue
+		}
+		p.scenarios = append(p.scenarios, &setup{doc: doc})
+	}
+	return p
+}
+
+// adapt takes out of a scenario what a protocol does not have.
+func adapt(doc *Document, d *locks.Definition) {
+	for _, s := range locks.Settings() {
+		path := "lock." + s.Path
+		own := d.Setting(s.Path)
+		if word, _ := doc.Get(path); own == nil || len(own.Form.Words) > 0 && own.Form.Kind == setting.Word && !slices.Contains(own.Form.Words, word) {
+			doc.Remove(path)
+		}
+	}
+	if !d.Expires {
+		doc.Remove("work.check-validity")
+		doc.Remove("work.stop-when-lost")
+		if hold, _ := doc.Get("work.hold"); hold == "validity" {
+			doc.Remove("work.hold")
+		}
+	}
+	if !d.Tokens {
+		doc.Remove("resource.fencing")
+	}
+}
+
+func documentOf(t *testing.T, text string) *Document {
+	t.Helper()
+	doc, err := ParseDocument("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// enoughRefusals is how many situations must refuse a setting, and none take it, for it to count as refused.
+const enoughRefusals = 25
+
+// try gives a key a value in one situation after another until a run comes out differently. If every file is refused,
+// it says how the first is.
+func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string) (refused string, matters bool) {
+	accepted, refusals := false, 0
+	key := strings.TrimPrefix(path, "overrides.client-2.")
+	for _, i := range telling.first(key, len(p.scenarios)) {
+		s := p.scenarios[i]
+		if s == nil {
+			continue
+		}
+		doc := s.doc.Clone()
+		give(doc, path, value)
+		with, err := Parse("x.yaml", []byte(doc.String()))
+		var bad *FormatError
+		if errors.As(err, &bad) {
+			if refused == "" {
+				refused = bad.Problems[0].Message
+			}
+			if refusals++; refusals == enoughRefusals && !accepted {
+				break
+			}
+			continue
+		}
+		first := !accepted
+		accepted = true
+		without := s.lacking(t, path)
+		if reflect.DeepEqual(withoutText(copyOf(with)), withoutText(copyOf(without))) {
+			if first {
+				return "", true // it is the default, from which the others differ
+			}
+			continue
+		}
+		if s.before(t, path, without) != observed(t, path, with) {
+			telling.note(key, i)
+			return "", true
+		}
+	}
+	if accepted {
+		return "", false
+	}
+	return refused, false
+}
+
+// lacking is the situation without a key. A mapping that the key alone would open stays open.
+func (s *setup) lacking(t *testing.T, path string) *Scenario {
+	doc := s.doc.Clone()
+	doc.Remove(path)
+	for group, others := range map[string][2]string{".extension.": {"in: background", "mode: checked"}, ".wait.": {"obey: on", "on-release: off"}} {
+		before, key, inside := strings.Cut(path, group)
+		mapping := before + strings.TrimSuffix(group, ".")
+		if !inside || doc.Keys(mapping) != nil {
+			continue
+		}
+		other := others[0]
+		if strings.HasPrefix(other, key+":") {
+			other = others[1]
+		}
+		give(doc, mapping, "{"+other+"}")
+	}
+	with, err := Parse("x.yaml", []byte(doc.String()))
+	if err != nil { // it cannot do without
+		with, err = Parse("x.yaml", []byte(s.doc.String()))
+	}
+	if err != nil {
+		t.Fatalf("%s\n%v", s.doc, err)
+	}
+	return with
+}
+
+// before is what comes of a situation without a key.
+func (s *setup) before(t *testing.T, path string, without *Scenario) string {
+	key := kindOfOutcome(path) + "\n" + string(without.Text())
+	if s.came == nil {
+		s.came = map[string]string{}
+	}
+	if s.came[key] == "" {
+		s.came[key] = observed(t, path, without)
+	}
+	return s.came[key]
+}
+
+func copyOf(s *Scenario) *Scenario {
+	c := *s
+	return &c
+}
+
+// give writes a value, which may be a list or a mapping.
+func give(doc *Document, path, value string) {
+	if list, isList := strings.CutPrefix(value, "["); isList {
+		doc.SetList(path, strings.Split(strings.TrimSuffix(list, "]"), ", "))
+		return
+	}
+	if inside, isMapping := strings.CutPrefix(value, "{"); isMapping {
+		inside = strings.TrimSuffix(inside, "}")
+		if inside == "" {
+			inside = map[string]string{"extension": "in: background", "wait": "obey: on"}[path[strings.LastIndex(path, ".")+1:]]
+		}
+		doc.Remove(path)
+		key, v, _ := strings.Cut(inside, ": ")
+		doc.Set(path+"."+key, v)
+		return
+	}
+	doc.Set(path, value)
+}
+
+// kindOfOutcome says what a key can change: how runs go, what is drawn, or how they are judged.
+func kindOfOutcome(path string) string {
+	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
+		if path == kind || strings.HasPrefix(path, kind+".") {
+			return kind
+		}
+	}
+	return "run"
+}
+
+// observed is what comes of a scenario as far as the key can change it.
+func observed(t *testing.T, path string, s *Scenario) string {
+	var b strings.Builder
+	r := NewRunner(s)
+	switch kindOfOutcome(path) {
+	case "mix":
+		within := s.Within
+		if within == 0 {
+			within = s.Limit
+		}
+		g, err := nemesis.NewGenerator(s.Mix, s.Targets(), within)
+		if err != nil {
+			return err.Error()
+		}
+		for seed := range uint64(400) {
+			fmt.Fprintln(&b, g.Draw(seed))
+		}
+	case "promise", "expect":
+		fmt.Fprint(&b, s.Promise, s.Expect)
+	case "bound":
+		result, err := r.Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(&b, checker.Check(result.History).Of(checker.FaultTolerance).Outcome)
+	default:
+		for seed := range uint64(2) {
+			result, err := r.Run(s.Plan(seed + 1))
+			if err != nil {
+				t.Fatalf("%s\n%v", s.Text(), err)
+			}
+			b.WriteString(strconv.FormatUint(uint64(result.Digest), 16) + " ")
+		}
+	}
+	return b.String()
+}
+
+// extraSituations show what the catalogue does not for every protocol. SERVERS and MEMBERS are those of the protocol,
+// of which REPLICATED and SEMI-SYNCED have two replicas each.
+var extraSituations = []string{
+	`
+servers: SERVERS
+clients: 3
+lock: {ttl: 4s}
+work: {cycles: 2, writes: 1, compute: 100ms, nested: on}
+`, `
+servers: SERVERS
+clients: 3
+lock: {ttl: 4s, reentrant: uncounted}
+work: {cycles: 2, writes: 1, compute: 100ms}
+`, `
+servers: SERVERS
+clients: 3
+lock: {ttl: 4s}
+work: {cycles: 3, locks: [a, b]}
+`, `
+servers: SERVERS
+clients: 3
+lock: {ttl: 10s}
+work: {cycles: 2, hold: 40s}
+limit: 400s
+`, `
+servers: SERVERS
+clients: 3
+lock: {ttl: 10s}
+work: {cycles: 2, hold: 4s, writes: 2, compute: 1s, stop-when-lost: off}
+faults:
+  - delay client-1 -> resource by 3s after before-write
+  - cut client-2 | resource at 1s for 60s
+limit: 400s
+`, `
+servers: SERVERS
+lock: {ttl: 10s}
+work: {hold: validity, check-validity: on}
+faults:
+  - jump client-1 clock by -5s at 500ms
+  - jump client-2 clock by -3s at 12s
+`, `
+servers: SERVERS
+lock: {ttl: 4s, extension: {every: 1s}, timeout: 500ms}
+work: {hold: 9s, writes: 1, compute: 1s}
+overrides: {client-1: {work: {start: 2s}}}
+faults: [pause client-2 for 5s after acquired]
+`, `
+servers: SERVERS
+lock: {ttl: 10s}
+work: {hold: 1s, writes: 2, compute: 1s}
+overrides: {client-1: {work: {start: 2s}}}
+faults: [pause client-2 for 15s after acquired]
+`, `
+servers: SERVERS
+clients: 1
+lock: {ttl: 4s}
+work: {hold: 9s, writes: 1, compute: 1s}
+faults: [expire session of client-1 at 2s]
+`, `
+servers: SERVERS
+lock: {ttl: 4s}
+work: {hold: 9s, writes: 1, compute: 1s}
+overrides: {client-1: {work: {start: 20s}}}
+faults: [expire session of client-2 at 2s]
+`, `
+servers: SERVERS
+lock: {ttl: 10s}
+work: {hold: 9s}
+overrides: {client-1: {work: {start: 20s}}}
+faults: [cut client-2 | MEMBERS at 1s for 3s]
+`, `
+servers: SERVERS
+lock: {ttl: 4s}
+work: {hold: 1s, cycles: 2}
+faults:
+  - pause client-1 for 5s at quorum-reached
+  - pause client-2 for 5s at quorum-reached
+`, `
+servers: REPLICATED
+lock: {ttl: 4s}
+work: {cycles: 50, think: 1s}
+faults: [CUT-REPLICAS]
+limit: 400s
+`, `
+servers: SEMI-SYNCED
+lock: {ttl: 4s}
+work: {cycles: 50, think: 1s}
+faults: [CUT-REPLICAS]
+limit: 400s
+`, `
+servers: DURABLE
+lock: {ttl: 4s}
+work: {cycles: 10, think: 1s}
+`, `
+servers: SERVERS
+lock: {ttl: 10s}
+work: {hold: 8s}
+faults: ["crash MEMBER losing unsynced writes at 5s, restart after 100ms"]
+`, `
+servers: WATCHED
+lock: {ttl: 4s}
+work: {cycles: 50, think: 1s}
+faults: ["crash MEMBER losing everything at 1s"]
+limit: 400s
+`,
+}
+
+// filled puts a protocol's servers into the text of a situation.
+func filled(text string, d *locks.Definition) string {
+	n := map[bool]int{true: 3, false: 1}[d.Several]
+	members := numberedText(string(d.Backend), n)
+	var cuts []string
+	for _, m := range members {
+		cuts = append(cuts, fmt.Sprintf("cut %[1]s | %[1]s-replica-1 %[1]s-replica-2 at 0s for 60s", m))
+	}
+	return strings.NewReplacer("SERVERS", fmt.Sprintf("{%s: %d}", d.Backend, n), "MEMBERS", strings.Join(members, " "), "MEMBER", members[0],
+		"SEMI-SYNCED", fmt.Sprintf("{%s: %d, replicas: 2, semi-sync: on, down-after: 300s}", d.Backend, n),
+		"DURABLE", fmt.Sprintf("{%s: %d, persistence: {append-fsync: always}}", d.Backend, n),
+		"WATCHED", fmt.Sprintf("{%s: %d, replicas: 2}", d.Backend, n),
+		"REPLICATED", fmt.Sprintf("{%s: %d, replicas: 2, min-replicas-to-write: 1, down-after: 300s}", d.Backend, n), "CUT-REPLICAS", strings.Join(cuts, ", ")).
+		Replace(text)
+}
