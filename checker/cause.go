@@ -27,6 +27,7 @@ const (
 	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
+	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
 )
 
@@ -66,5 +67,6 @@ var remedies = map[CauseKind]string{
 	StuckBehindUncapped:  "Cap the number of extensions of one hold.",
 	StuckInCycle:         "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay.",
 	StuckWithoutHolder:   "Retry after a random delay, and release partial locks on every server at once.",
+	NoQuorumLeft:         "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority.",
 	TooSlow:              "Ask all servers at once, with a timeout per server far below the TTL, and go on with the majority that answers.",
 }

@@ -161,9 +161,11 @@ func (t *trace) unavailability() Metric {
 			since[l] = now
 		}
 	}
-	for _, u := range t.turns() {
+	for _, u := range t.turns(t.singleWaits()) {
 		var l int32
 		switch u.sort {
+		case strikes, isOver:
+			continue
 		case makeWait, endWait:
 			if l = t.asks[u.n].lock; t.asks[u.n].process == probe {
 				continue

@@ -46,6 +46,7 @@ type grant struct {
 	release, done int
 	window        int32        // while windows are listed: the place of its latest, or none
 	stated        history.Time // from when on it states how long it was valid; Never if it does not
+	until         history.Time // the end of its validity, as last stated before its release was called
 }
 
 // title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on another
@@ -81,6 +82,7 @@ type processTrace struct {
 // trace is a history read once, for all laws. Its memory is used again for the next history.
 type trace struct {
 	h          *history.History
+	ascending  bool         // no event is earlier than the one before it
 	end        history.Time // when recording stopped
 	locks      []lockTrace
 	lockNumber map[history.Lock]int32
@@ -92,15 +94,19 @@ type trace struct {
 	processes  []processTrace
 	number     map[history.Process]int32
 	faults     []fault
-	cited      []int   // positions at which the faults struck that the story under way has named
+	cited      []int // positions at which the faults struck that the story under way has named
+	struck     underWay
+	reports    []report
 	data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	keys       []int32 // positions of the servers' records of keys
 	interval   interval
 	mutexOps   []linear.MutexOp
 	scan       scan
 	live       keys
-	touched    []use             // by ask
-	away       []history.Process // servers out of reach
+	touched    []use    // by ask
+	calms      []calmAt // by fault
+	reach      reach
+	residue    residue
 	pairs      pairs
 }
 
@@ -112,6 +118,7 @@ func (t *trace) read(h *history.History) {
 	}
 	for i := range h.Events {
 		e := &h.Events[i]
+		t.ascending = t.ascending && (i == 0 || h.Events[i-1].Time <= e.Time)
 		t.end = max(t.end, e.Time)
 		if e.Process == history.Nemesis { // it names its faults as it likes
 			t.fault(i, e)
@@ -141,16 +148,19 @@ func (t *trace) read(h *history.History) {
 }
 
 func (t *trace) reset(h *history.History) {
-	t.h, t.end = h, h.Header.End
+	t.h, t.ascending, t.end = h, true, h.Header.End
 	if t.number == nil {
 		t.lockNumber = make(map[history.Lock]int32)
 		t.owner = make(map[title]int32)
 		t.maker = make(map[history.Attempt]history.Process)
+		t.struck = make(underWay)
 		t.number = make(map[history.Process]int32)
 	}
 	clear(t.lockNumber)
 	clear(t.owner)
 	clear(t.maker)
+	clear(t.struck)
+	t.reports = t.reports[:0]
 	clear(t.number)
 	t.locks, t.processes = t.locks[:0], t.processes[:0]
 	t.asks, t.grants, t.extensions = t.asks[:0], t.grants[:0], t.extensions[:0]

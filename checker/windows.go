@@ -9,7 +9,7 @@ import (
 // windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
 // state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
 // before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant of
-// its decision; only a release call ends it early, and one that it ends before it has begun is none.
+// its decision; only a release call ends it early, and one that it ends as it begins is none.
 func (t *trace) windows() {
 	for i := range t.locks {
 		l := &t.locks[i]
@@ -18,7 +18,7 @@ func (t *trace) windows() {
 	x := 0
 	for n := range t.grants {
 		g := &t.grants[n]
-		g.window, g.stated = none, history.Never
+		g.window, g.stated, g.until = none, history.Never, -history.Never
 		for ; x < len(t.extensions) && t.extensions[x].at < g.ok; x++ {
 			t.addWindow(t.extensions[x].grant, t.extensions[x].at)
 		}
@@ -45,10 +45,13 @@ func (t *trace) addWindow(n int32, at int) {
 	l := &t.locks[g.lock]
 	s := span{from: int64(lease.Granted), to: int64(max(lease.Granted, lease.Until)), grant: n, at: at, shared: g.shared}
 	g.stated = min(g.stated, lease.Granted)
+	if g.release == open || lease.Granted <= t.time(g.release) {
+		g.until = lease.Until
+	}
 	if g.release != open {
 		s.to = min(s.to, int64(t.time(g.release)))
-		if int64(t.time(g.release)) <= s.from {
-			return
+		if s.to < s.from || s.to == s.from && lease.Until > lease.Granted {
+			return // the release left nothing of it
 		}
 	}
 	if at != g.ok {

@@ -14,43 +14,68 @@ func (r *reading) faultTolerance() Finding {
 	}
 	outcome := Unchecked
 	for _, a := range r.asks {
-		end, done := r.judgedUntil(a.call, a.ret)
-		if !done || a.crashed || !r.alone(a, end) || !r.quorumFor(a, end, false) {
+		end, seen := r.judgedUntil(a.call, a.ret)
+		gone := a.outcome == 0 && a.ret <= end
+		if !seen || gone || !r.alone(a, end) || !r.quorumFor(a, end, end) {
 			continue
 		}
 		if !a.granted() || r.time(a.ret)-r.time(a.call) > r.Header.Bound {
-			if r.quorumFor(a, end, true) {
-				return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound"}
-			}
-			continue
+			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound"}
 		}
 		outcome = Holds
-		if s := a.section; r.releaseJudged(s) {
-			if s.done == r.none || r.Events[s.done].Type != history.OK || r.time(s.done)-r.time(s.release) > r.Header.Bound {
-				return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound"}
-			}
+		if s := a.section; r.releaseJudged(s, end) && !r.releasedInTime(s) && !r.excused(s) {
+			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound"}
 		}
 	}
 	return Finding{Outcome: outcome}
 }
 
-// releaseJudged: the section ended by this release, all went well from the acquire on, and the lease was valid until the
-// return, or the bound.
-func (r *reading) releaseJudged(s *section) bool {
-	if s.end != s.release || s.release == r.none {
+// releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release was
+// called.
+func (r *reading) releaseJudged(s *section, acquired int) bool {
+	if s.release == r.none {
 		return false
 	}
-	end, done := r.judgedUntil(s.release, s.done)
-	crash := r.after(s.release, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
-	if !done || s.done == r.none && crash < end || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, false) || !r.grantersReachable(s, end) {
+	end, seen := r.judgedUntil(s.release, s.done)
+	crash := r.after(s.release-1, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
+	if !seen || crash <= end && crash < s.done || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) || !r.grantersReachable(s, end) {
 		return false
 	}
-	for _, w := range r.windows() {
-		if w.section == s && r.Events[w.at].Grant.Until >= min(r.time(s.release)+r.Header.Bound, r.time(s.done)) {
-			return true
+	return r.time(s.release) < r.leaseEnd(s)
+}
+
+func (r *reading) releasedInTime(s *section) bool {
+	return s.done < r.none && r.Events[s.done].Type == history.OK && r.time(s.done)-r.time(s.release) <= r.Header.Bound
+}
+
+// excused: a timely fail that returns after the lease has ended.
+func (r *reading) excused(s *section) bool {
+	return s.done < r.none && r.Events[s.done].Type == history.Fail && r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
+		r.time(s.done) >= r.leaseEnd(s)
+}
+
+// leaseEnd is the end of the lease as it was last stated by when release was called.
+func (r *reading) leaseEnd(s *section) history.Time {
+	end := -history.Never
+	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
+		end = s.lease.Until
+	}
+	for _, at := range s.extensions {
+		if g := r.Events[at].Grant; g.Granted <= r.time(s.release) {
+			end = g.Until
 		}
 	}
-	return false
+	return end
+}
+
+// after is the first place after i that matches.
+func (r *reading) after(i int, matches func(*history.Event) bool) int {
+	for j := i + 1; j < r.none; j++ {
+		if matches(&r.Events[j]) {
+			return j
+		}
+	}
+	return r.none
 }
 
 // grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else can
@@ -68,17 +93,13 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return left >= r.Header.Quorum
 }
 
-// judgedUntil is the place up to which the conditions must hold: the return, or the first event after the bound.
-func (r *reading) judgedUntil(call, ret int) (end int, done bool) {
+// judgedUntil is the place up to which the conditions must hold: the return, or the last event within the bound.
+func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
 		return ret, true
 	}
-	end = r.after(call-1, func(e *history.Event) bool { return e.Time > due })
-	if end = min(end, ret); end < r.none {
-		return end, true
-	}
-	return r.none - 1, r.end > due
+	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
 // alone: nobody held or tried the lock from one TTL before the call until end. What the client itself gave back (its
@@ -90,7 +111,7 @@ func (r *reading) alone(a *ask, end int) bool {
 			continue
 		}
 		if b.call > a.call {
-			if b.process != a.process && r.time(b.call) <= r.time(end) {
+			if b.process != a.process && b.call <= end {
 				return false
 			}
 			continue
@@ -130,13 +151,17 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor: from a's call to end the client was up and unpaused, and so were a quorum of servers, reachable from it; and,
-// if free is asked, no key in a's way stood on them. Where there are fewer shards than the quorum, the members of one
-// service count; else each shard counts as one, up while all its members are and reach each other.
-func (r *reading) quorumFor(a *ask, end int, free bool) bool {
+// quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers, reachable from
+// it; and no key in a's way stood on them until it was over. Where there are fewer shards than the quorum, the members of
+// one service count; else each shard counts as one, up while all its members are and reach each other.
+func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if strikes := !slices.Contains([]history.F{"jump", "drift", "cut", "delay", "delay message", "break", "slow fsync"}, f.kind); strikes && f.strikes(a.process) && r.during(f, a.call, end) {
+		if !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+			continue
+		}
+		onLinkOrDisk := slices.Contains([]history.F{"cut", "delay", "delay message", "break", "slow fsync"}, f.kind)
+		if unknown := len(f.On)+len(f.To) == 0; unknown || !onLinkOrDisk && f.strikes(a.process) {
 			return false
 		}
 	}
@@ -152,8 +177,9 @@ func (r *reading) quorumFor(a *ask, end int, free bool) bool {
 	for _, unit := range units {
 		serves := true
 		for _, s := range unit {
-			blocked = blocked || free && r.inTheWay(a, end, s)
-			serves = serves && r.reachable(a, end, s) && !(free && r.inTheWay(a, end, s))
+			inTheWay := r.inTheWay(a, acquired, s)
+			blocked = blocked || inTheWay
+			serves = serves && !inTheWay && r.reachable(a, end, s)
 		}
 		if serves {
 			left++
@@ -213,21 +239,31 @@ func (r *reading) parts(f *fault, client, s history.Process) bool {
 	return is(left, s)
 }
 
-// inTheWay: on server s a key other than a's own stood at a's call, or was set until end.
+// inTheWay: on server s a key stood at a's call, or one other than a's own was set until end.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
-	there := false
-	for i := range end {
+	for i := 0; i <= end; i++ {
 		e := &r.Events[i]
-		if e.Process != s || e.Lock != a.lock {
+		if e.Process != s || e.Lock != a.lock || e.F != history.KeySet {
 			continue
 		}
 		process, _, _ := strings.Cut(string(e.Of), "/")
-		switch {
-		case e.F == history.KeyGone && i < a.call:
-			there = false
-		case e.F == history.KeySet && (i < a.call || process != string(a.process)):
-			there = true
+		for _, o := range r.sections {
+			if e.Of != "" && o.attempt == e.Of {
+				process = string(o.process)
+			}
+		}
+		if i >= a.call {
+			if process != string(a.process) {
+				return true
+			}
+			continue
+		}
+		gone := r.after(i, func(o *history.Event) bool {
+			return o.Process == s && o.Lock == a.lock && o.Member == e.Member && o.F == history.KeyGone
+		})
+		if gone >= a.call {
+			return true
 		}
 	}
-	return there
+	return false
 }
