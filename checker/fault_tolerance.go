@@ -99,7 +99,7 @@ func (t *trace) countedReachable(g *grant) bool {
 	}
 	left := 0
 	for _, s := range g.lease.Counted {
-		if !slices.Contains(t.reach.away, s) {
+		if !slices.Contains(t.reach.gone.away, s) {
 			left++
 		}
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -19,24 +18,19 @@ func (t *trace) withoutQuorum(client history.Process, at int) (story string, wit
 	if h.Quorum <= 0 || len(h.Servers) == 0 {
 		return "", nil
 	}
-	var away []history.Process
+	var gone absence
 	var lines []string
 	for i := range t.faults {
 		f := &t.faults[i]
 		if f.from >= at || !t.forGood(f) || f.Strikes(client) && !f.kind.IsLink() {
 			continue
 		}
-		for _, s := range f.Struck() {
-			if t.isServer(s) && t.separates(f, client, s) && !slices.Contains(away, s) {
-				away = append(away, s)
-				witness = append(witness, f.from)
-			}
-		}
-		if len(witness) > 0 && witness[len(witness)-1] == f.from {
-			lines = append(lines, f.line)
+		before := len(gone.away) + len(gone.parted)
+		if gone.add(t, f, client); len(gone.away)+len(gone.parted) > before {
+			witness, lines = append(witness, f.from), append(lines, f.line)
 		}
 	}
-	if t.enough(away) {
+	if t.enough(&gone) {
 		return "", nil
 	}
 	return "So many servers are gone for good that no quorum is left: " + strings.Join(lines, "; ") + ".", witness

@@ -48,11 +48,11 @@ func (t *trace) freeQuorum(a *ask, end int) bool {
 	for ; r.next < len(t.keys) && int(t.keys[r.next]) < a.call; r.next++ {
 		r.note(&t.h.Events[t.keys[r.next]])
 	}
-	away, lock := t.reach.away, t.locks[a.lock].name
-	before := len(away)
+	gone, lock := t.reach.gone, t.locks[a.lock].name
+	before := len(gone.away)
 	add := func(s history.Process) {
-		if !slices.Contains(away[before:], s) {
-			away = append(away, s)
+		if !slices.Contains(gone.away[before:], s) {
+			gone.away = append(gone.away, s)
 		}
 	}
 	for _, s := range t.h.Header.Servers {
@@ -72,6 +72,5 @@ func (t *trace) freeQuorum(a *ask, end int) bool {
 			add(e.Process)
 		}
 	}
-	t.reach.away = away[:before]
-	return !(oneService(&t.h.Header) && len(away) > before) && t.enough(away)
+	return !(oneService(&t.h.Header) && len(gone.away) > before) && t.enough(&gone)
 }

@@ -166,26 +166,59 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 		}
 	}
 	oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum
-	units := r.Header.Shards
-	if len(units) == 0 || oneService {
-		units = nil
+	if oneService {
+		var left []history.Process
 		for _, s := range r.Header.Servers {
-			units = append(units, []history.Process{s})
+			if r.inTheWay(a, acquired, s) {
+				return false
+			}
+			if r.reachable(a, end, s) {
+				left = append(left, s)
+			}
+		}
+		return r.quorumAmong(left, nil, a.call, end)
+	}
+	shards := r.Header.Shards
+	if len(shards) == 0 {
+		for _, s := range r.Header.Servers {
+			shards = append(shards, []history.Process{s})
 		}
 	}
-	left, blocked := 0, false
-	for _, unit := range units {
+	left := 0
+	for _, shard := range shards {
 		serves := true
-		for _, s := range unit {
-			inTheWay := r.inTheWay(a, acquired, s)
-			blocked = blocked || inTheWay
-			serves = serves && !inTheWay && r.reachable(a, end, s)
+		for i, s := range shard {
+			serves = serves && r.reachable(a, end, s) && !r.inTheWay(a, acquired, s)
+			for _, o := range shard[:i] {
+				serves = serves && !r.parted(s, o, a.call, end)
+			}
 		}
 		if serves {
 			left++
 		}
 	}
-	return left >= r.Header.Quorum && !(oneService && blocked)
+	return left >= r.Header.Quorum
+}
+
+// quorumAmong: some quorum made of those chosen and some of the candidates, no two of which are parted.
+func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
+	if len(chosen) >= r.Header.Quorum {
+		return true
+	}
+	if len(candidates) == 0 {
+		return false
+	}
+	next := candidates[0]
+	fits := !slices.ContainsFunc(chosen, func(o history.Process) bool { return r.parted(next, o, call, end) })
+	return fits && r.quorumAmong(candidates[1:], append(slices.Clone(chosen), next), call, end) || r.quorumAmong(candidates[1:], chosen, call, end)
+}
+
+// parted: a fault of the link between two members was on between call and end.
+func (r *reading) parted(a, b history.Process, call, end int) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool {
+		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) || slices.Contains(f.On, b) && slices.Contains(f.To, a)
+		return across && slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) && r.during(&f, call, end)
+	})
 }
 
 // during reports whether f was on at any place from call to end. What is down stays down until it restarts; a member of
@@ -201,42 +234,20 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
+// reachable: server s was on no link of the client's that was cut, delayed or broken, and nothing else struck it.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
 		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
 			continue
 		}
-		if !slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
+		link := slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind)
+		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) || slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
+		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
 			return false
 		}
 	}
 	return true
-}
-
-// parts: a fault of a link parts client and server if they are its two ends; if it lies between servers, the smaller side
-// is parted from the rest.
-func (r *reading) parts(f *fault, client, s history.Process) bool {
-	left, right := f.On, f.To
-	is := func(side []history.Process, p history.Process) bool { return slices.Contains(side, p) }
-	switch {
-	case len(right) == 0:
-		return true // it is not said who is on which side
-	case is(left, client):
-		return is(right, s)
-	case is(right, client):
-		return is(left, s)
-	}
-	member := func(p history.Process) bool {
-		return is(r.Header.Servers, p) || slices.ContainsFunc(r.Header.Shards, func(shard []history.Process) bool { return is(shard, p) })
-	}
-	if !slices.ContainsFunc(left, member) || !slices.ContainsFunc(right, member) {
-		return false
-	}
-	if len(right) < len(left) {
-		left = right
-	}
-	return is(left, s)
 }
 
 // inTheWay: on server s a key stood at a's call, or one other than a's own was set until end.
