@@ -6,37 +6,41 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf is where the keys of one lock stand on one server.
+// shelf is where the keys of one lock stand: on a server, or on one of the servers that hold one copy between them, which is
+// named by the first.
 type shelf struct {
-	lock   history.Lock
-	server history.Process
+	lock history.Lock
+	unit history.Process
 }
 
-// residue follows, from ask to ask in the order of their calls, which keys stand on the servers.
+// residue follows, from ask to ask in the order of their calls, whose keys stand on the servers.
 type residue struct {
-	next  int // in trace.keys: the first record after the last call looked at
-	there map[place]bool
+	next  int                       // in trace.keys: the first record after the last call looked at
+	there map[place]history.Attempt // with the unit for the server
 	keys  map[shelf]int
 }
 
 func (r *residue) reset() {
 	if r.there == nil {
-		r.there, r.keys = make(map[place]bool), make(map[shelf]int)
+		r.there, r.keys = make(map[place]history.Attempt), make(map[shelf]int)
 	}
 	clear(r.there)
 	clear(r.keys)
 	r.next = 0
 }
 
-func (r *residue) note(e *history.Event) {
-	p := place{e.Process, e.Lock, e.Member}
+// note takes a record into account. What one member of a shard has lost, another may have.
+func (r *residue) note(e *history.Event, unit history.Process) {
+	p, at := place{unit, e.Lock, e.Member}, shelf{e.Lock, unit}
+	of, there := r.there[p]
 	switch {
-	case e.F == history.KeySet && !r.there[p]:
-		r.there[p] = true
-		r.keys[shelf{e.Lock, e.Process}]++
-	case e.F == history.KeyGone && r.there[p]:
+	case e.F == history.KeySet:
+		if r.there[p] = e.Of; !there {
+			r.keys[at]++
+		}
+	case e.F == history.KeyGone && there && of == e.Of:
 		delete(r.there, p)
-		r.keys[shelf{e.Lock, e.Process}]--
+		r.keys[at]--
 	}
 }
 
@@ -46,7 +50,8 @@ func (r *residue) note(e *history.Event) {
 func (t *trace) freeQuorum(a *ask, end int) bool {
 	r := &t.residue
 	for ; r.next < len(t.keys) && int(t.keys[r.next]) < a.call; r.next++ {
-		r.note(&t.h.Events[t.keys[r.next]])
+		e := &t.h.Events[t.keys[r.next]]
+		r.note(e, t.unit(e.Process))
 	}
 	gone, lock := t.reach.gone, t.locks[a.lock].name
 	before := len(gone.away)
@@ -56,20 +61,13 @@ func (t *trace) freeQuorum(a *ask, end int) bool {
 		}
 	}
 	for _, s := range t.h.Header.Servers {
-		if r.keys[shelf{lock, s}] > 0 {
-			add(s)
-		}
-	}
-	for _, shard := range t.h.Header.Shards {
-		for _, s := range shard {
-			if r.keys[shelf{lock, s}] > 0 {
-				add(s)
-			}
+		if u := t.unit(s); r.keys[shelf{lock, u}] > 0 {
+			add(u)
 		}
 	}
 	for i := r.next; i < len(t.keys) && int(t.keys[i]) <= end; i++ {
 		if e := &t.h.Events[t.keys[i]]; e.F == history.KeySet && e.Lock == lock && t.processOf(e.Of) != a.process {
-			add(e.Process)
+			add(t.unit(e.Process))
 		}
 	}
 	return !(oneService(&t.h.Header) && len(gone.away) > before) && t.enough(&gone)

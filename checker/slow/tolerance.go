@@ -250,11 +250,13 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay: on server s a key stood at a's call, or one other than a's own was set until end.
+// inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was set
+// until end. A key stands until it is gone, or another is set in its place.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
+	copies := r.shard(s)
 	for i := 0; i <= end; i++ {
 		e := &r.Events[i]
-		if e.Process != s || e.Lock != a.lock || e.F != history.KeySet {
+		if !slices.Contains(copies, e.Process) || e.Lock != a.lock || e.F != history.KeySet {
 			continue
 		}
 		process, _, _ := strings.Cut(string(e.Of), "/")
@@ -270,7 +272,8 @@ func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 			continue
 		}
 		gone := r.after(i, func(o *history.Event) bool {
-			return o.Process == s && o.Lock == a.lock && o.Member == e.Member && o.F == history.KeyGone
+			return slices.Contains(copies, o.Process) && o.Lock == a.lock && o.Member == e.Member &&
+				(o.F == history.KeySet || o.F == history.KeyGone && o.Of == e.Of)
 		})
 		if gone >= a.call {
 			return true
