@@ -7,31 +7,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Jepsen's nemesis reports all that it does as info, once when it begins to and once when it has: "start-partition",
-// "stop-partition". The words in which it ends what the keys begin:
+// Jepsen's nemesis tells of all that it does by info, once when it begins to and once when it has. What begins with a word on
+// the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
 var endings = map[string][]string{
-	"start":     {"stop", "heal", "recover"},
-	"kill":      {"start", "restart", "recover"},
-	"crash":     {"start", "restart", "recover"},
-	"pause":     {"resume", "continue", "recover"},
-	"partition": {"heal", "recover"},
-	"isolate":   {"heal", "recover"},
-	"cut":       {"heal", "recover"},
+	"start":     {"stop"},
+	"kill":      {"start", "restart"},
+	"crash":     {"start", "restart"},
+	"pause":     {"resume"},
+	"partition": {"heal"},
+	"isolate":   {"heal"},
 }
 
-// begins gives the words that end a fault whose beginning is reported as f; nothing if f begins none.
-func begins(f history.F) (ends []string) {
-	word := string(f)
-	if what, ok := strings.CutPrefix(word, "start-"); ok {
-		return []string{"stop-" + what, "heal-" + what, "recover"}
+// endsOf gives the words that end a fault whose beginning is told as f; none if f begins no fault.
+func endsOf(f history.F) []string {
+	if what, ok := strings.CutPrefix(string(f), "start-"); ok {
+		return []string{"stop-" + what}
 	}
-	verb, what, qualified := strings.Cut(word, "-")
-	for _, end := range endings[verb] {
-		if ends = append(ends, end); qualified {
-			ends = append(ends, end+"-"+what)
-		}
-	}
-	return ends
+	return endings[string(f)]
 }
 
 // report is what a nemesis said by info of one kind of fault.
@@ -51,7 +43,7 @@ func (t *trace) reported(i int, e *history.Event) {
 			t.faults[r.fault].to, r.over, ended = i, true, true
 		}
 	}
-	ends := begins(e.F)
+	ends := endsOf(e.F)
 	if ended || len(ends) == 0 {
 		return
 	}

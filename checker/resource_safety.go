@@ -184,10 +184,10 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 }
 
 func (t *trace) orderText(a, b *grant) string {
-	if a.token != 0 && b.token != 0 && a.token != b.token {
-		return sentence("token %d, against %d", b.token, a.token)
+	if t.decided(a) < t.since(b) {
+		return sentence("it was asked for at %v, the other granted at %v", t.since(b), t.decided(a))
 	}
-	return sentence("it was asked for at %v, the other granted at %v", b.lease.Since, a.lease.Granted)
+	return sentence("token %d, against %d", b.token, a.token)
 }
 
 func (t *trace) lostStory(f *Finding, at int, lock int32, own basis) {

@@ -66,10 +66,10 @@ type turn struct {
 type turnSort uint8
 
 const (
-	endHold  turnSort = iota // a section ends
-	endWait                  // a wait ends
+	makeWait turnSort = iota // a wait begins
+	endWait                  // a wait ends; one of which only the outcome is known ends as it begins
 	getHold                  // a section begins
-	makeWait                 // a wait begins
+	endHold                  // a section ends
 	strikes                  // a fault strikes
 	isOver                   // a fault is over
 )

@@ -62,8 +62,9 @@ func (r *reading) overlap(a, b *window) bool {
 	if b.from < b.to {
 		return a.from < b.to && b.from < a.to
 	}
-	holds := slices.ContainsFunc(r.windowOf(a.section), func(w window) bool { return w.holdsAt(b.from) })
-	return holds && a.holdsAt(b.from-1)
+	states := a.at != a.ok || a.lease != nil
+	goesOn := states && slices.ContainsFunc(r.windowOf(a.section), func(w window) bool { return w.holdsAt(b.from) })
+	return a.holdsAt(b.from-1) && (a.holdsAt(b.from) || goesOn)
 }
 
 func (r *reading) leaseExclusion() Finding {

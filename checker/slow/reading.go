@@ -131,7 +131,7 @@ func (r *reading) release(i int, e *history.Event) {
 	s := r.belongsTo(i)
 	if e.Type != history.Invoke && e.Attempt == "" { // it answers the process's call, if one is open
 		for _, o := range r.sections {
-			if o.process == e.Process && o.release < r.none && o.done == r.none && !r.crashedAfter(o.process, o.release) {
+			if o.process == e.Process && o.release < r.none && o.done == r.none && !r.crashedSince(o.process, o.release, i) {
 				s = o
 			}
 		}
@@ -147,8 +147,8 @@ func (r *reading) release(i int, e *history.Event) {
 	}
 }
 
-func (r *reading) crashedAfter(p history.Process, i int) bool {
-	return slices.ContainsFunc(r.Events[min(i, r.none):], func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
+func (r *reading) crashedSince(p history.Process, from, to int) bool {
+	return slices.ContainsFunc(r.Events[from:to], func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
 func (r *reading) crash(i int, e *history.Event) {
@@ -191,9 +191,9 @@ func (r *reading) faultAt(i int) (struck bool, f fault) {
 	return true, f
 }
 
-// stops lists what ends a fault that Jepsen's nemesis reports by the words before the colon.
-var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"}, "kill": {"start"}, "pause": {"resume"},
-	"partition": {"heal"}}
+// stops lists what ends a fault that Jepsen's nemesis tells of by the words before the colon.
+var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"}, "kill": {"start", "restart"},
+	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
 // reportedAt reads the reports of a nemesis that says everything as info, and twice. A fault goes on from the first report
 // that it begins to the last that it ends.
