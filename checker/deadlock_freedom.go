@@ -115,8 +115,12 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 	}
 	if len(s.holders) > 0 {
 		g := &t.grants[s.holders[0]]
-		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and goes on prolonging it.",
-			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold), []int{g.ok}
+		how := "goes on prolonging it"
+		if !t.h.Header.Uncapped {
+			how = "its key never expires"
+		}
+		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold, how), []int{g.ok}
 	}
 	if set, crash := t.crashedOwner(a.lock, s.at); crash >= 0 {
 		e := &t.h.Events[set]

@@ -149,6 +149,8 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	switch {
 	case ret != open && outcome == history.OK:
 		how = sentence("took %v", t.time(ret)-t.time(call))
+	case ret != open && outcome == 0:
+		how = sentence("had not returned when its client crashed %v later", t.time(ret)-t.time(call))
 	case ret != open:
 		how = sentence("ended in %s after %v", outcome, t.time(ret)-t.time(call))
 		if why := t.h.Events[ret].Why; why != "" {
@@ -159,10 +161,11 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		"or tried the lock; it should succeed within %v.", op, quoted(t.locks[a.lock].name), a.process, t.time(call), how, t.h.Header.Quorum,
 		len(t.h.Header.Servers), t.h.Header.Bound)
 	w := []int{call, ret}
+	end := t.judgedUntil(call, ret)
 	for i := range t.faults {
 		x := &t.faults[i]
 		concerns := x.Strikes(a.process) || slices.ContainsFunc(x.Struck(), t.isServer)
-		if concerns && x.from < ret && t.mended(x) >= call {
+		if concerns && x.from <= end && t.mended(x) >= call {
 			story += sentence(" Meanwhile: %s.", t.cite(x))
 			w = append(w, x.from)
 		}
