@@ -17,6 +17,7 @@ type basis struct {
 	known bool
 	value string
 	at    int // the event that made it known to the worker
+	asked int // it was read after this position; -1 if it may have been read at any time before at
 }
 
 // knowledge is what one worker has learned of the data. What the resource accepted and what the client was told are kept
@@ -26,7 +27,10 @@ type knowledge struct {
 	worker
 	accepted basis // its last accepted read, or the write after it
 	told     basis // its last read that returned, or the write after it that was confirmed
+	reading  int   // the call of its read under way, -1 if none is known
 	calls    []call
+	latest   map[string]int // by value, its last call among the first entered ones; made when it is needed
+	entered  int
 }
 
 // call is a write as its client called it.
@@ -60,7 +64,7 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 		n = int32(len(b.known))
 		b.number[w] = n
 		b.known = slices.Grow(b.known, 1)[:n+1]
-		b.known[n] = knowledge{worker: w, calls: b.known[n].calls[:0]}
+		b.known[n] = knowledge{worker: w, reading: -1, calls: b.known[n].calls[:0]}
 	}
 	b.latest = n
 	return &b.known[n]
@@ -74,7 +78,7 @@ func (b *bases) accept(at int, lock int32, e *history.Event) {
 	}
 	k := b.worker(lock, e.Of)
 	if k.accepted.known || e.Op == history.Read {
-		k.accepted = basis{true, e.Value, at}
+		k.accepted = basis{true, e.Value, at, at}
 	}
 }
 
@@ -82,12 +86,14 @@ func (b *bases) accept(at int, lock int32, e *history.Event) {
 func (b *bases) client(at int, lock int32, e *history.Event) {
 	k := b.worker(lock, e.Attempt)
 	switch {
+	case e.F == history.Read && e.Type == history.Invoke:
+		k.reading = at
 	case e.F == history.Read && e.Type == history.OK:
-		k.told = basis{true, e.Value, at}
+		k.told, k.reading = basis{true, e.Value, at, k.reading}, -1
 	case e.F == history.Write && e.Type == history.Invoke:
 		k.calls = append(k.calls, call{e.Value, k.told})
 	case e.F == history.Write && e.Type == history.OK && k.told.known && len(k.calls) > 0:
-		k.told = basis{true, k.calls[len(k.calls)-1].value, at}
+		k.told = basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
 		k.told.known = false // it may or may not build on its own write
 	}
@@ -99,10 +105,29 @@ func (b *bases) under(lock int32, e *history.Event) basis {
 		return basis{}
 	}
 	k := b.worker(lock, e.Of)
-	for _, c := range slices.Backward(k.calls) {
-		if c.value == e.Value {
-			return c.on
-		}
+	if c := k.call(e.Value); c != nil {
+		return c.on
 	}
 	return k.accepted
+}
+
+// call is the latest call of a write of that value, nil if there is none.
+func (k *knowledge) call(value string) *call {
+	n := len(k.calls)
+	switch {
+	case n == 0:
+		return nil
+	case k.calls[n-1].value == value: // as most often
+		return &k.calls[n-1]
+	}
+	if k.latest == nil {
+		k.latest = make(map[string]int)
+	}
+	for ; k.entered < len(k.calls); k.entered++ {
+		k.latest[k.calls[k.entered].value] = k.entered
+	}
+	if i, ok := k.latest[value]; ok {
+		return &k.calls[i]
+	}
+	return nil
 }

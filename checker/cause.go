@@ -27,6 +27,7 @@ const (
 	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
+	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
 )
 
@@ -63,8 +64,9 @@ var remedies = map[CauseKind]string{
 	TokenRepeated:        "Draw the token from a counter that survives what the lock survives (fsync always, or a consensus service's revision), and one per grant.",
 	TokenWentBack:        "Draw the token in the same atomic step as the lock, from a counter that survives crashes.",
 	StuckBehindCrashed:   "Give every lock an expiry, in the same command that sets it (SET NX PX).",
-	StuckBehindUncapped:  "Cap the number of extensions of one hold.",
+	StuckBehindUncapped:  "Give every lock an expiry, and cap the number of extensions of one hold.",
 	StuckInCycle:         "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay.",
 	StuckWithoutHolder:   "Retry after a random delay, and release partial locks on every server at once.",
+	NoQuorumLeft:         "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority.",
 	TooSlow:              "Ask all servers at once, with a timeout per server far below the TTL, and go on with the majority that answers.",
 }

@@ -1,21 +1,24 @@
 package checker
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// deadlockFreedom judges that once faults end, nobody stays stuck.
+// deadlockFreedom judges that while no fault is under way nobody stays stuck.
 //
-// A waiter is an acquire that has been called and has not returned. It is stuck while nobody acquires its lock and no
-// holder of it gets on: holders have crashed, or wait, stuck themselves, for another lock (a cycle counts), or there is
-// none; an uncapped hold stops counting as progress once it has lasted the longest declared hold. A holder that leaves
-// alive has got on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is violated when
-// a waiter was stuck, after the last fault had ended, for longer than the longest TTL + declared hold + slack.
+// A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within a
+// TTL goes on waiting. It is stuck while nobody acquires its lock and no holder of it gets on: holders have crashed, or wait,
+// stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit, or whose key
+// never expires, stops counting as progress once it has lasted the longest declared hold. A holder that leaves alive has got
+// on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is violated when a waiter was
+// stuck for longer than the longest TTL + declared hold + slack while no fault was under way: whatever comes later heals
+// nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then on.
 //
-// It holds only if after the last fault every lock was acquired and nobody is left waiting; a run that ends sooner, or
-// while a fault goes on, is undecided. It needs the header's TTL, hold and slack.
+// It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and nobody
+// is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold and slack.
 func (t *trace) deadlockFreedom(f *Finding) {
 	h := &t.h.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -23,101 +26,80 @@ func (t *trace) deadlockFreedom(f *Finding) {
 	case limit <= 0:
 		f.unchecked("The header states no TTL, hold and slack, so that no waiting is too long.")
 		return
-	case len(t.asks) == 0:
+	case len(t.asks) == 0 && !t.hasProbe():
 		f.unchecked("Nobody asked for a lock.")
 		return
 	}
-	calm, unended := t.lastFaultEnd()
-	if unended != nil {
-		f.undecided("A fault was still going on when the run ended: " + unended.line + ".")
+	if s, found := t.firstStuck(limit); found {
+		t.stuckFinding(f, &s, limit)
 		return
 	}
-	if t.longWait(calm, limit) {
-		if s, found := t.firstStuck(calm, limit); found {
-			t.stuckFinding(f, &s, limit)
-			return
-		}
+	if missing := t.missing(); missing != "" {
+		f.undecided(missing)
+		return
 	}
-	t.progress(f, calm)
+	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.locks)) + " in all), and nobody was left waiting.")
 }
 
-// lastFaultEnd is the position of the end of the last fault, -1 if there was none, or the fault that never ended.
-func (t *trace) lastFaultEnd() (at int, unended *fault) {
-	at = -1
+// hasProbe reports whether the history is of a run that ends with a probe.
+func (t *trace) hasProbe() bool { return slices.Contains(t.h.Header.Clients, probe) }
+
+// missing says what the run did not live to see; nothing if it was all done.
+func (t *trace) missing() string {
+	calm := -1 // when the last fault was over
 	for i := range t.faults {
-		f := &t.faults[i]
-		if f.over() == open {
-			return at, f
-		}
-		at = max(at, f.over())
-	}
-	return at, nil
-}
-
-// calmTime is when the last fault had ended.
-func (t *trace) calmTime(calm int) history.Time {
-	if calm < 0 {
-		return 0
-	}
-	return t.time(calm)
-}
-
-// longWait reports whether any acquire lasted long enough after the last fault to be worth a closer look.
-func (t *trace) longWait(calm int, limit history.Time) bool {
-	for i := range t.asks {
-		a := &t.asks[i]
-		if t.time(a.ret)-max(t.time(a.call), t.calmTime(calm)) > limit {
-			return true
+		x := &t.faults[i]
+		if calm = max(calm, t.counted(x)); calm == open {
+			return "A fault was still going on when the run ended: " + x.line + "."
 		}
 	}
-	return false
-}
-
-// progress tells the outcomes that are no violation.
-func (t *trace) progress(f *Finding, calm int) {
-	untried, denied := "", ""
-	for n := range t.locks {
-		l := &t.locks[n]
-		tried, acquired := false, false
-		for _, a := range l.asks {
-			ask := &t.asks[a]
-			if ask.ret == open {
-				f.undecided(sentence("When the run ended %s was waiting for %s since %v: too short a time to tell.", ask.process, quoted(l.name),
-					t.time(ask.call)))
-				return
-			}
-			tried = tried || ask.ret > calm
-			acquired = acquired || ask.ret > calm && ask.outcome == history.OK
+	for n := range t.asks {
+		if a := &t.asks[n]; a.ret == open {
+			return sentence("When the run ended %s was waiting for %s since %v: too short a time to tell.", a.process,
+				quoted(t.locks[a.lock].name), t.time(a.call))
+		}
+	}
+	for n := range t.grants {
+		if g := &t.grants[n]; g.ending == stillOpen && g.process != probe {
+			return sentence("When the run ended %s was still inside the critical section of %s.", g.process, quoted(t.locks[g.lock].name))
+		}
+	}
+	for i := range t.locks {
+		l := &t.locks[i]
+		got := func(n int32) bool {
+			a := &t.asks[n]
+			return a.ret > calm && a.outcome == history.OK && (a.process == probe || !t.hasProbe())
 		}
 		switch {
-		case !tried:
-			untried = quoted(l.name)
-		case !acquired:
-			denied = quoted(l.name)
+		case slices.ContainsFunc(l.asks, got):
+		case t.hasProbe():
+			return sentence("The run ended before its probe had acquired %s after the last fault.", quoted(l.name))
+		default:
+			return sentence("Nobody was stuck, but after the last fault nobody acquired %s either.", quoted(l.name))
 		}
 	}
-	switch {
-	case denied != "":
-		f.undecided("Nobody was stuck, but after the last fault nobody acquired " + denied + " either.")
-	case untried != "":
-		f.unchecked("After the last fault nobody asked for " + untried + ".")
-	default:
-		f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.locks)) + " in all), and nobody was left waiting.")
-	}
+	return ""
 }
 
 func (t *trace) stuckFinding(f *Finding, s *stuck, limit history.Time) {
 	a := &t.asks[s.ask]
 	lock := t.locks[a.lock].name
 	cause, why, w := t.stuckCause(s)
-	story := sentence("%s asked for %s at %v. From %v on no fault was under way, yet for %v nobody acquired the lock; at most %v (longest TTL + "+
-		"hold + slack) would be sound. %s", capital(string(a.process)), quoted(lock), t.time(a.call), s.since, s.until-s.since, limit, why)
+	calm := " no fault was under way, yet"
+	if cause.Kind == NoQuorumLeft {
+		calm = ""
+	}
+	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
+		"hold + slack) would be sound. %s", capital(string(a.process)), quoted(lock), t.time(a.call), s.since, calm, s.until-s.since, limit, why)
 	f.violated(t, cause, story, append(w, a.call), lock, a.process)
 }
 
 // stuckCause tells what the waiter was stuck behind.
 func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 	a := &t.asks[s.root]
+	if why, w := t.withoutQuorum(a.process, s.at); len(w) > 0 {
+		return Cause{Kind: NoQuorumLeft}, why, w
+	}
 	if len(s.cycle) > 0 {
 		var w []int
 		names := make([]string, 0, len(s.cycle))
@@ -133,8 +115,12 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 	}
 	if len(s.holders) > 0 {
 		g := &t.grants[s.holders[0]]
-		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and goes on prolonging it.",
-			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold), []int{g.ok}
+		how := "goes on prolonging it"
+		if !t.h.Header.Uncapped {
+			how = "its key never expires"
+		}
+		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold, how), []int{g.ok}
 	}
 	if set, crash := t.crashedOwner(a.lock, s.at); crash >= 0 {
 		e := &t.h.Events[set]

@@ -20,7 +20,7 @@ func Evidence(h *history.History) []LockEvidence {
 	var t trace
 	t.read(h)
 	t.sections()
-	t.scan.reset(len(t.locks))
+	t.scan.reset(len(t.locks), len(t.grants))
 	for _, at := range t.data {
 		if e := &h.Events[at]; e.F == history.Apply && e.Type == history.OK {
 			if lock, known := t.lockNumber[e.Lock]; known {

@@ -70,8 +70,8 @@ func (t *trace) name(a history.Attempt) string {
 // processOf is the process that made an attempt. An attempt that was never granted is known by its name only, which
 // begins with the process.
 func (t *trace) processOf(a history.Attempt) history.Process {
-	if g, ok := t.owner[a]; ok {
-		return t.grants[g].process
+	if p, ok := t.maker[a]; ok {
+		return p
 	}
 	process, _, _ := strings.Cut(string(a), "/")
 	return history.Process(process)

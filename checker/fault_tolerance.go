@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -9,15 +10,15 @@ import (
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
 // tried the lock within the last TTL, its acquire and the release of it succeed within the bound.
 //
-// An acquire is judged if, from its call to its return (or the bound, if that comes first),
-//   - at least a quorum of servers was each, all the time, up, unpaused, and on no cut, delayed or broken link with the
-//     client, which was itself up and unpaused;
-//   - if it did not succeed: no key of another attempt stood in its way on so many servers that no quorum was left;
+// An acquire is judged if, from its call to its return or the bound, whichever comes first,
+//   - the same quorum of servers was, all the time, up, unpaused, not slowed, and on no cut, delayed or broken link with the
+//     client, which was itself up and unpaused and kept its session;
+//   - no key of another attempt stood in its way on so many servers that no quorum was left;
 //   - from one TTL before its call nobody else asked for or held the lock. The client's own holds count too, unless its
 //     releases returned ok and no fault was on since: they leave nothing behind.
 //
-// A release is judged if its acquire was, all this held from the acquire's call on, and the lease was still valid at its
-// return, or when the bound ended.
+// A release is judged if its acquire was, all this held from the acquire's call on, and the lease was valid when it was
+// called. One that fails in time is excused if by then the lease had ended.
 // Replicated shards count as one server each, up while all their members are and reach each other. If there are fewer
 // shards than the quorum they are one service, and its members count. Faults of clocks are no excuse.
 //
@@ -30,22 +31,22 @@ func (t *trace) faultTolerance(f *Finding) {
 	}
 	judged := 0
 	t.uses()
+	t.reach.reset()
+	t.residue.reset()
 	for n := range t.asks {
 		a := &t.asks[n]
 		end := t.judgedUntil(a.call, a.ret)
-		if end < 0 || a.outcome == 0 && a.ret != open || !t.undisturbed(int32(n), t.time(end)) || !t.quorumReachable(a.process, a.call, end) {
+		crashed := a.outcome == 0 && a.ret <= end
+		if end < 0 || crashed || !t.undisturbed(int32(n), end) || !t.quorumReachable(a.process, a.call, end) || !t.freeQuorum(a, end) {
 			continue
 		}
 		if t.late(a.call, a.ret, a.outcome) {
-			if t.freeQuorum(a, end) {
-				t.slowStory(f, history.Acquire, a, a.call, a.ret, a.outcome)
-				return
-			}
-			continue
+			t.slowStory(f, history.Acquire, a, a.call, a.ret, a.outcome)
+			return
 		}
 		judged++
 		if a.grant >= 0 {
-			ok, violated := t.judgeRelease(f, int32(n))
+			ok, violated := t.judgeRelease(f, int32(n), end)
 			if violated {
 				return
 			}
@@ -61,43 +62,33 @@ func (t *trace) faultTolerance(f *Finding) {
 	f.holds(count(judged, "uncontended operation") + " with a quorum up and reachable, each within " + h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release of an acquire that was judged itself.
-func (t *trace) judgeRelease(f *Finding, n int32) (judged, violated bool) {
+// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired.
+func (t *trace) judgeRelease(f *Finding, n int32, acquired int) (judged, violated bool) {
 	a := &t.asks[n]
 	g := &t.grants[a.grant]
-	if g.ending != released {
+	if g.release == open || g.until <= t.time(g.release) {
 		return false, false
 	}
 	end := t.judgedUntil(g.release, g.done)
-	if end < 0 || g.done == open && t.goneBy(g, end) || !t.undisturbed(n, t.time(end)) || !t.quorumReachable(a.process, a.call, end) {
+	if end < 0 || t.goneBy(g, end) || !t.undisturbed(n, end) || !t.quorumReachable(a.process, a.call, end) {
 		return false, false
 	}
-	if !t.countedReachable(g) {
-		return false, false
-	}
-	if answered := t.time(g.release) + t.h.Header.Bound; t.leasedUntil(a.grant) < min(answered, t.time(g.done)) {
+	if !t.freeQuorum(a, acquired) || !t.countedReachable(g) {
 		return false, false
 	}
 	outcome := history.Type(0)
 	if g.done != open {
 		outcome = t.h.Events[g.done].Type
 	}
+	timely := g.done != open && t.time(g.done)-t.time(g.release) <= t.h.Header.Bound
+	if outcome == history.Fail && timely && t.time(g.done) >= g.until {
+		return false, false
+	}
 	if !t.late(g.release, g.done, outcome) {
 		return true, false
 	}
 	t.slowStory(f, history.Release, a, g.release, g.done, outcome)
 	return true, true
-}
-
-// leasedUntil is the latest end of validity that a grant's acquire and extensions state, whenever it was released.
-func (t *trace) leasedUntil(n int32) history.Time {
-	until := -history.Never
-	for _, w := range t.locks[t.grants[n].lock].windows {
-		if w.grant == n {
-			until = max(until, t.h.Events[w.at].Grant.Until)
-		}
-	}
-	return until
 }
 
 // countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach: only
@@ -108,39 +99,44 @@ func (t *trace) countedReachable(g *grant) bool {
 	}
 	left := 0
 	for _, s := range g.lease.Counted {
-		if !slices.Contains(t.away, s) {
+		if !slices.Contains(t.reach.gone.away, s) {
 			left++
 		}
 	}
 	return left >= t.h.Header.Quorum
 }
 
-// goneBy reports whether the process of g crashed before position end: its release never returns.
+// goneBy reports whether the process of g crashed by position end, before its release returned.
 func (t *trace) goneBy(g *grant, end int) bool {
-	for i := range t.h.Events[g.release:min(end, len(t.h.Events))] {
-		if e := &t.h.Events[g.release+i]; e.F == history.Crashed && e.Process == g.process {
+	for i := g.release; i <= end && i < g.done; i++ {
+		if e := &t.h.Events[i]; e.F == history.Crashed && e.Process == g.process {
 			return true
 		}
 	}
 	return false
 }
 
-// judgedUntil is the position up to which the conditions of an operation must hold: its return, or the first event
-// after its bound; -1 if the history ends before either.
+// judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event within
+// its bound; -1 if the history ends before either.
 func (t *trace) judgedUntil(call, ret int) int {
 	due := t.time(call) + t.h.Header.Bound
-	if ret != open && t.time(ret) <= due {
+	switch {
+	case ret != open && t.time(ret) <= due:
 		return ret
+	case t.end <= due:
+		return -1
 	}
-	for i := call; i < len(t.h.Events); i++ {
-		if i == ret || t.h.Events[i].Time > due {
-			return i
+	after := func(e *history.Event) bool { return e.Time > due }
+	rest := t.h.Events[call:]
+	if t.ascending {
+		return call + sort.Search(len(rest), func(i int) bool { return after(&rest[i]) }) - 1
+	}
+	for i := range rest {
+		if after(&rest[i]) {
+			return call + i - 1
 		}
 	}
-	if t.end > due && len(t.h.Events) > 0 {
-		return len(t.h.Events) - 1
-	}
-	return -1
+	return len(t.h.Events) - 1
 }
 
 // late reports whether an operation did not succeed within the bound.
@@ -153,6 +149,8 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	switch {
 	case ret != open && outcome == history.OK:
 		how = sentence("took %v", t.time(ret)-t.time(call))
+	case ret != open && outcome == 0:
+		how = sentence("had not returned when its client crashed %v later", t.time(ret)-t.time(call))
 	case ret != open:
 		how = sentence("ended in %s after %v", outcome, t.time(ret)-t.time(call))
 		if why := t.h.Events[ret].Why; why != "" {
@@ -163,10 +161,11 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		"or tried the lock; it should succeed within %v.", op, quoted(t.locks[a.lock].name), a.process, t.time(call), how, t.h.Header.Quorum,
 		len(t.h.Header.Servers), t.h.Header.Bound)
 	w := []int{call, ret}
+	end := t.judgedUntil(call, ret)
 	for i := range t.faults {
 		x := &t.faults[i]
 		concerns := x.Strikes(a.process) || slices.ContainsFunc(x.Struck(), t.isServer)
-		if concerns && x.from < ret && t.mended(x) >= call {
+		if concerns && x.from <= end && t.mended(x) >= call {
 			story += sentence(" Meanwhile: %s.", t.cite(x))
 			w = append(w, x.from)
 		}

@@ -17,23 +17,56 @@ type fault struct {
 func (t *trace) fault(i int, e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
-		f := fault{kind: e.F, line: e.Value, from: i, to: open}
-		if e.Fault != nil {
-			f.Fault = *e.Fault
-		}
-		if f.line == "" {
-			f.line = string(e.F)
-		}
-		t.faults = append(t.faults, f)
+		t.struck.add(int32(len(t.faults)), faultName{e.F, e.Value})
+		t.strike(i, e)
 	case history.OK:
-		for n := range t.faults {
-			f := &t.faults[n]
-			if f.to == open && t.h.Events[f.from].F == e.F && (f.line == e.Value || e.Value == "") {
-				f.to = i
-				return
-			}
+		if n := t.struck.oldest(t.faults, faultName{e.F, e.Value}); n >= 0 {
+			t.faults[n].to = i
 		}
+	case history.Info:
+		t.reported(i, e)
 	}
+}
+
+func (t *trace) strike(i int, e *history.Event) {
+	f := fault{kind: e.F, line: e.Value, from: i, to: open}
+	if e.Fault != nil {
+		f.Fault = *e.Fault
+	}
+	if f.line == "" {
+		f.line = string(e.F)
+	}
+	t.faults = append(t.faults, f)
+}
+
+// faultName is what the end of a fault has in common with its beginning. An end without a line ends any of its kind.
+type faultName struct {
+	kind history.F
+	line string
+}
+
+// underWay lists the faults by name that have struck, in order; those whose end was recorded are dropped when they are met.
+type underWay map[faultName][]int32
+
+func (u underWay) add(n int32, name faultName) {
+	u[name] = append(u[name], n)
+	if name.line != "" {
+		name.line = ""
+		u[name] = append(u[name], n)
+	}
+}
+
+// oldest gives the oldest fault of that name that has not ended, -1 if there is none.
+func (u underWay) oldest(faults []fault, name faultName) int32 {
+	list := u[name]
+	for len(list) > 0 && faults[list[0]].to != open {
+		list = list[1:]
+	}
+	u[name] = list
+	if len(list) == 0 {
+		return -1
+	}
+	return list[0]
 }
 
 // over is the position at which the fault is over: its end, or its beginning if it has no length or is for good. A crash
@@ -43,6 +76,17 @@ func (f *fault) over() int {
 		return f.from
 	}
 	return f.to
+}
+
+// counted is the position from which the time counts again for those who wait: that at which the fault is over. What is
+// wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is not
+// known.
+func (t *trace) counted(f *fault) int {
+	known := t.h.Header.Quorum > 0 && len(t.h.Header.Servers) > 0
+	if f.to == open && !f.Ends && (f.kind == history.Drift || f.kind == history.Cut && known) {
+		return f.from
+	}
+	return f.over()
 }
 
 // mended is the position at which what f took away is back: of a crash the restart, open if there is none; of others

@@ -3,14 +3,15 @@ package checker
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
 // time, shared ones aside.
 //
-// It needs grants that carry granted and until. It counts as exercised once a lock had two windows, or one window and
-// another acquire that could have got in: a lone grant that nobody else asked for shows nothing.
+// It needs grants that carry granted and until; where one that does not may have overlapped another, it is unchecked. It
+// counts as exercised once a lock had two windows, or one window and another acquire that could have got in: a lone grant
+// that nobody else asked for shows nothing.
 func (t *trace) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.locks {
 		l := &t.locks[i]
-		windows += len(l.windows)
-		exercised = exercised || len(l.windows) > 0 && len(l.asks) > 1
+		windows += l.stated
+		exercised = exercised || l.stated > 0 && len(l.asks) > 1
 	}
 	switch {
 	case windows == 0:
@@ -22,12 +23,32 @@ func (t *trace) leaseExclusion(f *Finding) {
 	}
 	c, found := t.firstClash(LeaseExclusion)
 	if !found {
+		if g := t.undecidedBy(); g != nil {
+			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would decide whether it overlapped another.",
+				quoted(t.locks[g.lock].name), g.process, t.time(g.ok)))
+			return
+		}
 		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
 		return
 	}
 	cause, told := t.decide(&c)
 	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.locks[c.lock].name, t.between(&c)...)
 	f.At = t.h.Events[max(c.first.at, c.then.at)].Index
+}
+
+// undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two that
+// are stated overlap.
+func (t *trace) undecidedBy() *grant {
+	for n := range t.locks {
+		spans := t.withUnstated(&t.locks[n])
+		if i, j, clashes := t.interval.first(spans); clashes {
+			if g := &t.grants[spans[j].grant]; g.lease == nil {
+				return g
+			}
+			return &t.grants[spans[i].grant]
+		}
+	}
+	return nil
 }
 
 // firstClash returns, over all locks, the clash whose second span the history states first.

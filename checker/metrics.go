@@ -38,7 +38,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // Measure computes the five metrics that the documents say to watch, with their alarm levels, and two more: the median
 // time of an acquisition, and the longest time without service. The probe's own operations are left out.
 //
-//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; alarm above 50 % of the TTL;
+//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it failed or
+//     the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
 //   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
 //     tries again makes several; where the history does not count them, acquires that failed among those that returned;
 //     alarm above 30 %;
@@ -97,6 +98,7 @@ func Measure(h *history.History) Metrics {
 // measures gathers observations.
 type measures struct {
 	waits            []float64
+	served           int
 	of               map[history.Process][]float64
 	seen             []history.Process // in the order of their first acquire
 	held             []float64
@@ -107,27 +109,35 @@ type measures struct {
 }
 
 func (m *measures) ask(t *trace, a *ask) {
-	if a.process == probe || a.outcome == 0 {
+	crashed := a.outcome == 0 && a.ret != open // it wants no lock any more
+	if a.process == probe || crashed {
+		return
+	}
+	m.wait(a.process, seconds(t.time(a.ret)-t.time(a.call)))
+	if a.outcome == 0 {
 		return
 	}
 	m.returned++
 	switch a.outcome {
 	case history.OK:
-		if m.of == nil {
-			m.of = make(map[history.Process][]float64)
-		}
-		if m.of[a.process] == nil {
-			m.seen = append(m.seen, a.process)
-		}
-		wait := seconds(t.time(a.ret) - t.time(a.call))
-		m.waits = append(m.waits, wait)
-		m.of[a.process] = append(m.of[a.process], wait)
+		m.served++
 	case history.Fail:
 		m.failed++
 		if t.h.Events[a.ret].Why == history.AcquireTimeout {
 			m.timedOut++
 		}
 	}
+}
+
+func (m *measures) wait(p history.Process, waited float64) {
+	if m.of == nil {
+		m.of = make(map[history.Process][]float64)
+	}
+	if m.of[p] == nil {
+		m.seen = append(m.seen, p)
+	}
+	m.waits = append(m.waits, waited)
+	m.of[p] = append(m.of[p], waited)
 }
 
 func (m *measures) byProcess(h *history.History) Metrics {
@@ -163,9 +173,11 @@ func (t *trace) unavailability() Metric {
 			since[l] = now
 		}
 	}
-	for _, u := range t.turns() {
+	for _, u := range t.turns(t.singleWaits()) {
 		var l int32
 		switch u.sort {
+		case strikes, isOver:
+			continue
 		case makeWait, endWait:
 			if l = t.asks[u.n].lock; t.asks[u.n].process == probe {
 				continue
@@ -218,7 +230,7 @@ func (m *measures) told(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
 	}
-	return len(m.waits)
+	return m.served
 }
 
 // per is an average count.

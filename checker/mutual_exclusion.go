@@ -94,7 +94,7 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
 	lock, holders := t.locks[c.lock].name, t.between(c)
 	defer func() { f.At = t.h.Events[c.then.at].Index }()
-	if t.lastWindow(c.lock, c.first.grant) == nil || t.lastWindow(c.lock, c.then.grant) == nil {
+	if never := history.Never; t.grants[c.first.grant].stated == never || t.grants[c.then.grant].stated == never {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
@@ -150,15 +150,15 @@ func (t *trace) lastWindow(lock, grant int32) (last *span) {
 
 // leaseClash finds the first windows of the two grants that overlap.
 func (t *trace) leaseClash(c *clash) (clash, bool) {
-	windows := t.locks[c.lock].windows
-	for j := range windows {
-		for i := range windows[:j] {
-			a, b := &windows[i], &windows[j]
-			between := a.grant == c.first.grant && b.grant == c.then.grant || a.grant == c.then.grant && b.grant == c.first.grant
-			if between && a.clash(b) {
-				return clash{law: c.law, lock: c.lock, first: *a, then: *b}, true
-			}
+	var spans []span
+	for _, w := range t.locks[c.lock].windows {
+		if w.grant == c.first.grant || w.grant == c.then.grant {
+			spans = append(spans, w)
 		}
 	}
-	return clash{}, false
+	i, j, found := t.interval.first(spans)
+	if !found {
+		return clash{}, false
+	}
+	return clash{law: c.law, lock: c.lock, first: spans[i], then: spans[j]}, true
 }

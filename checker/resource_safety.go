@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -12,15 +14,16 @@ import (
 // The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read returned
 // is what its client was told before it called the write; where the history does not tell of clients' reads and writes, it
 // is the read that the resource accepted last. A grant that wrote knows the value it wrote, so that its next write builds
-// on that. A write without any read builds on nothing: (b) does not apply. An effect whose attempt was never granted has
-// no place in the order of grants: it changes the value, (b) applies, (a) does not.
+// on that. A write without any read builds on nothing: (b) does not apply. Nor does it where the value to be lost, or the one
+// read after it, was written by nobody in the history. An effect whose attempt was never granted has no place in the order
+// of grants: it changes the value, (b) applies, (a) does not.
 //
-// It needs accepted writes. Porcupine judges the clients' read-modify-writes beside it: what it refutes must break (a)
-// or (b) too.
+// It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine judges the clients'
+// read-modify-writes beside it: what it refutes must break (a) or (b) too.
 func (t *trace) resourceSafety(f *Finding) {
 	s := &t.scan
-	s.reset(len(t.locks))
-	writes := 0
+	s.reset(len(t.locks), len(t.grants))
+	writes, ranked, unranked := 0, false, false
 	for _, at := range t.data {
 		e := &t.h.Events[at]
 		lock, known := t.lockNumber[e.Lock]
@@ -30,30 +33,38 @@ func (t *trace) resourceSafety(f *Finding) {
 		if e.F != history.Apply || !known || e.Type != history.OK {
 			continue
 		}
+		n, granted := t.grantAt(e.Of, lock)
 		if e.Op == history.Write {
 			writes++
-			if newer := t.superseded(lock, e.Of); newer >= 0 {
-				t.staleStory(f, int(at), newer)
-				return
+			if granted {
+				if newer := t.superseded(lock, n); newer >= 0 {
+					t.staleStory(f, int(at), newer)
+					return
+				}
+				unranked = unranked || s.data[lock].incomparable(&t.grants[n], s.ranked[n])
+				ranked = ranked || t.grants[n].kind()&(hasTimes|hasToken) != 0
 			}
-			if own := s.bases.under(lock, e); own.known && own.value != s.data[lock].value {
+			if own := s.bases.under(lock, e); t.loses(lock, own) {
 				t.lostStory(f, int(at), lock, own)
 				return
 			}
 		}
 		s.effect(int(at), lock, e)
-		t.rank(int(at), lock, e.Of)
+		if granted {
+			t.rank(int(at), lock, n)
+		}
 	}
-	if writes == 0 {
+	switch {
+	case writes == 0:
 		f.unchecked("The resource accepted no write.")
-		return
-	}
-	if t.updatesRefuted() {
+	case unranked || !ranked:
+		f.unchecked("Whose grant is the later one cannot be told: there are grants that state neither when they were decided nor a fencing token.")
+	case t.updatesRefuted():
 		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale effect and no lost " +
 			"update: either the records and the clients' replies contradict each other, or the checker is wrong.")
-		return
+	default:
+		f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
 	}
-	f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
 }
 
 // datum is the resource behind one lock.
@@ -63,10 +74,8 @@ type datum struct {
 	at      int // the write it comes from, -1 if none
 	started bool
 	effects []effect // the first accepted effect of each grant
-	// highest is the highest token of a grant that took effect, latest the latest request of one. They show quickly that
-	// no grant was superseded.
-	highest history.Token
-	latest  history.Time
+	kinds   [kinds]int
+	ranks   [2]ranks // of all grants that took effect, and of those that were not shared
 }
 
 type effect struct {
@@ -76,17 +85,32 @@ type effect struct {
 
 // scan is the state of the resource while its records are read.
 type scan struct {
-	data  []datum // by lock
-	bases bases
+	data    []datum // by lock
+	ranked  []bool  // by grant: whether it took effect
+	written map[datumValue]bool
+	bases   bases
 }
 
-func (s *scan) reset(locks int) {
+// datumValue is a value of what one lock guards.
+type datumValue struct {
+	lock  history.Lock
+	value string
+}
+
+func (s *scan) reset(locks, grants int) {
 	s.bases.reset()
+	s.written = nil
+	s.ranked = slices.Grow(s.ranked[:0], grants)[:grants]
+	clear(s.ranked)
 	for len(s.data) < locks {
 		s.data = append(s.data, datum{})
 	}
 	for i := range s.data {
-		s.data[i] = datum{at: -1, effects: s.data[i].effects[:0], latest: -history.Never}
+		d := &s.data[i]
+		*d = datum{at: -1, effects: d.effects[:0], ranks: d.ranks}
+		for j := range d.ranks {
+			d.ranks[j].reset()
+		}
 	}
 }
 
@@ -101,62 +125,36 @@ func (s *scan) effect(at int, lock int32, e *history.Event) {
 	s.bases.accept(at, lock, e)
 }
 
-// rank enters a grant that took effect for the first time.
-func (t *trace) rank(at int, lock int32, of history.Attempt) {
-	n, granted := t.grantAt(of, lock)
-	if !granted {
-		return
-	}
+// loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody wrote
+// is no update; nor is one lost to this write that somebody outside the history had overwritten before it was read.
+func (t *trace) loses(lock int32, own basis) bool {
 	d := &t.scan.data[lock]
-	for i := len(d.effects) - 1; i >= 0; i-- { // it is most often the last
-		if d.effects[i].grant == n {
-			return
-		}
-	}
-	d.effects = append(d.effects, effect{n, at})
-	g := &t.grants[n]
-	d.highest = max(d.highest, g.token)
-	if g.lease != nil {
-		d.latest = max(d.latest, g.lease.Since)
-	}
-}
-
-// superseded returns the first effect of a grant later than that of attempt of, as its place in the lock's effects, or
-// -1 if there is none.
-func (t *trace) superseded(lock int32, of history.Attempt) int {
-	n, granted := t.grantAt(of, lock)
-	if !granted {
-		return -1
-	}
-	d, g := &t.scan.data[lock], &t.grants[n]
-	byToken := g.token != 0 && d.highest > g.token
-	byTime := g.lease != nil && g.lease.Granted < d.latest
-	if !byToken && !byTime {
-		return -1
-	}
-	for i := range d.effects {
-		if t.earlier(g, &t.grants[d.effects[i].grant]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// earlier orders two grants: by token where both have one and they differ, else a was granted before b's request left.
-// Two holders of a shared lock do not supersede each other.
-func (t *trace) earlier(a, b *grant) bool {
-	switch {
-	case a == b || a.shared && b.shared:
+	if !own.known || own.value == d.value || d.at < 0 {
 		return false
-	case a.token != 0 && b.token != 0 && a.token != b.token:
-		return a.token < b.token
 	}
-	return a.lease != nil && b.lease != nil && a.lease.Granted < b.lease.Since
+	return own.asked <= d.at || !t.fromNowhere(lock, own.value)
+}
+
+// fromNowhere reports whether a value was written by nobody in the history, and is not what the data began with.
+func (t *trace) fromNowhere(lock int32, value string) bool {
+	s := &t.scan
+	if value == s.data[lock].initial {
+		return false
+	}
+	if s.written == nil {
+		s.written = make(map[datumValue]bool)
+		for _, at := range t.data {
+			if e := &t.h.Events[at]; e.F == history.Write || e.F == history.Apply && e.Op == history.Write {
+				s.written[datumValue{e.Lock, e.Value}] = true
+			}
+		}
+	}
+	return !s.written[datumValue{t.locks[lock].name, value}]
 }
 
 func (t *trace) grantAt(of history.Attempt, lock int32) (int32, bool) {
-	n, ok := t.owner[of]
-	return n, ok && of != "" && t.grants[n].lock == lock
+	n, ok := t.owner[title{t.locks[lock].name, of}]
+	return n, ok && of != ""
 }
 
 func (t *trace) staleStory(f *Finding, at, newer int) {
@@ -187,10 +185,10 @@ func (t *trace) staleStory(f *Finding, at, newer int) {
 }
 
 func (t *trace) orderText(a, b *grant) string {
-	if a.token != 0 && b.token != 0 && a.token != b.token {
-		return sentence("token %d, against %d", b.token, a.token)
+	if t.decided(a) < t.since(b) {
+		return sentence("it was asked for at %v, the other granted at %v", t.since(b), t.decided(a))
 	}
-	return sentence("it was asked for at %v, the other granted at %v", b.lease.Since, a.lease.Granted)
+	return sentence("token %d, against %d", b.token, a.token)
 }
 
 func (t *trace) lostStory(f *Finding, at int, lock int32, own basis) {

@@ -42,8 +42,18 @@ type grant struct {
 	ok, end int            // end is open if the section never ended
 	lease   *history.Grant // nil if the history does not carry it
 	// release is the position of the first release call, which may come after the section ended otherwise; done is
-	// that call's return. Both are open if there was none.
+	// that call's return. Both are open if there was none. A release known only by its outcome was called when it returned.
 	release, done int
+	window        int32        // while windows are listed: the place of its latest, or none
+	stated        history.Time // from when on it states how long it was valid; Never if it does not
+	until         history.Time // the end of its validity, as last stated before its release was called
+}
+
+// title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on another
+// lock is another grant.
+type title struct {
+	lock    history.Lock
+	attempt history.Attempt
 }
 
 // extension is one extend ok.
@@ -59,6 +69,7 @@ type lockTrace struct {
 	asks   []int32
 	// windows and sections are the spans of the grants in true time and in positions: see windows.go.
 	windows, sections []span
+	stated            int // windows that its grants state, those included of which nothing is left
 }
 
 // processTrace is the state of one process while a history is read. Lists, because a process may have several tasks.
@@ -71,24 +82,31 @@ type processTrace struct {
 // trace is a history read once, for all laws. Its memory is used again for the next history.
 type trace struct {
 	h          *history.History
+	ascending  bool         // no event is earlier than the one before it
 	end        history.Time // when recording stopped
 	locks      []lockTrace
 	lockNumber map[history.Lock]int32
 	asks       []ask
 	grants     []grant
 	extensions []extension
-	owner      map[history.Attempt]int32 // the latest grant of an attempt
+	owner      map[title]int32                     // the latest grant of a title
+	maker      map[history.Attempt]history.Process // whose attempt it is
 	processes  []processTrace
 	number     map[history.Process]int32
 	faults     []fault
-	cited      []int   // positions at which the faults struck that the story under way has named
+	cited      []int // positions at which the faults struck that the story under way has named
+	struck     underWay
+	reports    []report
 	data       []int32 // positions of the resource's records, and of the clients' reads and writes
-	keyChanges []int32 // positions of key-prolonged and of key-gone by deletion
+	keys       []int32 // positions of the servers' records of keys
 	interval   interval
 	mutexOps   []linear.MutexOp
 	scan       scan
-	touched    []use             // by ask
-	away       []history.Process // servers out of reach
+	live       keys
+	touched    []use    // by ask
+	calms      []calmAt // by fault
+	reach      reach
+	residue    residue
 	pairs      pairs
 }
 
@@ -100,17 +118,15 @@ func (t *trace) read(h *history.History) {
 	}
 	for i := range h.Events {
 		e := &h.Events[i]
+		t.ascending = t.ascending && (i == 0 || h.Events[i-1].Time <= e.Time)
 		t.end = max(t.end, e.Time)
 		if e.Process == history.Nemesis { // it names its faults as it likes
 			t.fault(i, e)
 			continue
 		}
 		switch e.F {
-		case history.KeySet: // only a cause asks for these: see cause.go
-		case history.KeyGone, history.KeyProlonged:
-			if e.F == history.KeyProlonged || e.Why == history.Deleted {
-				t.keyChanges = append(t.keyChanges, int32(i))
-			}
+		case history.KeySet, history.KeyGone, history.KeyProlonged:
+			t.keys = append(t.keys, int32(i))
 		case history.Apply, history.Read, history.Write:
 			t.data = append(t.data, int32(i))
 		case history.Acquire:
@@ -132,18 +148,23 @@ func (t *trace) read(h *history.History) {
 }
 
 func (t *trace) reset(h *history.History) {
-	t.h, t.end = h, h.Header.End
+	t.h, t.ascending, t.end = h, true, h.Header.End
 	if t.number == nil {
 		t.lockNumber = make(map[history.Lock]int32)
-		t.owner = make(map[history.Attempt]int32)
+		t.owner = make(map[title]int32)
+		t.maker = make(map[history.Attempt]history.Process)
+		t.struck = make(underWay)
 		t.number = make(map[history.Process]int32)
 	}
 	clear(t.lockNumber)
 	clear(t.owner)
+	clear(t.maker)
+	clear(t.struck)
+	t.reports = t.reports[:0]
 	clear(t.number)
 	t.locks, t.processes = t.locks[:0], t.processes[:0]
 	t.asks, t.grants, t.extensions = t.asks[:0], t.grants[:0], t.extensions[:0]
-	t.faults, t.cited, t.data, t.keyChanges = t.faults[:0], t.cited[:0], t.data[:0], t.keyChanges[:0]
+	t.faults, t.cited, t.data, t.keys = t.faults[:0], t.cited[:0], t.data[:0], t.keys[:0]
 }
 
 // lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked
@@ -211,7 +232,7 @@ func (t *trace) acquire(i int, e *history.Event) {
 	t.locks[l].grants = append(t.locks[l].grants, g)
 	p.sections = append(p.sections, g)
 	if e.Attempt != "" {
-		t.owner[e.Attempt] = g
+		t.owner[title{e.Lock, e.Attempt}], t.maker[e.Attempt] = g, e.Process
 	}
 }
 
@@ -230,7 +251,7 @@ func (t *trace) asked(p *processTrace, l int32) int32 {
 // process on that lock. -1: none, as for the clean-up release of an attempt that was never granted.
 func (t *trace) sectionOf(e *history.Event) int32 {
 	if e.Attempt != "" {
-		g, ok := t.owner[e.Attempt]
+		g, ok := t.owner[title{e.Lock, e.Attempt}]
 		if !ok {
 			return -1
 		}
@@ -258,13 +279,21 @@ func (t *trace) released(i int, e *history.Event) {
 		return
 	}
 	g := p.release
-	if e.Attempt != "" {
+	if e.Attempt != "" || g < 0 {
 		g = t.sectionOf(e)
 	}
-	if g >= 0 && t.grants[g].release != open && t.grants[g].done == open {
-		t.grants[g].done = i
-	}
 	p.release = -1
+	if g < 0 {
+		return
+	}
+	s := &t.grants[g]
+	if s.release == open { // the history records only its outcome
+		s.release = i
+		t.close(g, i, released)
+	}
+	if s.done == open {
+		s.done = i
+	}
 }
 
 // close ends a section, unless it has ended already.

@@ -18,7 +18,10 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	if testing.Short() {
 		rounds = 6_000
 	}
-	seen := compareReadings(t, rounds, func(g *gossip, round int) { g.anything(12 + round%30) })
+	seen := compareReadings(t, rounds, func(g *gossip, round int) {
+		g.anything(12 + round%30)
+		g.retell()
+	})
 	for _, law := range Laws {
 		for _, o := range []Outcome{Unchecked, Holds, Violated} {
 			if n := seen[string(law)+" "+o.String()]; n < rounds/500 {
@@ -58,7 +61,7 @@ func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) 
 			seen[want.Law+" "+want.Outcome]++
 			seen[want.Cause]++
 			consistent(t, "gossip", got)
-			if difference := differs(got, want); difference != "" {
+			if difference := differs(got, want); difference != "" && !(difference == "cause" && g.shared) {
 				t.Fatalf("round %d, %s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s", round, want.Law,
 					difference, got.Outcome, got.Cause, got.Witness, got.Explanation, want, encoded(t, g.h))
 			}
@@ -89,9 +92,6 @@ func differs(got Finding, want slow.Finding) string {
 			return "witness"
 		}
 	}
-	if waited := got.Cause.Kind == WaitedForOther && want.Cause == string(HolderOutlivedLease); waited { // what kept it inside is not read
-		return ""
-	}
 	if !strings.HasPrefix(got.Cause.String(), want.Cause) {
 		return "cause"
 	}
@@ -114,6 +114,7 @@ type gossip struct {
 	now     history.Time
 	clients [3]talker
 	faults  []history.Event // that go on
+	shared  bool            // attempts share names, so that no record tells whose key it is about
 }
 
 type talker struct {
@@ -199,6 +200,64 @@ func (g *gossip) twoGrants() {
 		}
 	}
 	h.End = g.now
+}
+
+// retell tells the history as others might, who record less, or call things by other names.
+func (g *gossip) retell() {
+	r, h := g.r, g.h
+	if r.IntN(3) == 0 {
+		return
+	}
+	if r.IntN(4) == 0 {
+		h.Header.Clients = []history.Process{"client-1", "client-2", probe}
+	}
+	probed := h.Header.Clients != nil
+	onlyOutcomes, sameNames, noNames := r.IntN(6) == 0, r.IntN(6) == 0, r.IntN(8) == 0
+	noGrants, someGrants, noTokens, members, byInfo := r.IntN(6) == 0, r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(6) == 0
+	var told []history.Event
+	for _, e := range h.Events {
+		isLock := e.F == history.Acquire || e.F == history.Extend || e.F == history.Release || e.F == history.Lost
+		switch {
+		case isLock && onlyOutcomes && e.Type == history.Invoke:
+			continue
+		case e.Process == history.Nemesis && byInfo:
+			e = history.Event{Index: e.Index, Time: e.Time, Process: e.Process, Type: history.Info, F: jepsenFaults[r.IntN(len(jepsenFaults))]}
+		case isLock && noNames:
+			e.Attempt = ""
+		case sameNames:
+			g.shared = true
+			e.Attempt, e.Of, e.By = ownerName(e.Attempt), ownerName(e.Of), ownerName(e.By)
+		}
+		if isLock && (noGrants || someGrants && r.IntN(2) == 0) {
+			e.Grant = nil
+		}
+		if noTokens {
+			e.Token = 0
+		}
+		if probed && e.Process == "client-3" {
+			e.Process = probe
+		}
+		if isKey := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; isKey && members {
+			e.Member = []string{"", "m"}[r.IntN(2)]
+		}
+		if e.F == history.KeySet && r.IntN(6) == 0 {
+			e.Until = history.Never
+		}
+		if e.F == history.Read && r.IntN(4) == 0 {
+			e.Value = "unheard of"
+		}
+		told = append(told, e)
+	}
+	h.Events = told
+}
+
+var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop", "partition", "heal",
+	"check-offsets"}
+
+// ownerName is what a client calls all its attempts that gives them one name.
+func ownerName(a history.Attempt) history.Attempt {
+	name, _, _ := strings.Cut(string(a), "/")
+	return history.Attempt(name)
 }
 
 func (g *gossip) add(e history.Event) {

@@ -6,30 +6,41 @@ import (
 	"sort"
 )
 
-// span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. At least
-// one unit long, since a moment is held too.
+// span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that ends
+// where it begins is an instant, and overlaps only what it lies strictly inside of.
 type span struct {
 	from, to int64
 	grant    int32
 	at       int // position at which the history says so; lists of spans ascend in it
 	shared   bool
+	goesOn   bool  // the grant's next span begins where this one ends
+	before   int32 // while windows are listed: the place of the grant's previous one, or none
 }
 
 // clash reports whether two spans contradict the lock: different grants, not both shared, one instant in common.
 func (a *span) clash(b *span) bool {
-	return a.grant != b.grant && !(a.shared && b.shared) && a.from < b.to && b.from < a.to
+	return a.grant != b.grant && !(a.shared && b.shared) && a.reaches(b) && b.reaches(a)
 }
+
+// reaches reports whether a has not ended where b begins.
+func (a *span) reaches(b *span) bool {
+	return b.from < a.to || a.goesOn && b.isInstant() && b.from == a.to
+}
+
+func (a *span) isInstant() bool { return a.from == a.to }
 
 // interval is the fast check: it finds the first two spans that clash.
 type interval struct{ sorted []span }
 
 // first returns places i < j in spans such that they clash, j is as small as possible, and for that j so is i.
 func (v *interval) first(spans []span) (i, j int, found bool) {
-	if !v.anyClash(spans) {
+	last, found := v.anyClash(spans)
+	if !found {
 		return 0, 0, false
 	}
-	// A longer prefix clashes whenever a shorter one does.
-	j = sort.Search(len(spans), func(n int) bool { return v.anyClash(spans[:n+1]) })
+	// A longer prefix clashes whenever a shorter one does, and that up to the later of two that clash does.
+	upTo := sort.Search(len(spans), func(n int) bool { return spans[n].at >= last })
+	j = sort.Search(upTo, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
 	for i = range spans[:j] {
 		if spans[i].clash(&spans[j]) {
 			return i, j, true
@@ -38,11 +49,11 @@ func (v *interval) first(spans []span) (i, j int, found bool) {
 	return 0, 0, false
 }
 
-// anyClash sweeps over the spans by their start. Of the spans that began earlier it is enough to remember, of each
-// sort, the one that ends last: if the last to end belongs to the same grant as the new one, and another that began
-// earlier reached into the new one too, then those two shared the instant at which the new one begins, and so
-// clashed before.
-func (v *interval) anyClash(spans []span) bool {
+// anyClash sweeps over the spans by their start, and tells the position at which the later of two that clash is stated. Of
+// the spans that began earlier it is enough to remember, of each sort, the one that ends last: if that belongs to the same
+// grant as the new one, and another that began earlier reaches into the new one too, then those two share the instant at
+// which the new one begins, and so clash themselves.
+func (v *interval) anyClash(spans []span) (at int, found bool) {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
 		slices.SortFunc(v.sorted, byStart)
@@ -51,18 +62,31 @@ func (v *interval) anyClash(spans []span) bool {
 	var alone, together *span
 	for i := range spans {
 		s := &spans[i]
-		if alone != nil && alone.clash(s) || together != nil && together.clash(s) {
-			return true
+		for _, o := range [2]*span{alone, together} {
+			if o != nil && o.clash(s) {
+				return max(o.at, s.at), true
+			}
 		}
 		last := &alone
 		if s.shared {
 			last = &together
 		}
-		if *last == nil || (*last).to < s.to {
+		if *last == nil || (*last).to < s.to || (*last).to == s.to && s.goesOn {
 			*last = s
 		}
 	}
-	return false
+	return 0, false
 }
 
-func byStart(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at)) }
+// byStart has an instant stand before what begins there: it does not lie inside of it.
+func byStart(a, b span) int {
+	switch {
+	case a.from != b.from:
+		return cmp.Compare(a.from, b.from)
+	case a.isInstant() && !b.isInstant():
+		return -1
+	case b.isInstant() && !a.isInstant():
+		return 1
+	}
+	return cmp.Compare(a.at, b.at)
+}

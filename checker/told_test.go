@@ -20,8 +20,9 @@ import (
 //	4ms client-1 acquire ok until=9.9s
 //	5ms fault client-1: pause client-1 for 15s after acquired
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
+//	20s nemesis start-partition
 //
-// The lock is "orders" and the attempt client-1's latest ("client-1/1"), unless lock= or attempt= says otherwise. An
+// The last is how Jepsen's nemesis tells of what it does. The lock is "orders" and the attempt client-1's latest ("client-1/1"), unless lock= or attempt= says otherwise. An
 // acquire ok or extend ok with until= carries a grant, asked for when acquire (or extend) was called, decided at the
 // time of its line and counted by all servers, unless since=, granted= or counted= says otherwise.
 func told(t testing.TB, text string) *history.History {
@@ -57,6 +58,10 @@ func (p *parser) line(line string) {
 		return
 	}
 	at := p.time(words[0])
+	if words[1] == "nemesis" {
+		p.add(history.Event{Time: at, Process: history.Nemesis, Type: history.Info, F: history.F(words[2])})
+		return
+	}
 	if words[1] == "fault" || words[1] == "fault-ends" {
 		_, rest, _ := strings.Cut(line, words[1])
 		on, text, _ := strings.Cut(rest, ":")
@@ -138,6 +143,8 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 		e.Value = value
 	case "of":
 		e.Of = history.Attempt(value)
+	case "member":
+		e.Member = value
 	case "by":
 		e.By = history.Attempt(value)
 	case "op":

@@ -101,7 +101,7 @@ func randomUses(r *rand.Rand) *history.History {
 }
 
 // undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
-func undisturbedByPairs(t *trace, n int, end history.Time) bool {
+func undisturbedByPairs(t *trace, n, end int) bool {
 	a := &t.asks[n]
 	since := t.time(a.call) - t.h.Header.TTL
 	for m := range t.asks {
@@ -110,7 +110,7 @@ func undisturbedByPairs(t *trace, n int, end history.Time) bool {
 		switch {
 		case m == n || b.lock != a.lock:
 		case b.process != a.process:
-			if earlier && t.lets(b) >= since || !earlier && t.time(b.call) <= end {
+			if earlier && t.lets(b) >= since || !earlier && b.call <= end {
 				return false
 			}
 		case earlier && t.lets(b) >= since:
@@ -136,7 +136,7 @@ func TestUsesFindWhatPairsFind(t *testing.T) {
 		tr.read(h)
 		tr.uses()
 		for n := range tr.asks {
-			end := tr.time(tr.asks[n].call) + history.Time(r.IntN(4))
+			end := tr.asks[n].call + r.IntN(4)
 			got, want := tr.undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
 			if got != want {
 				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%s", n, end, got, want, tr.touched[n], list(lines(h.Events)))

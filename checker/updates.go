@@ -45,7 +45,7 @@ func (t *trace) updates() [][]linear.Update {
 			if e.F == history.Read {
 				p.readEvent(i, e)
 			} else {
-				u.writeEvent(p, i, e, int(t.number[e.Process]))
+				t.writeEvent(p, i, e)
 			}
 		}
 	}
@@ -84,11 +84,14 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-func (u *pairs) writeEvent(p *pairing, i int, e *history.Event, client int) {
-	list := &u.lists[p.lock]
+// writeEvent notes a write. One that builds on a value from outside the history builds on nothing in it.
+func (t *trace) writeEvent(p *pairing, i int, e *history.Event) {
+	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
 		p.write = len(*list)
-		up := linear.Update{Blind: !p.read, Optional: true, Read: p.value, Written: e.Value, Client: client, Name: string(e.Attempt),
+		follows := p.write > 0 && (*list)[p.write-1].Written == p.value
+		blind := !p.read || !follows && t.fromNowhere(p.lock, p.value)
+		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value, Client: int(t.number[e.Process]), Name: string(e.Attempt),
 			Call: int64(i), Return: linear.Forever}
 		if p.read {
 			up.Call = int64(p.from)

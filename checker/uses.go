@@ -13,11 +13,12 @@ const long = -history.Never
 type use struct {
 	before history.Time // end of the latest use by another process that was called earlier
 	own    history.Time // the same for the ask's own process, of the uses that may have left keys behind
-	after  history.Time // call of the next ask of another process
+	after  int          // call of the next ask of another process; open if there is none
 }
 
 // uses fills in t.touched for every ask.
 func (t *trace) uses() {
+	t.listCalm()
 	t.touched = slices.Grow(t.touched[:0], len(t.asks))[:len(t.asks)]
 	for i := range t.locks {
 		asks := t.locks[i].asks
@@ -80,11 +81,11 @@ func (t *trace) usesAfter(asks []int32) {
 		u := &t.touched[asks[i]]
 		switch {
 		case i == len(asks)-1:
-			u.after = history.Never
+			u.after = open
 		case t.asks[asks[i+1]].process == t.asks[asks[i]].process:
 			u.after = t.touched[asks[i+1]].after
 		default:
-			u.after = t.time(t.asks[asks[i+1]].call)
+			u.after = t.asks[asks[i+1]].call
 		}
 	}
 }
@@ -113,41 +114,9 @@ func (t *trace) gaveBack(a *ask) bool {
 	return done != open && t.h.Events[done].Type == history.OK
 }
 
-// calmBefore is the position at which the last of the faults that struck before position i was over, open if one goes
-// on, -1 if none struck.
-func (t *trace) calmBefore(i int) int {
-	calm := -1
-	for n := range t.faults {
-		if f := &t.faults[n]; f.from < i {
-			calm = max(calm, f.over())
-		}
-	}
-	return calm
-}
-
-// undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to time end.
-func (t *trace) undisturbed(n int32, end history.Time) bool {
+// undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
+func (t *trace) undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.time(t.asks[n].call) - t.h.Header.TTL
 	return u.before < since && u.own < since && u.after > end
-}
-
-// freeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
-// somebody else's key stood in the way of ask a: one that never expires, or that a request long given up set.
-func (t *trace) freeQuorum(a *ask, end int) bool {
-	before := len(t.away)
-	for i := range t.h.Events[:end] {
-		e := &t.h.Events[i]
-		if e.Lock != t.locks[a.lock].name || e.F != history.KeySet && e.F != history.KeyGone {
-			continue
-		}
-		at := slices.Index(t.away[before:], e.Process)
-		switch {
-		case e.F == history.KeyGone && at >= 0 && i < a.call:
-			t.away = slices.Delete(t.away, before+at, before+at+1)
-		case e.F == history.KeySet && at < 0 && (i < a.call || t.processOf(e.Of) != a.process):
-			t.away = append(t.away, e.Process)
-		}
-	}
-	return !(oneService(&t.h.Header) && len(t.away) > before) && t.enough()
 }

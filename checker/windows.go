@@ -1,44 +1,94 @@
 package checker
 
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
 // windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them: [granted, until) of the acquire, and one more for each extension. No piece is invented for the gap
-// between two. A span is never less than the instant of its decision; only a release call ends it early.
+// state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
+// before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant of
+// its decision; only a release call ends it early, and one that it ends as it begins is none.
 func (t *trace) windows() {
 	for i := range t.locks {
-		t.locks[i].windows = t.locks[i].windows[:0]
+		l := &t.locks[i]
+		l.windows, l.stated = l.windows[:0], 0
 	}
 	x := 0
-	for g := range t.grants {
-		for ; x < len(t.extensions) && t.extensions[x].at < t.grants[g].ok; x++ {
-			t.extend(t.extensions[x])
+	for n := range t.grants {
+		g := &t.grants[n]
+		g.window, g.stated, g.until = none, history.Never, -history.Never
+		for ; x < len(t.extensions) && t.extensions[x].at < g.ok; x++ {
+			t.addWindow(t.extensions[x].grant, t.extensions[x].at)
 		}
-		if t.grants[g].lease != nil {
-			t.addWindow(int32(g), t.grants[g].ok)
+		if g.lease != nil {
+			t.locks[g.lock].stated++
+			t.addWindow(int32(n), g.ok)
 		}
 	}
 	for ; x < len(t.extensions); x++ {
-		t.extend(t.extensions[x])
+		t.addWindow(t.extensions[x].grant, t.extensions[x].at)
+	}
+	for i := range t.locks {
+		l := &t.locks[i]
+		l.windows = slices.DeleteFunc(l.windows, func(s span) bool { return s.to < s.from })
 	}
 }
 
-// extend adds the piece of an extension, unless it was decided only when release had been called.
-func (t *trace) extend(x extension) {
-	g := &t.grants[x.grant]
-	if g.release != open && x.at > g.release && t.h.Events[x.at].Grant.Granted >= t.time(g.release) {
-		return
-	}
-	t.addWindow(x.grant, x.at)
-}
+// none is the place of a span that there is not.
+const none = -1
 
-// addWindow adds the span that the event at position at states.
+// addWindow adds the span that the event at position at states for grant n, and takes what it replaces from those before.
 func (t *trace) addWindow(n int32, at int) {
 	g, lease := &t.grants[n], t.h.Events[at].Grant
-	from, to := int64(lease.Granted), int64(lease.Until)
-	if g.release != open {
-		to = min(to, int64(t.time(g.release)))
-	}
 	l := &t.locks[g.lock]
-	l.windows = append(l.windows, span{from: from, to: max(to, from+1), grant: n, at: at, shared: g.shared})
+	s := span{from: int64(lease.Granted), to: int64(max(lease.Granted, lease.Until)), grant: n, at: at, shared: g.shared}
+	g.stated = min(g.stated, lease.Granted)
+	if g.release == open || lease.Granted <= t.time(g.release) {
+		g.until = lease.Until
+	}
+	if g.release != open {
+		s.to = min(s.to, int64(t.time(g.release)))
+		if s.to < s.from || s.to == s.from && lease.Until > lease.Granted {
+			return // the release left nothing of it
+		}
+	}
+	if at != g.ok {
+		l.stated++
+	}
+	for g.window != none && l.windows[g.window].from >= s.from { // all of it is replaced
+		o := &l.windows[g.window]
+		o.to, g.window = o.from-1, o.before
+	}
+	if g.window != none {
+		o := &l.windows[g.window]
+		o.to = min(o.to, s.from)
+		o.goesOn = o.to == s.from && s.from < s.to
+	}
+	s.before, g.window = g.window, int32(len(l.windows))
+	l.windows = append(l.windows, s)
+}
+
+// withUnstated adds to the windows of a lock the spans in which those of its grants may have been valid that do not say
+// so: from the call at the earliest to the first extension that does, or the release. It gives none if all say so.
+func (t *trace) withUnstated(l *lockTrace) []span {
+	var spans []span
+	for _, n := range l.grants {
+		g := &t.grants[n]
+		s := span{from: int64(t.time(t.asks[g.ask].call)), to: int64(g.stated), grant: n, at: g.ok, shared: g.shared}
+		if g.release != open {
+			s.to = min(s.to, int64(t.time(g.release)))
+		}
+		if g.lease == nil && s.from < s.to {
+			spans = append(spans, s)
+		}
+	}
+	if len(spans) > 0 {
+		spans = append(spans, l.windows...)
+		slices.SortFunc(spans, func(a, b span) int { return a.at - b.at })
+	}
+	return spans
 }
 
 // sections lists, for each lock, its critical sections as spans of positions.

@@ -10,7 +10,7 @@ import (
 )
 
 // Exclusion is a sort of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
-// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart". An exclusion that ParseExclusion
+// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that ParseExclusion
 // returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
@@ -23,7 +23,8 @@ type Exclusion struct {
 	// Within, of a Crash or ShutDown, is the time within which the server must restart: sooner than that. Zero: whether
 	// it does or not.
 	Within time.Duration
-	// Forever, of a Crash or ShutDown, demands that the server does not restart. It excludes Within.
+	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never ends. It
+	// excludes Within.
 	Forever bool
 }
 
@@ -43,7 +44,7 @@ var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResou
 
 // ExclusionUsage shows the grammar of exclusions to people.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
-	"[above NUMBERppm] [, restart within DURATION | , no restart]"
+	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end]"
 
 // ParseExclusion reads one exclusion. A returned error is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
@@ -87,6 +88,10 @@ func (p *parser) exclusion(x *Exclusion) {
 	if p.err == nil && x.Kind == Drift && p.accept("above") {
 		x.Above = p.limit()
 	}
+	if p.err == nil && (x.Kind == Cut || x.Kind == Drift) && p.accept(",") {
+		x.Forever = true
+		p.require([]string{"no", "end"})
+	}
 	if p.err == nil && (x.Kind == Crash || x.Kind == ShutDown) && p.accept(",") {
 		if x.Forever = p.accept("no"); x.Forever {
 			p.require([]string{"restart"})
@@ -127,7 +132,10 @@ func (x Exclusion) String() string {
 	if x.Within > 0 {
 		b = appendDuration(append(b, ", restart within "...), x.Within)
 	}
-	if x.Forever {
+	switch endless := x.Kind == Cut || x.Kind == Drift; {
+	case x.Forever && endless:
+		b = append(b, ", no end"...)
+	case x.Forever:
 		b = append(b, ", no restart"...)
 	}
 	return string(b)
@@ -140,7 +148,7 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 		x.Loss != LosesMemory && f.Loss != x.Loss,
 		x.Above > 0 && max(f.PPM, -f.PPM) <= x.Above,
 		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within),
-		x.Forever && f.Restart > 0:
+		x.Forever && (f.Restart > 0 || f.For > 0):
 		return false
 	}
 	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })

@@ -13,6 +13,7 @@ func TestExclusionsPrintAndParseBack(t *testing.T) {
 		"pause", "jump of servers", "jump of clients", "drift above 1000ppm", "drift of servers above 1ppm", "crash",
 		"crash losing everything, restart within 10s", "crash losing unsynced writes of servers", "shut down, restart within 10s",
 		"shut down, no restart", "crash losing everything of servers, no restart",
+		"cut, no end", "cut of clients, no end", "drift above 10ppm, no end",
 		"delay", "delay message of resource", "slow fsync", "expire session", "fail over",
 	} {
 		x, err := ParseExclusion(line)
@@ -35,6 +36,7 @@ func TestWrongExclusionsAreRefused(t *testing.T) {
 		"crash, restart after 10s": `column 16: expected "within", found "after"`,
 		"crash, not restart":       `column 8: expected "no" or "restart", found "not" (did you mean "no"?)`,
 		"shut down, no":            `column 14: expected "restart", found the end of the line`,
+		"cut, no restart":          `column 9: expected "end", found "restart"`,
 		"crash, restart within 0s": `column 23: a duration is longer than 0s, found "0s"`,
 		"pause, restart within 1s": `column 6: expected "of" or the end of the line, found ","`,
 	} {
@@ -62,6 +64,8 @@ func TestExclusionsCoverWhatTheySay(t *testing.T) {
 		{"crash of servers, no restart", []string{"crash redis-1 losing everything at 1s"},
 			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash client-1 at 1s", "shut down redis-1 at 1s"}},
 		{"shut down, no restart", []string{"shut down redis-1 at 1s"}, []string{"shut down redis-1 at 1s, restart after 500ms"}},
+		{"cut of clients, no end", []string{"cut client-1 | redis-1 at 1s"}, []string{"cut client-1 | redis-1 at 1s for 5s", "drift client-1 clock by +1ppm from 0s"}},
+		{"drift, no end", []string{"drift redis-1 clock by +1ppm from 0s"}, []string{"drift redis-1 clock by +1ppm from 0s for 1s"}},
 		{"shut down, restart within 1s", []string{"shut down redis-1 at 1s, restart after 500ms"}, []string{"shut down redis-1 at 1s"}},
 	} {
 		x, err := ParseExclusion(test.exclusion)

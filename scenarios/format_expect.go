@@ -31,6 +31,7 @@ var causes = []struct {
 	{checker.TokenWentBack, nil},
 	{checker.StuckBehindCrashed, nil},
 	{checker.StuckBehindUncapped, nil},
+	{checker.NoQuorumLeft, nil},
 	{checker.StuckInCycle, nil},
 	{checker.SessionExpired, nil},
 	{checker.WaitedForOther, nil},

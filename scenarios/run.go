@@ -58,7 +58,7 @@ func header(s *Scenario) history.Header {
 		if c.Lock.Protocol == locks.Redlock || s.Servers.consensus() {
 			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
 		}
-		if x := c.Lock.Extension; x != nil && x.Limit == 0 {
+		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() { // whose sessions last as long as their clients
 			h.Uncapped = true
 		}
 	}

@@ -71,6 +71,7 @@ func appendEvent(b []byte, e *Event) ([]byte, error) {
 	}
 	w.strIf("value", e.Value)
 	w.strIf("of", string(e.Of))
+	w.strIf("member", e.Member)
 	w.strIf("by", string(e.By))
 	w.strIf("why", string(e.Why))
 	if isKeyDeadline(e.F) && e.Until != Never {
@@ -106,6 +107,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s carries a grant", e.F)
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
+	case e.Member != "" && !isKey(e.F):
+		return fmt.Errorf("%s carries a member of a key", e.F)
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
 		return fmt.Errorf("%s of %s carries a fault, or one that strikes nobody", e.F, e.Process)
 	}

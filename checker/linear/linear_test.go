@@ -29,6 +29,7 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 		{"the release never returns", []MutexOp{enter(0, 0, 1), leave(0, 2, Forever), enter(1, 3, 4)}, Linearizable},
 		{"readers share", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), shared(leave(1, 6, 7))}, Linearizable},
 		{"a writer among readers", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), enter(2, 6, 7)}, Refuted},
+		{"a reader leaves who has not entered", []MutexOp{shared(leave(0, 0, 1))}, Refuted},
 		{"a reader beside a writer", []MutexOp{enter(0, 0, 1), shared(enter(1, 2, 3))}, Refuted},
 	} {
 		if got := Mutex(c.ops); got != c.want {

@@ -43,7 +43,7 @@ func (r *reading) shard(p history.Process) []history.Process {
 
 // keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or -1.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
-	for i := to - 1; i >= from; i-- {
+	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
 		if e.F == f && e.Lock == w.lock && e.Of == w.attempt && on(i, e.Process) {
 			return i

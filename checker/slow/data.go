@@ -6,23 +6,48 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read.
+// resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing is
+// broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {
-	outcome := Unchecked
+	writes, ranked, ordered := false, false, true
 	for i := range r.Events {
 		e := &r.Events[i]
 		if !r.accepted(i) || e.Op != history.Write {
 			continue
 		}
-		outcome = Holds
+		writes = true
 		if j := r.supersededBefore(i); j >= 0 {
 			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect"}
 		}
-		if j, value := r.basis(i); j >= 0 && value != r.valueBefore(i) {
+		if j := r.lostBy(i); j >= 0 {
 			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "update lost"}
 		}
+		if s := r.grantOf(e); s != nil {
+			ranked = ranked || s.lease != nil || s.token != 0
+			ordered = ordered && r.comparableBefore(s, i)
+		}
 	}
-	return Finding{Outcome: outcome}
+	if !writes || !ranked || !ordered {
+		return Finding{Outcome: Unchecked}
+	}
+	return Finding{Outcome: Holds}
+}
+
+// comparableBefore reports whether s states what orders it with every grant that took effect before place i.
+func (r *reading) comparableBefore(s *section, i int) bool {
+	for j := range i {
+		if !r.accepted(j) || r.Events[j].Lock != s.lock {
+			continue
+		}
+		o := r.grantOf(&r.Events[j])
+		if o == nil || o == s || o.shared && s.shared {
+			continue
+		}
+		if times, tokens := o.lease != nil && s.lease != nil, o.token != 0 && s.token != 0; !times && !tokens {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *reading) accepted(i int) bool {
@@ -49,7 +74,7 @@ func (r *reading) supersededBefore(i int) int {
 	}
 	for j := range i {
 		if r.accepted(j) && r.Events[j].Lock == r.Events[i].Lock {
-			if b := r.grantOf(&r.Events[j]); b != nil && a != b && earlier(a, b) {
+			if b := r.grantOf(&r.Events[j]); b != nil && a != b && r.earlier(a, b) {
 				return j
 			}
 		}
@@ -57,75 +82,117 @@ func (r *reading) supersededBefore(i int) int {
 	return -1
 }
 
-// earlier orders by token where both have one, else by A.granted < B.since. Equal tokens order nobody, so that the times
-// must; holders that share a lock do not supersede each other.
-func earlier(a, b *section) bool {
+// earlier: A.granted < B.since; where neither is earlier so, by token if both have one and they differ. A grant that does not
+// say so was decided by its return, and its request left after its call. Holders that share a lock do not supersede each
+// other.
+func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
 	}
-	if a.token != 0 && b.token != 0 && a.token != b.token {
-		return a.token < b.token
+	since := func(s *section) history.Time {
+		if s.lease != nil {
+			return s.lease.Since
+		}
+		return r.time(s.call)
 	}
-	return a.lease != nil && b.lease != nil && a.lease.Granted < b.lease.Since
+	granted := func(s *section) history.Time {
+		if s.lease != nil {
+			return s.lease.Granted
+		}
+		return r.time(s.ok)
+	}
+	if granted(a) < since(b) || granted(b) < since(a) {
+		return granted(a) < since(b)
+	}
+	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// basis is what the accepted write at place i builds on, and where its client learned it; -1 if it read nothing. That is
-// what the client knew when it called the write, or if the history does not tell, the last read accepted of its attempt, or
-// what the attempt wrote since.
-func (r *reading) basis(i int) (at int, value string) {
+// lostBy is (b): where the writer at place i learned the value that it builds on, if that is not the value that it overwrites
+// and somebody's update is lost; else -1.
+func (r *reading) lostBy(i int) int {
+	at, asked, value := r.basis(i)
+	lost := -1 // the write whose value is overwritten
+	for j := range i {
+		if r.accepted(j) && r.Events[j].Op == history.Write && r.Events[j].Lock == r.Events[i].Lock {
+			lost = j
+		}
+	}
+	switch {
+	case at < 0 || lost < 0 || r.Events[lost].Value == value:
+		return -1
+	case asked > lost && !r.writtenByAnybody(r.Events[i].Lock, value) && r.firstValue(i) != value:
+		return -1 // somebody outside the history had overwritten it before
+	}
+	return at
+}
+
+func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return (e.F == history.Write || e.F == history.Apply && e.Op == history.Write) && e.Lock == lock && e.Value == value
+	})
+}
+
+// firstValue is what the data of the write at place i began with: what the first effect read, or nothing if it wrote.
+func (r *reading) firstValue(i int) string {
+	for j := range i {
+		if o := &r.Events[j]; r.accepted(j) && o.Lock == r.Events[i].Lock {
+			if o.Op == history.Read {
+				return o.Value
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// basis is what the accepted write at place i builds on, where its client learned it, and after which place it had asked; at is
+// -1 if it read nothing. That is what the client knew when it called the write, or if the history does not tell, the last read
+// accepted of its attempt, or what the attempt wrote since.
+func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
+	if e.Of == "" {
+		return -1, -1, ""
+	}
 	for j := i - 1; j >= 0; j-- {
-		if o := &r.Events[j]; e.Of != "" && o.F == history.Write && o.Type == history.Invoke && o.Attempt == e.Of && o.Lock == e.Lock && o.Value == e.Value {
+		if o := &r.Events[j]; o.F == history.Write && o.Type == history.Invoke && o.Attempt == e.Of && o.Lock == e.Lock && o.Value == e.Value {
 			return r.known(e.Of, j)
 		}
 	}
 	own, read := -1, false
 	for j := range i {
-		if o := &r.Events[j]; r.accepted(j) && o.Of == e.Of && e.Of != "" && o.Lock == e.Lock {
+		if o := &r.Events[j]; r.accepted(j) && o.Of == e.Of && o.Lock == e.Lock {
 			read = read || o.Op == history.Read
 			own = j
 		}
 	}
 	if !read {
-		return -1, ""
+		return -1, -1, ""
 	}
-	return own, r.Events[own].Value
+	return own, own, r.Events[own].Value
 }
 
 // known is the value that a client knew of its data when it called the write at place i: that of its last read, or of the
 // write confirmed since; none while the outcome of a write is unknown.
-func (r *reading) known(of history.Attempt, i int) (at int, value string) {
-	at, writing := -1, ""
+func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
+	at, asked = -1, -1
+	writing, reading := "", -1
 	for j := range i {
 		o := &r.Events[j]
 		if o.Attempt != of || o.Lock != r.Events[i].Lock {
 			continue
 		}
 		switch {
+		case o.F == history.Read && o.Type == history.Invoke:
+			reading = j
 		case o.F == history.Read && o.Type == history.OK:
-			at, value = j, o.Value
+			at, asked, value, reading = j, reading, o.Value, -1
 		case o.F == history.Write && o.Type == history.Invoke:
 			writing = o.Value
 		case o.F == history.Write && o.Type == history.OK && at >= 0:
-			at, value = j, writing
+			at, asked, value = j, j, writing
 		case o.F == history.Write && o.Type == history.Info:
 			at = -1
 		}
 	}
-	return at, value
-}
-
-// valueBefore is the value of the data just before place i: that of the last accepted write, else of the first read.
-func (r *reading) valueBefore(i int) string {
-	for j := i - 1; j >= 0; j-- {
-		if o := &r.Events[j]; r.accepted(j) && o.Op == history.Write && o.Lock == r.Events[i].Lock {
-			return o.Value
-		}
-	}
-	for j := range i {
-		if o := &r.Events[j]; r.accepted(j) && o.Lock == r.Events[i].Lock {
-			return o.Value
-		}
-	}
-	return ""
+	return at, asked, value
 }

@@ -6,68 +6,125 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// deadlockFreedom looks at every stretch of time between two events after the last fault: which locks nobody gets on
-// with, and how long each waiter has been waiting for one of them without anybody acquiring it.
+// deadlockFreedom looks at every stretch of time between two events: which locks nobody gets on with, and how long each
+// waiter has been waiting for one of them without anybody acquiring it and without a fault.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
-	if limit <= 0 || len(r.asks) == 0 {
+	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
 		return Finding{Outcome: Unchecked}
 	}
-	calm := -1
-	for i := range r.faults {
-		over := r.over(&r.faults[i])
-		if over == r.none {
-			return Finding{Outcome: Undecided}
-		}
-		calm = max(calm, over)
-	}
-	if a := r.stuckTooLong(calm, limit); a != nil {
+	if a := r.stuckTooLong(limit); a != nil {
 		return Finding{Outcome: Violated, Events: []int{a.call}}
 	}
-	return r.progress(calm)
+	if r.done() {
+		return Finding{Outcome: Holds}
+	}
+	return Finding{Outcome: Undecided}
 }
 
-// stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. An
-// uncapped hold begins to count as stuck in the middle of one, which is then looked at in two parts.
-func (r *reading) stuckTooLong(calm int, limit history.Time) *ask {
-	since := map[*ask]history.Time{}
-	for i := calm; i < r.none; i++ {
-		from, to := history.Time(0), r.time(min(i+1, r.none))
-		if i >= 0 {
-			from = r.time(i)
+// probed reports whether the run was to end with a probe.
+func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, "probe") }
+
+// calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told whether it
+// leaves a quorum; a drift that is not to end is none either.
+func (r *reading) calmFrom(f *fault) int {
+	if f.to == r.none && !f.Ends && (f.kind == "drift" || f.kind == "cut" && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
+		return f.from
+	}
+	return r.over(f)
+}
+
+// first is the ask with which the waiting began that goes on with a: the first of those before it that were given up, each
+// called again within a TTL.
+func (r *reading) first(a *ask) *ask {
+	first := a
+	for _, b := range r.asks {
+		if b.process != a.process || b.lock != a.lock || b.outcome != history.Fail && b.outcome != history.Info || b.ret >= a.call {
+			continue
 		}
-		cuts := []history.Time{from, to}
+		between := slices.ContainsFunc(r.asks, func(c *ask) bool {
+			return c.process == a.process && c.lock == a.lock && b.ret < c.call && c.call < a.call
+		})
+		if !between && r.time(a.call)-r.time(b.ret) <= r.Header.TTL {
+			if o := r.first(b); o.call < first.call {
+				first = o
+			}
+		}
+	}
+	return first
+}
+
+// stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. A hold that
+// nothing ends begins to count as stuck in the middle of one, which is then looked at in two parts.
+func (r *reading) stuckTooLong(limit history.Time) *ask {
+	begun := map[*ask]*ask{}
+	for _, a := range r.asks {
+		begun[a] = r.first(a)
+	}
+	since := map[*ask]history.Time{}
+	for i := 0; i < r.none; i++ {
+		cuts := []history.Time{r.time(i), r.time(i + 1)}
 		for _, s := range r.sections {
-			if cut := r.time(s.ok) + r.Header.Hold; r.Header.Uncapped && from < cut && cut < to {
+			if cut := r.time(s.ok) + r.Header.Hold; r.endless(s) && cuts[0] < cut && cut < cuts[1] {
 				cuts = append(cuts, cut)
 			}
 		}
 		slices.Sort(cuts)
 		for n := range cuts[1:] {
-			still := r.standingStill(i, cuts[n])
+			still := r.standingStill(i, cuts[n], begun)
+			if r.underFault(i) {
+				clear(since)
+				continue
+			}
 			var first *ask
 			for _, a := range r.asks {
-				if !is(a.call, i, a.ret) || !still[a.lock] {
+				if !is(begun[a].call, i, a.ret) || !still[a.lock] {
 					delete(since, a)
-				} else if _, was := since[a]; !was || n == 0 && r.moves(i, a.lock) {
+				} else if _, was := since[a]; !was || n == 0 && (r.moves(i, a.lock) || r.faultAtOnce(i)) {
 					since[a] = cuts[n]
 				}
-				if start, waits := since[a]; waits && cuts[n+1]-start > limit && (first == nil || start < since[first]) {
+				start, waits := since[a]
+				if waits && cuts[n+1]-start > limit && (first == nil || start < since[first] || start == since[first] && begun[a].call < begun[first].call) {
 					first = a
 				}
 			}
 			if first != nil {
-				return first
+				return begun[first]
 			}
 		}
 	}
 	return nil
 }
 
+func (r *reading) underFault(i int) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
+}
+
+// faultAtOnce reports whether at place i a fault strikes or is over: the time counts anew.
+func (r *reading) faultAtOnce(i int) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
+}
+
+// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers say at last that its
+// key never expires.
+func (r *reading) endless(s *section) bool {
+	if r.Header.Uncapped {
+		return true
+	}
+	never := false
+	for i := range r.Events {
+		e := &r.Events[i]
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == s.lock && e.Of == s.attempt && e.Of != "" {
+			never = e.Until == history.Never
+		}
+	}
+	return never
+}
+
 // moves reports whether by the event at place i the lock is acquired, or left by a holder alive: it has got on.
 func (r *reading) moves(i int, lock history.Lock) bool {
 	for _, s := range r.sections {
-		if s.lock == lock && (s.ok == i || s.end == i && i >= 0 && r.Events[i].F != history.Crashed) {
+		if s.lock == lock && (s.ok == i || s.end == i && !s.crashed) {
 			return true
 		}
 	}
@@ -78,8 +135,8 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 func is(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill is the greatest set of locks each of whose holders, just after place i, is stuck: waits for a lock of
-// the set, or holds without cap for longer than declared. Those who crashed are no holders any more.
-func (r *reading) standingStill(i int, now history.Time) map[history.Lock]bool {
+// the set, or holds without end for longer than declared. Those who crashed are no holders any more.
+func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
 		still[l] = true
@@ -90,9 +147,9 @@ func (r *reading) standingStill(i int, now history.Time) map[history.Lock]bool {
 			if !is(s.ok, i, s.end) || !still[s.lock] {
 				continue
 			}
-			stuck := r.Header.Uncapped && now >= r.time(s.ok)+r.Header.Hold
+			stuck := r.endless(s) && now >= r.time(s.ok)+r.Header.Hold
 			for _, a := range r.asks {
-				stuck = stuck || a.process == s.process && is(a.call, i, a.ret) && still[a.lock]
+				stuck = stuck || a.process == s.process && is(begun[a].call, i, a.ret) && still[a.lock]
 			}
 			if !stuck {
 				still[s.lock], changed = false, true
@@ -102,27 +159,28 @@ func (r *reading) standingStill(i int, now history.Time) map[history.Lock]bool {
 	return still
 }
 
-// progress is undecided while somebody waits, and holds once every lock was acquired after the last fault.
-func (r *reading) progress(calm int) Finding {
-	outcome := Holds
-	for _, l := range r.locks {
-		tried, acquired := false, false
-		for _, a := range r.asks {
-			if a.lock != l {
-				continue
-			}
-			if a.ret == r.none {
-				return Finding{Outcome: Undecided}
-			}
-			tried = tried || a.ret > calm
-			acquired = acquired || a.ret > calm && a.granted()
-		}
-		switch {
-		case tried && !acquired:
-			outcome = Undecided
-		case !tried && outcome == Holds:
-			outcome = Unchecked
+// done: the last fault is over, nobody waits or works, and after that fault every lock was acquired, by the probe if there is
+// to be one.
+func (r *reading) done() bool {
+	calm := -1
+	for i := range r.faults {
+		calm = max(calm, r.calmFrom(&r.faults[i]))
+	}
+	if calm == r.none {
+		return false
+	}
+	for _, a := range r.asks {
+		if a.ret == r.none || a.granted() && a.section.end == r.none && a.process != "probe" {
+			return false
 		}
 	}
-	return Finding{Outcome: outcome}
+	for _, l := range r.locks {
+		acquired := slices.ContainsFunc(r.asks, func(a *ask) bool {
+			return a.lock == l && a.granted() && a.ret > calm && (a.process == "probe" || !r.probed())
+		})
+		if !acquired {
+			return false
+		}
+	}
+	return true
 }

@@ -1,58 +1,124 @@
 package slow
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"slices"
 
-// window is a piece of validity, [from, to) in true time, stated by the event at place at.
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// window is a piece of validity, [from, to) in true time, stated by the event at place at; an instant where they are equal.
 type window struct {
 	*section
 	from, to history.Time
 	at       int
 }
 
-// windows lists every piece of every grant, in the order of the events that state them.
-func (r *reading) windows() (all []window) {
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Grant == nil || e.Type != history.OK {
-			continue
-		}
-		for _, s := range r.sections {
-			isOwn := e.F == history.Acquire && i == s.ok || e.F == history.Extend && s.attempt != "" && e.Attempt == s.attempt && i > s.ok
-			if !isOwn {
+// windowOf is the window of a section, in the pieces that its grants state: each replaces the rest of those before it from
+// its own decision on. The release call ends it; what that leaves nothing of is left out.
+func (r *reading) windowOf(s *section) (pieces []window) {
+	stated := s.extensions
+	if s.lease != nil {
+		stated = append([]int{s.ok}, stated...)
+	}
+	for _, at := range stated {
+		g := r.Events[at].Grant
+		w := window{s, g.Granted, max(g.Granted, g.Until), at}
+		if s.release < r.none {
+			released := r.time(s.release)
+			if released < w.from || released == w.from && g.Until > g.Granted {
 				continue
 			}
-			w := window{s, e.Grant.Granted, e.Grant.Until, i}
-			if s.release < r.none { // the release call ends it, and what is granted after it is no lease
-				called := r.time(s.release)
-				if i > s.release && w.from >= called {
-					continue
-				}
-				w.to = min(w.to, called)
-			}
-			w.to = max(w.to, w.from+1) // never less than the instant granted
-			all = append(all, w)
+			w.to = min(w.to, released)
 		}
+		for i := range pieces {
+			pieces[i].to = min(pieces[i].to, w.from)
+		}
+		pieces = slices.DeleteFunc(pieces, func(p window) bool { return p.from >= w.from })
+		pieces = append(pieces, w)
 	}
+	return pieces
+}
+
+// windows lists every piece of every grant, in the order of the events that state them.
+func (r *reading) windows() (all []window) {
+	for _, s := range r.sections {
+		all = append(all, r.windowOf(s)...)
+	}
+	slices.SortFunc(all, func(a, b window) int { return a.at - b.at })
 	return all
+}
+
+func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
+
+// overlap reports whether two pieces overlap. An instant overlaps only a window that it lies strictly inside of: one that
+// holds in the nanosecond before it, and at it.
+func (r *reading) overlap(a, b *window) bool {
+	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
+		return false
+	}
+	if a.from == a.to {
+		a, b = b, a
+	}
+	if b.from < b.to {
+		return a.from < b.to && b.from < a.to
+	}
+	states := a.at != a.ok || a.lease != nil
+	goesOn := states && slices.ContainsFunc(r.windowOf(a.section), func(w window) bool { return w.holdsAt(b.from) })
+	return a.holdsAt(b.from-1) && (a.holdsAt(b.from) || goesOn)
 }
 
 func (r *reading) leaseExclusion() Finding {
 	windows := r.windows()
-	if !r.exercised(func(s *section) bool { return s.lease != nil }) {
+	if !r.exercised(func(s *section) bool { return s.lease != nil || len(s.extensions) > 0 }) {
 		return Finding{Outcome: Unchecked}
 	}
 	for j, b := range windows {
 		for _, a := range windows[:j] {
-			if overlap(&a, &b) {
+			if r.overlap(&a, &b) {
 				return Finding{Outcome: Violated, Events: []int{a.at, b.at}, Cause: r.cause(&a, &b)}
 			}
 		}
 	}
+	if r.unstatedDecides() {
+		return Finding{Outcome: Unchecked}
+	}
 	return Finding{Outcome: Holds}
 }
 
-func overlap(a, b *window) bool {
-	return a.section != b.section && a.lock == b.lock && !(a.shared && b.shared) && a.from < b.to && b.from < a.to
+// unstatedDecides reports whether a grant that states no window may have overlapped another: from its call at the earliest to
+// its release, or until one of its extensions states a window.
+func (r *reading) unstatedDecides() bool {
+	possible := func(s *section) []window {
+		if s.lease != nil {
+			return r.windowOf(s)
+		}
+		w := window{s, r.time(s.call), history.Never, s.ok}
+		if s.release < r.none {
+			w.to = r.time(s.release)
+		}
+		for _, at := range s.extensions {
+			w.to = min(w.to, r.Events[at].Grant.Granted)
+		}
+		if w.to <= w.from {
+			return r.windowOf(s)
+		}
+		return append(r.windowOf(s), w)
+	}
+	for j, b := range r.sections {
+		for _, a := range r.sections[:j] {
+			if a.lease != nil && b.lease != nil {
+				continue
+			}
+			for _, x := range possible(a) {
+				for _, y := range possible(b) {
+					if r.overlap(&x, &y) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
 }
 
 // exercised reports whether a lock was granted (in a way that matters) and somebody else could have got in.
@@ -84,17 +150,25 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds}
 }
 
-// sectionCause is the cause of the leases if those overlap too. Else somebody outlived a lease; by what is not asked here.
+// sectionCause is the cause of the leases if those overlap too. Else somebody outlived a lease; by what is not asked here,
+// and nothing is said where it may have waited for another lock.
 func (r *reading) sectionCause(a, b *section) string {
-	if a.lease == nil || b.lease == nil {
-		return "not told by the history"
+	for _, s := range []*section{a, b} {
+		if s.lease == nil && len(s.extensions) == 0 {
+			return "not told by the history"
+		}
 	}
 	windows := r.windows()
 	for j, y := range windows {
 		for _, x := range windows[:j] {
-			if (x.section == a && y.section == b || x.section == b && y.section == a) && overlap(&x, &y) {
+			if (x.section == a && y.section == b || x.section == b && y.section == a) && r.overlap(&x, &y) {
 				return r.cause(&x, &y)
 			}
+		}
+	}
+	for _, o := range r.asks {
+		if waits := o.process == a.process && o.lock != a.lock && a.ok < o.call && o.call < b.ok && b.ok < o.ret; waits {
+			return ""
 		}
 	}
 	return "holder outlived its lease"

@@ -6,25 +6,56 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ownership looks for a deletion or prolongation by another attempt than the owner.
+// ownership looks for a deletion, an overwriting or a prolongation by another attempt than the owner.
 func (r *reading) ownership() Finding {
 	outcome := Unchecked
 	for i := range r.Events {
 		e := &r.Events[i]
-		changed := e.F == history.KeyProlonged || e.F == history.KeyGone && e.Why == history.Deleted
-		if !changed || e.Of == "" || e.By == "" || !slices.Contains(r.locks, e.Lock) {
+		owner, cause := e.Of, "removed by non-owner"
+		switch {
+		case e.F == history.KeySet:
+			owner = r.liveOwner(i)
+		case e.F == history.KeyProlonged:
+			cause = "prolonged by non-owner"
+		case e.F == history.KeyGone && (e.Why == history.Deleted || e.Why == history.Flushed):
+		default:
+			continue
+		}
+		judged := owner != "" && (e.By != "" || e.Why == history.Flushed) && slices.Contains(r.locks, e.Lock)
+		if !judged {
 			continue
 		}
 		outcome = Holds
-		if e.By != e.Of {
-			cause := "removed by non-owner"
-			if e.F == history.KeyProlonged {
-				cause = "prolonged by non-owner"
-			}
+		if e.By != owner {
 			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause}
 		}
 	}
 	return Finding{Outcome: outcome}
+}
+
+// liveOwner is whose key stood where the event at place i sets one: set there last, not gone, and not due to have expired.
+func (r *reading) liveOwner(i int) history.Attempt {
+	e := &r.Events[i]
+	due, known := history.Never, false
+	for j := i - 1; j >= 0; j-- {
+		o := &r.Events[j]
+		if o.Process != e.Process || o.Lock != e.Lock || o.Member != e.Member {
+			continue
+		}
+		if o.F == history.KeyGone {
+			return ""
+		}
+		if isDeadline := o.F == history.KeySet || o.F == history.KeyProlonged; isDeadline && !known {
+			due, known = o.Until, true
+		}
+		if o.F == history.KeySet {
+			if e.Time < due {
+				return o.Of
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // tokenOrder compares every two grants of one lock that have tokens.

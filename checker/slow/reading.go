@@ -11,8 +11,9 @@ import (
 type ask struct {
 	process   history.Process
 	lock      history.Lock
+	shared    bool
 	call, ret int
-	crashed   bool // instead of a return
+	outcome   history.Type // zero until it returned
 	section   *section
 }
 
@@ -23,14 +24,15 @@ type section struct {
 	*ask
 	attempt history.Attempt
 	token   history.Token
-	shared  bool
 	ok, end int // from acquire ok to the first of: release called, lost, crash
-	// release is the first call of release, done its return.
+	crashed bool
+	// release is the first call of release, done its return. Where only the outcome is recorded both are there.
 	release, done int
 	lease         *history.Grant
+	extensions    []int // of it, each with what it states
 }
 
-// fault is one strike of the nemesis. It ends at its recorded end; without one, where it strikes if it does not last.
+// fault is one strike of the nemesis and its recorded end.
 type fault struct {
 	history.Fault
 	kind     history.F
@@ -53,23 +55,32 @@ func readingOf(h *history.History) *reading {
 	for i := range h.Events {
 		e := &h.Events[i]
 		r.end = max(r.end, e.Time)
-		switch {
-		case e.Process == history.Nemesis && e.Type == history.Invoke:
-			r.faults = append(r.faults, r.faultAt(i))
-		case e.Process == history.Nemesis:
-		case e.F == history.Acquire && e.Type == history.Invoke:
-			r.asks = append(r.asks, r.askAt(i))
+		if e.Process == history.Nemesis {
+			if struck, to := r.faultAt(i); struck {
+				r.faults = append(r.faults, to)
+			}
+			continue
 		}
-		if e.F == history.Acquire && e.Process != history.Nemesis && !slices.Contains(r.locks, e.Lock) {
-			r.locks = append(r.locks, e.Lock)
+		switch e.F {
+		case history.Acquire:
+			if !slices.Contains(r.locks, e.Lock) {
+				r.locks = append(r.locks, e.Lock)
+			}
+			r.acquire(i, e)
+		case history.Release:
+			r.release(i, e)
+		case history.Extend:
+			if s := r.belongsTo(i); s != nil && e.Type == history.OK && e.Grant != nil {
+				s.extensions = append(s.extensions, i)
+			}
+		case history.Lost:
+			if s := r.belongsTo(i); s != nil {
+				s.end = min(s.end, i)
+			}
+		case history.Crashed:
+			r.crash(i, e)
 		}
 	}
-	for _, a := range r.asks {
-		if a.granted() {
-			r.sections = append(r.sections, a.section)
-		}
-	}
-	slices.SortFunc(r.sections, func(a, b *section) int { return a.ok - b.ok })
 	return r
 }
 
@@ -81,61 +92,141 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// after is the first place after i that matches.
-func (r *reading) after(i int, matches func(*history.Event) bool) int {
-	for j := i + 1; j < r.none; j++ {
-		if matches(&r.Events[j]) {
-			return j
+// acquire begins an ask, or ends the oldest one of that process and lock; one of which only the outcome is recorded was
+// called when it returned.
+func (r *reading) acquire(i int, e *history.Event) {
+	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none}
+	if e.Type == history.Invoke {
+		r.asks = append(r.asks, a)
+		return
+	}
+	n := slices.IndexFunc(r.asks, func(o *ask) bool { return o.process == e.Process && o.lock == e.Lock && o.ret == r.none })
+	if n >= 0 {
+		a = r.asks[n]
+	} else {
+		r.asks = append(r.asks, a)
+	}
+	a.ret, a.outcome, a.shared = i, e.Type, a.shared || e.Shared
+	if e.Type == history.OK {
+		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, release: r.none, done: r.none, lease: e.Grant}
+		r.sections = append(r.sections, a.section)
+	}
+}
+
+// belongsTo finds the section that the event at place i is about: the latest grant of its attempt and lock; without an
+// attempt the latest section of its process and lock that goes on.
+func (r *reading) belongsTo(i int) *section {
+	e := &r.Events[i]
+	for _, s := range slices.Backward(r.sections) {
+		switch {
+		case s.lock != e.Lock:
+		case e.Attempt != "" && s.attempt == e.Attempt, e.Attempt == "" && s.process == e.Process && s.end == r.none:
+			return s
 		}
 	}
-	return r.none
+	return nil
 }
 
-func (r *reading) askAt(i int) *ask {
-	e := &r.Events[i]
-	a := &ask{process: e.Process, lock: e.Lock, call: i}
-	a.ret = r.after(i, func(o *history.Event) bool {
-		return o.Process == e.Process && (o.F == history.Crashed || o.F == history.Acquire && o.Lock == e.Lock && o.Type != history.Invoke)
-	})
-	if a.ret == r.none {
-		return a
+func (r *reading) release(i int, e *history.Event) {
+	s := r.belongsTo(i)
+	if e.Type != history.Invoke && e.Attempt == "" { // it answers the process's call, if one is open
+		for _, o := range r.sections {
+			if o.process == e.Process && o.release < r.none && o.done == r.none && !r.crashedSince(o.process, o.release, i) {
+				s = o
+			}
+		}
 	}
-	o := &r.Events[a.ret]
-	if a.crashed = o.F == history.Crashed; a.crashed || o.Type != history.OK {
-		return a
+	if s == nil {
+		return
 	}
-	s := &section{ask: a, attempt: o.Attempt, token: o.Token, shared: o.Shared || e.Shared, ok: a.ret, lease: o.Grant}
-	own := func(e *history.Event) bool {
-		return e.Process == a.process && e.Lock == a.lock && (s.attempt == "" || e.Attempt == s.attempt)
+	if s.release == r.none {
+		s.release, s.end = i, min(s.end, i)
 	}
-	s.release = r.after(s.ok, func(e *history.Event) bool { return own(e) && e.F == history.Release && e.Type == history.Invoke })
-	s.done = r.after(s.release, func(e *history.Event) bool { return own(e) && e.F == history.Release && e.Type != history.Invoke })
-	s.end = r.after(s.ok, func(e *history.Event) bool {
-		return own(e) && (e.F == history.Lost || e.F == history.Release && e.Type == history.Invoke) || e.Process == a.process && e.F == history.Crashed
-	})
-	a.section = s
-	return a
+	if e.Type != history.Invoke && s.done == r.none {
+		s.done = i
+	}
 }
 
-func (r *reading) faultAt(i int) fault {
+func (r *reading) crashedSince(p history.Process, from, to int) bool {
+	return slices.ContainsFunc(r.Events[from:to], func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
+}
+
+func (r *reading) crash(i int, e *history.Event) {
+	for _, a := range r.asks {
+		if a.process == e.Process && a.ret == r.none {
+			a.ret = i
+		}
+	}
+	for _, s := range r.sections {
+		if s.process == e.Process && s.end == r.none {
+			s.end, s.crashed = i, true
+		}
+	}
+}
+
+// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded of its kind and line and
+// is not that of one that struck before; an end without a line may be that of any of its kind.
+func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
-	f := fault{kind: e.F, from: i}
+	f = fault{kind: e.F, from: i, to: r.none}
 	if e.Fault != nil {
 		f.Fault = *e.Fault
 	}
-	nth := 0 // of the same line that strike before it and have not ended when it strikes end before it
-	for j := range i {
-		if o := &r.Events[j]; o.Process == history.Nemesis && o.F == e.F && o.Value == e.Value {
-			nth += map[history.Type]int{history.Invoke: 1, history.OK: -1}[o.Type]
+	if e.Type == history.Info {
+		return r.reportedAt(i, f)
+	}
+	if e.Type != history.Invoke {
+		return false, f
+	}
+	for j := i + 1; j < r.none && f.to == r.none; j++ {
+		o := &r.Events[j]
+		if o.Process != history.Nemesis || o.F != e.F || o.Type != history.OK || o.Value != "" && o.Value != e.Value {
+			continue
+		}
+		taken := slices.ContainsFunc(r.faults, func(x fault) bool { return x.to == j })
+		if !taken {
+			f.to = j
 		}
 	}
-	f.to = i
-	for ; nth >= 0 && f.to < r.none; nth-- {
-		f.to = r.after(f.to, func(o *history.Event) bool {
-			return o.Process == history.Nemesis && o.F == e.F && o.Value == e.Value && o.Type == history.OK
-		})
+	return true, f
+}
+
+// stops lists what ends a fault that Jepsen's nemesis tells of by the words before the colon.
+var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"}, "kill": {"start", "restart"},
+	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
+
+// reportedAt reads the reports of a nemesis that says everything as info, and twice. A fault goes on from the first report
+// that it begins to the last that it ends.
+func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
+	ends := stops[f.kind]
+	for j := range i {
+		o := &r.Events[j]
+		if o.Process != history.Nemesis || o.Type != history.Info {
+			continue
+		}
+		if o.F == f.kind {
+			struck = true // it goes on already
+		} else if slices.Contains(ends, o.F) {
+			struck = false
+		}
+		if slices.Contains(stops[o.F], f.kind) {
+			return false, f // a report that o ends
+		}
 	}
-	return f
+	if struck || ends == nil {
+		return false, f
+	}
+	for j := i + 1; j < r.none; j++ {
+		o := &r.Events[j]
+		switch {
+		case o.Process != history.Nemesis || o.Type != history.Info:
+		case slices.Contains(ends, o.F):
+			f.to = j
+		case o.F == f.kind && f.to < r.none:
+			return true, f
+		}
+	}
+	return true, f
 }
 
 // over is where the fault is over. A crash without restart is over as it strikes, as are a jump and a lost connection.

@@ -14,43 +14,68 @@ func (r *reading) faultTolerance() Finding {
 	}
 	outcome := Unchecked
 	for _, a := range r.asks {
-		end, done := r.judgedUntil(a.call, a.ret)
-		if !done || a.crashed || !r.alone(a, end) || !r.quorumFor(a, end, false) {
+		end, seen := r.judgedUntil(a.call, a.ret)
+		gone := a.outcome == 0 && a.ret <= end
+		if !seen || gone || !r.alone(a, end) || !r.quorumFor(a, end, end) {
 			continue
 		}
 		if !a.granted() || r.time(a.ret)-r.time(a.call) > r.Header.Bound {
-			if r.quorumFor(a, end, true) {
-				return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound"}
-			}
-			continue
+			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound"}
 		}
 		outcome = Holds
-		if s := a.section; r.releaseJudged(s) {
-			if s.done == r.none || r.Events[s.done].Type != history.OK || r.time(s.done)-r.time(s.release) > r.Header.Bound {
-				return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound"}
-			}
+		if s := a.section; r.releaseJudged(s, end) && !r.releasedInTime(s) && !r.excused(s) {
+			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound"}
 		}
 	}
 	return Finding{Outcome: outcome}
 }
 
-// releaseJudged: the section ended by this release, all went well from the acquire on, and the lease was valid until the
-// return, or the bound.
-func (r *reading) releaseJudged(s *section) bool {
-	if s.end != s.release || s.release == r.none {
+// releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release was
+// called.
+func (r *reading) releaseJudged(s *section, acquired int) bool {
+	if s.release == r.none {
 		return false
 	}
-	end, done := r.judgedUntil(s.release, s.done)
-	crash := r.after(s.release, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
-	if !done || s.done == r.none && crash < end || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, false) || !r.grantersReachable(s, end) {
+	end, seen := r.judgedUntil(s.release, s.done)
+	crash := r.after(s.release-1, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
+	if !seen || crash <= end && crash < s.done || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) || !r.grantersReachable(s, end) {
 		return false
 	}
-	for _, w := range r.windows() {
-		if w.section == s && r.Events[w.at].Grant.Until >= min(r.time(s.release)+r.Header.Bound, r.time(s.done)) {
-			return true
+	return r.time(s.release) < r.leaseEnd(s)
+}
+
+func (r *reading) releasedInTime(s *section) bool {
+	return s.done < r.none && r.Events[s.done].Type == history.OK && r.time(s.done)-r.time(s.release) <= r.Header.Bound
+}
+
+// excused: a timely fail that returns after the lease has ended.
+func (r *reading) excused(s *section) bool {
+	return s.done < r.none && r.Events[s.done].Type == history.Fail && r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
+		r.time(s.done) >= r.leaseEnd(s)
+}
+
+// leaseEnd is the end of the lease as it was last stated by when release was called.
+func (r *reading) leaseEnd(s *section) history.Time {
+	end := -history.Never
+	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
+		end = s.lease.Until
+	}
+	for _, at := range s.extensions {
+		if g := r.Events[at].Grant; g.Granted <= r.time(s.release) {
+			end = g.Until
 		}
 	}
-	return false
+	return end
+}
+
+// after is the first place after i that matches.
+func (r *reading) after(i int, matches func(*history.Event) bool) int {
+	for j := i + 1; j < r.none; j++ {
+		if matches(&r.Events[j]) {
+			return j
+		}
+	}
+	return r.none
 }
 
 // grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else can
@@ -68,17 +93,13 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return left >= r.Header.Quorum
 }
 
-// judgedUntil is the place up to which the conditions must hold: the return, or the first event after the bound.
-func (r *reading) judgedUntil(call, ret int) (end int, done bool) {
+// judgedUntil is the place up to which the conditions must hold: the return, or the last event within the bound.
+func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
 		return ret, true
 	}
-	end = r.after(call-1, func(e *history.Event) bool { return e.Time > due })
-	if end = min(end, ret); end < r.none {
-		return end, true
-	}
-	return r.none - 1, r.end > due
+	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
 // alone: nobody held or tried the lock from one TTL before the call until end. What the client itself gave back (its
@@ -90,7 +111,7 @@ func (r *reading) alone(a *ask, end int) bool {
 			continue
 		}
 		if b.call > a.call {
-			if b.process != a.process && r.time(b.call) <= r.time(end) {
+			if b.process != a.process && b.call <= end {
 				return false
 			}
 			continue
@@ -130,36 +151,74 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor: from a's call to end the client was up and unpaused, and so were a quorum of servers, reachable from it; and,
-// if free is asked, no key in a's way stood on them. Where there are fewer shards than the quorum, the members of one
-// service count; else each shard counts as one, up while all its members are and reach each other.
-func (r *reading) quorumFor(a *ask, end int, free bool) bool {
+// quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers, reachable from
+// it; and no key in a's way stood on them until it was over. Where there are fewer shards than the quorum, the members of
+// one service count; else each shard counts as one, up while all its members are and reach each other.
+func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if strikes := !slices.Contains([]history.F{"jump", "drift", "cut", "delay", "delay message", "break", "slow fsync"}, f.kind); strikes && f.strikes(a.process) && r.during(f, a.call, end) {
+		if !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+			continue
+		}
+		onLinkOrDisk := slices.Contains([]history.F{"cut", "delay", "delay message", "break", "slow fsync"}, f.kind)
+		if unknown := len(f.On)+len(f.To) == 0; unknown || !onLinkOrDisk && f.strikes(a.process) {
 			return false
 		}
 	}
 	oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum
-	units := r.Header.Shards
-	if len(units) == 0 || oneService {
-		units = nil
+	if oneService {
+		var left []history.Process
 		for _, s := range r.Header.Servers {
-			units = append(units, []history.Process{s})
+			if r.inTheWay(a, acquired, s) {
+				return false
+			}
+			if r.reachable(a, end, s) {
+				left = append(left, s)
+			}
+		}
+		return r.quorumAmong(left, nil, a.call, end)
+	}
+	shards := r.Header.Shards
+	if len(shards) == 0 {
+		for _, s := range r.Header.Servers {
+			shards = append(shards, []history.Process{s})
 		}
 	}
-	left, blocked := 0, false
-	for _, unit := range units {
+	left := 0
+	for _, shard := range shards {
 		serves := true
-		for _, s := range unit {
-			blocked = blocked || free && r.inTheWay(a, end, s)
-			serves = serves && r.reachable(a, end, s) && !(free && r.inTheWay(a, end, s))
+		for i, s := range shard {
+			serves = serves && r.reachable(a, end, s) && !r.inTheWay(a, acquired, s)
+			for _, o := range shard[:i] {
+				serves = serves && !r.parted(s, o, a.call, end)
+			}
 		}
 		if serves {
 			left++
 		}
 	}
-	return left >= r.Header.Quorum && !(oneService && blocked)
+	return left >= r.Header.Quorum
+}
+
+// quorumAmong: some quorum made of those chosen and some of the candidates, no two of which are parted.
+func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
+	if len(chosen) >= r.Header.Quorum {
+		return true
+	}
+	if len(candidates) == 0 {
+		return false
+	}
+	next := candidates[0]
+	fits := !slices.ContainsFunc(chosen, func(o history.Process) bool { return r.parted(next, o, call, end) })
+	return fits && r.quorumAmong(candidates[1:], append(slices.Clone(chosen), next), call, end) || r.quorumAmong(candidates[1:], chosen, call, end)
+}
+
+// parted: a fault of the link between two members was on between call and end.
+func (r *reading) parted(a, b history.Process, call, end int) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool {
+		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) || slices.Contains(f.On, b) && slices.Contains(f.To, a)
+		return across && slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) && r.during(&f, call, end)
+	})
 }
 
 // during reports whether f was on at any place from call to end. What is down stays down until it restarts; a member of
@@ -175,59 +234,50 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
+// reachable: server s was on no link of the client's that was cut, delayed or broken, and nothing else struck it.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
 		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
 			continue
 		}
-		if !slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) || r.parts(f, a.process, s) {
+		link := slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind)
+		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) || slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
+		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
 			return false
 		}
 	}
 	return true
 }
 
-// parts: a fault of a link parts client and server if they are its two ends; if it lies between servers, the smaller side
-// is parted from the rest.
-func (r *reading) parts(f *fault, client, s history.Process) bool {
-	left, right := f.On, f.To
-	is := func(side []history.Process, p history.Process) bool { return slices.Contains(side, p) }
-	switch {
-	case len(right) == 0:
-		return true // it is not said who is on which side
-	case is(left, client):
-		return is(right, s)
-	case is(right, client):
-		return is(left, s)
-	}
-	member := func(p history.Process) bool {
-		return is(r.Header.Servers, p) || slices.ContainsFunc(r.Header.Shards, func(shard []history.Process) bool { return is(shard, p) })
-	}
-	if !slices.ContainsFunc(left, member) || !slices.ContainsFunc(right, member) {
-		return false
-	}
-	if len(right) < len(left) {
-		left = right
-	}
-	return is(left, s)
-}
-
-// inTheWay: on server s a key other than a's own stood at a's call, or was set until end.
+// inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was set
+// until end. A key stands until it is gone, or another is set in its place.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
-	there := false
-	for i := range end {
+	copies := r.shard(s)
+	for i := 0; i <= end; i++ {
 		e := &r.Events[i]
-		if e.Process != s || e.Lock != a.lock {
+		if !slices.Contains(copies, e.Process) || e.Lock != a.lock || e.F != history.KeySet {
 			continue
 		}
 		process, _, _ := strings.Cut(string(e.Of), "/")
-		switch {
-		case e.F == history.KeyGone && i < a.call:
-			there = false
-		case e.F == history.KeySet && (i < a.call || process != string(a.process)):
-			there = true
+		for _, o := range r.sections {
+			if e.Of != "" && o.attempt == e.Of {
+				process = string(o.process)
+			}
+		}
+		if i >= a.call {
+			if process != string(a.process) {
+				return true
+			}
+			continue
+		}
+		gone := r.after(i, func(o *history.Event) bool {
+			return slices.Contains(copies, o.Process) && o.Lock == a.lock && o.Member == e.Member &&
+				(o.F == history.KeySet || o.F == history.KeyGone && o.Of == e.Of)
+		})
+		if gone >= a.call {
+			return true
 		}
 	}
-	return there
+	return false
 }

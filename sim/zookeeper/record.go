@@ -29,7 +29,7 @@ func (s *server) record(m *consensus.Member, c *command, r *result) {
 		if !ok {
 			continue
 		}
-		e := history.Event{Type: history.OK, Lock: lock, Of: x.node.by}
+		e := history.Event{Type: history.OK, Lock: lock, Member: name, Of: x.node.by}
 		switch {
 		case x.Type == NodeCreated:
 			e.F, e.By, e.Value, e.Until = history.KeySet, c.attempt, name, history.Never
