@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -122,7 +123,8 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
 			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold, how), []int{g.ok}
 	}
-	if set, crash := t.crashedOwner(a.lock, s.at); crash >= 0 {
+	keys := t.standing(a.lock, s.at)
+	if set, crash := t.crashedOwner(keys, s.at); crash >= 0 {
 		e := &t.h.Events[set]
 		until := "never expires"
 		if e.Until != history.Never {
@@ -135,6 +137,11 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		return Cause{Kind: StuckBehindCrashed}, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
 			capital(string(g.process)), t.time(g.ok), t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
 	}
+	if set, why := t.abandoned(keys); set >= 0 {
+		e := &t.h.Events[set]
+		return Cause{Kind: StuckBehindAbandoned}, sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
+			e.Of, e.Process, e.Time, t.faultText(why), t.processOf(e.Of)), []int{set}
+	}
 	return Cause{Kind: StuckWithoutHolder}, "No living process held it.", nil
 }
 
@@ -143,19 +150,17 @@ func (t *trace) crashText(p history.Process, crash int) string {
 	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.kind == history.Crash && f.Strikes(p) }))
 }
 
-// crashedOwner finds a key of the lock that is there at position at although the process that set it has crashed.
-func (t *trace) crashedOwner(lock int32, at int) (set, crash int) {
+// standing lists where the keys of the lock were set that are there at position at, ascending. Those on servers that are
+// down cannot be what blocks: nobody can even be refused there.
+func (t *trace) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
 		of     history.Attempt
 	}
 	there := make(map[place]int)
-	died := make(map[history.Process]int)
 	for i := range t.h.Events[:min(at, len(t.h.Events))] {
 		e := &t.h.Events[i]
 		switch {
-		case e.F == history.Crashed:
-			died[e.Process] = i
 		case e.Lock != t.locks[lock].name:
 		case e.F == history.KeySet:
 			there[place{e.Process, e.Of}] = i
@@ -163,16 +168,36 @@ func (t *trace) crashedOwner(lock int32, at int) (set, crash int) {
 			delete(there, place{e.Process, e.Of})
 		}
 	}
-	set, crash = -1, -1
-	for p, i := range there { // the lowest position is the same in any order
-		if t.isDown(p.server, at) {
-			continue // it cannot be what blocks: nobody can even be refused there
-		}
-		if c, dead := died[t.processOf(p.of)]; dead && c > i && (set < 0 || i < set) {
-			set, crash = i, c
+	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool { return t.isDown(t.h.Events[i].Process, at) })
+}
+
+// crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position at.
+func (t *trace) crashedOwner(keys []int, at int) (set, crash int) {
+	for _, set := range keys {
+		owner := t.processOf(t.h.Events[set].Of)
+		for i := set; i < min(at, len(t.h.Events)); i++ {
+			if e := &t.h.Events[i]; e.F == history.Crashed && e.Process == owner {
+				return set, i
+			}
 		}
 	}
-	return set, crash
+	return -1, -1
+}
+
+// abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release it:
+// its attempt was given up, or its release was lost.
+func (t *trace) abandoned(keys []int) (set int, why *fault) {
+	for _, set := range keys {
+		e := &t.h.Events[set]
+		if e.Until != history.Never {
+			continue
+		}
+		server := func(p history.Process) bool { return p == e.Process }
+		return set, t.lastFault(set+1, func(f *fault) bool {
+			return !f.kind.IsClock() && f.kind != history.ExpireSession && t.onTheWay(f, t.processOf(e.Of), server)
+		})
+	}
+	return -1, nil
 }
 
 // isDown reports whether a server had crashed or been shut down before position at and not come back by then.

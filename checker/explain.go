@@ -35,7 +35,7 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // violated fills in a violation of a lock between the given processes. The witness is given in positions, and may repeat
 // or be -1 or open.
 func (f *Finding) violated(t *trace, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
-	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedies[cause.Kind], story
+	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedy(cause.Kind, &t.h.Header), story
 	f.Lock, f.Holders = lock, holders
 	f.At = t.h.Events[len(t.h.Events)-1].Index
 	slices.Sort(t.cited)

@@ -164,7 +164,7 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	end := t.judgedUntil(call, ret)
 	for i := range t.faults {
 		x := &t.faults[i]
-		concerns := x.Strikes(a.process) || slices.ContainsFunc(x.Struck(), t.isServer)
+		concerns := !x.kind.IsClock() && t.onTheWay(x, a.process, t.isServer)
 		if concerns && x.from <= end && t.mended(x) >= call {
 			story += sentence(" Meanwhile: %s.", t.cite(x))
 			w = append(w, x.from)

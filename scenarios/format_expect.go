@@ -32,6 +32,7 @@ var causes = []struct {
 	{checker.StuckBehindCrashed, nil},
 	{checker.StuckBehindUncapped, nil},
 	{checker.NoQuorumLeft, nil},
+	{checker.StuckBehindAbandoned, nil},
 	{checker.StuckInCycle, nil},
 	{checker.SessionExpired, nil},
 	{checker.WaitedForOther, nil},

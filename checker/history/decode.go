@@ -84,7 +84,7 @@ func readHeader(text []byte, to *Header) error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl", "hold",
-	"uncapped", "slack", "messages", "bound", "end"}
+	"uncapped", "slack", "messages", "bound", "service", "measures", "end"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

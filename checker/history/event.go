@@ -142,6 +142,8 @@ type Header struct {
 	Attempts int         `json:"attempts,omitempty"` // requests for a lock, the probe's aside; an acquire may make several
 	Taken    int         `json:"taken,omitempty"`    // of the attempts: those that found the lock taken by another
 	Bound    Time        `json:"bound,omitempty"`    // fault-tolerance: how long an uncontended acquire or release may take, ns
+	Service  Service     `json:"service,omitempty"`
+	Measures []Measure   `json:"measures,omitempty"` // that every client and server applies
 	End      Time        `json:"end"`                // true time at which recording stopped
 }
 

@@ -1,0 +1,61 @@
+package history
+
+import "slices"
+
+// Service is the kind of lock service that a history is of. The empty one is not known.
+type Service string
+
+// The services that a checker gives advice for.
+const (
+	Redis     Service = "redis"   // one Redis, replicated or not
+	Redlock   Service = "redlock" // a majority of Redis masters
+	Etcd      Service = "etcd"
+	ZooKeeper Service = "zookeeper"
+)
+
+// Measure is something that the users of a lock may do for their safety. A header lists those that all of them apply, so that
+// nobody is told to do what is done.
+type Measure string
+
+// The measures.
+const (
+	Fencing         Measure = "fencing"         // the resource compares tokens
+	FsyncAlways     Measure = "fsync-always"    // before each answer
+	WaitForReplicas Measure = "wait"            // WAIT, and its count obeyed
+	MinReplicas     Measure = "min-replicas"    // min-replicas-to-write
+	Expiry          Measure = "expiry"          // keys have one, set in one step
+	OwnerCheck      Measure = "owner-check"     // on release, in one step
+	OwnValue        Measure = "own-value"       // one for each attempt
+	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document
+	MonotonicClock  Measure = "monotonic-clock" // measures elapsed time
+	DriftAllowance  Measure = "drift-allowance" // taken off the validity
+	ValidityCheck   Measure = "validity-check"  // before each read and write
+	StopWhenLost    Measure = "stop-when-lost"  // work stops when the lock is known to be lost
+	Renewal         Measure = "renewal"         // by a keepalive
+	CappedExtension Measure = "capped-extension"
+	RandomRetry     Measure = "random-retry"
+	Parallel        Measure = "parallel" // all servers are asked at once
+	Recheck         Measure = "recheck"  // of the own lease, after waiting
+)
+
+// What some advice hangs on: that a measure is not applied.
+const (
+	NoFencing = "no " + Fencing
+	NoExpiry  = "no " + Expiry
+	NoWait    = "no " + WaitForReplicas
+)
+
+// Applies reports whether a measure is known to be applied; "no …", that it is not.
+func (h *Header) Applies(m Measure) bool {
+	if without, is := cutNo(m); is {
+		return !slices.Contains(h.Measures, without)
+	}
+	return slices.Contains(h.Measures, m)
+}
+
+func cutNo(m Measure) (Measure, bool) {
+	if len(m) > 3 && m[:3] == "no " {
+		return m[3:], true
+	}
+	return m, false
+}

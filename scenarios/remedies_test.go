@@ -1,0 +1,49 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// TestRemediesAskForNothingThatIsDone holds the remedies of the catalogue to its scenarios: none that they apply already, and
+// none for another kind of lock.
+func TestRemediesAskForNothingThatIsDone(t *testing.T) {
+	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token", history.FsyncAlways: "appendfsync always",
+		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry", history.OwnerCheck: "Delete only after comparing",
+		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "llow for drift", history.RandomRetry: "Retry after a random delay"}
+	told := map[history.Measure]int{}
+	for _, name := range Names() {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range checker.Check(result.History).Findings {
+			if f.Outcome == checker.Violated && f.Remedy == "" {
+				t.Errorf("%s: no remedy against %s", name, f.Cause)
+			}
+			for measure, words := range asks {
+				if !strings.Contains(f.Remedy, words) {
+					continue
+				}
+				if told[measure]++; result.History.Header.Applies(measure) {
+					t.Errorf("%s applies %s already, and is told: %s", name, measure, f.Remedy)
+				}
+			}
+			if s.Servers.consensus() && strings.Contains(f.Remedy, "appendfsync") {
+				t.Errorf("%s is not on Redis, and is told: %s", name, f.Remedy)
+			}
+		}
+	}
+	for measure := range asks {
+		if told[measure] == 0 {
+			t.Errorf("nobody is told about %s", measure)
+		}
+	}
+}
