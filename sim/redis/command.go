@@ -75,10 +75,8 @@ func (n *Node) dispatch(args []string) {
 		n.replyStatus("QUEUED")
 		return
 	}
-	if !n.loading {
+	if !n.replaying() {
 		n.expireDue()
-	}
-	if n.repl.master != "" && !n.repl.applying {
 		n.veil()
 	}
 	if c.run != nil {

@@ -50,6 +50,21 @@ func (e *effect) command() []string {
 	return e.args
 }
 
+// replay carries out effects in their order, as a node does that loads its file or gets them from its master.
+//
+// Invariant: nothing is hidden meanwhile. Effects act on all data, whatever the clock says; a DEL that did not find a
+// hidden key would leave it behind, to be shown one day over what was set after it.
+func (n *Node) replay(list []effect) {
+	n.data.unveil()
+	for i := range list {
+		n.apply(&list[i])
+	}
+	n.attempt, n.out = "", n.out[:0]
+}
+
+// replaying reports whether what is executed are effects: by no clock, as nothing expires on the way.
+func (n *Node) replaying() bool { return n.loading || n.repl.applying }
+
 // apply carries out an effect on the data, as a replica or a node that loads its file does: by no clock, and without
 // a record or a trace in the log.
 func (n *Node) apply(e *effect) {
@@ -59,7 +74,8 @@ func (n *Node) apply(e *effect) {
 	case opSet:
 		n.setString(e.key, e.value, e.when)
 	case opFlush:
-		n.data.clear()
+		n.dropAll()
+		n.log(effect{op: opFlush})
 	case opCommand:
 		n.out = n.out[:0]
 		n.dispatch(e.args)

@@ -13,6 +13,9 @@ type hiddenKey struct {
 
 // veil hides what has expired by the clock of this turn, and shows again what a clock that went back has brought to life.
 func (n *Node) veil() {
+	if n.repl.master == "" {
+		return
+	}
 	d := &n.data
 	kept := d.hidden[:0]
 	for _, h := range d.hidden {

@@ -40,16 +40,10 @@ func (k *Key) rebuild() []string {
 
 // replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []effect) {
-	for name := range n.data.keys {
-		n.changed(name)
-	}
-	n.data.clear()
+	n.dropAll()
 	n.loading = true
-	for i := range image {
-		n.apply(&image[i])
-	}
+	n.replay(image)
 	n.loading = false
-	n.attempt, n.out = "", n.out[:0]
 	if n.cfg.Persistence == None {
 		return
 	}

@@ -47,14 +47,10 @@ func (n *Node) follow(from sim.ProcessID, m effects) {
 	if from != r.master || !r.linked || m.id != r.id {
 		return // of a master that it follows no more
 	}
-	n.data.unveil()
 	r.applying = true
-	for i := range m.list {
-		n.apply(&m.list[i])
-	}
+	n.replay(m.list)
 	r.applying = false
 	r.offset = m.offset
-	n.attempt, n.out = "", n.out[:0]
 	if m.urgent {
 		n.acknowledge(m.key)
 	}

@@ -52,11 +52,8 @@ func (n *Node) look(name string) Key {
 // load replays the file. Nothing expires meanwhile.
 func (n *Node) load() {
 	n.loading = true
-	for i := range n.aof.effects {
-		n.apply(&n.aof.effects[i])
-	}
+	n.replay(n.aof.effects)
 	n.loading = false
-	n.attempt, n.out = "", n.out[:0]
 }
 
 // compare expires what the wall clock has ended while the node was down, and records how the data differs from what it

@@ -44,6 +44,14 @@ func (n *Node) remove(name string, why history.Why, by history.Attempt) {
 	n.log(effect{op: opDel, key: name})
 }
 
+// dropAll empties the data without a record.
+func (n *Node) dropAll() {
+	for name := range n.data.keys {
+		n.changed(name)
+	}
+	n.data.clear()
+}
+
 // gone notes that a key has left miniredis.
 func (n *Node) gone(name string, k *key, why history.Why, by history.Attempt) {
 	n.changed(name)
