@@ -10,6 +10,7 @@ const (
 	noScript                   // Redis does not allow it in scripts
 	immediate                  // executed at once inside MULTI
 	unlessNil                  // a reply of 0 or null means that nothing was changed
+	scored                     // its reply holds scores of a sorted set
 	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
 )
 
@@ -21,13 +22,14 @@ type command struct {
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
 	run   func(n *Node, args []string)
 	first func(n *Node, args []string) (answered bool)
-	keys  keyRange // what a command that is passed on may change
+	keys  keyRange // of a command that is passed on
 }
 
-// keyRange says which arguments a command may change: the keys from first to last. The zero range is none.
+// keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
 type keyRange struct{ first, last int }
 
 var (
+	noKey   = keyRange{1, 0}
 	oneKey  = keyRange{1, 1}
 	twoKeys = keyRange{1, 2}
 )
@@ -77,7 +79,6 @@ func (n *Node) dispatch(args []string) {
 	}
 	if !n.replaying() {
 		n.expireDue()
-		n.veil()
 	}
 	if c.run != nil {
 		c.run(n, args)

@@ -55,7 +55,7 @@ func (e *effect) command() []string {
 // Invariant: nothing is hidden meanwhile. Effects act on all data, whatever the clock says; a DEL that did not find a
 // hidden key would leave it behind, to be shown one day over what was set after it.
 func (n *Node) replay(list []effect) {
-	n.data.unveil()
+	n.unveil()
 	for i := range list {
 		n.apply(&list[i])
 	}

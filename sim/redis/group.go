@@ -98,7 +98,7 @@ func (g *Group) resynced(n *Node, was *snapshot) {
 	}
 	for i := range was.keys {
 		k := &was.keys[i]
-		if now := n.data.keys[k.Name]; now != nil && now.of == k.Owner {
+		if now := n.data.keys[k.Name]; k.ended || now != nil && now.of == k.Owner {
 			continue
 		}
 		why := g.lost[k.owned()]

@@ -7,15 +7,19 @@ func (n *Node) image() []effect {
 	s := n.snapshot()
 	list := make([]effect, 0, len(s.keys))
 	for i := range s.keys {
-		k := &s.keys[i]
-		if k.Type == "string" {
-			list = append(list, effect{op: opSet, key: k.Name, value: k.Value, when: k.Deadline, attempt: k.Owner})
-			continue
-		}
-		list = append(list, effect{op: opCommand, args: k.rebuild(), attempt: k.Owner})
-		if k.Deadline != never {
-			list = append(list, effect{op: opExpire, key: k.Name, when: k.Deadline, attempt: k.Owner})
-		}
+		list = s.keys[i].remake(list)
+	}
+	return list
+}
+
+// remake appends the effects that make the key anew.
+func (k *Key) remake(list []effect) []effect {
+	if k.Type == "string" {
+		return append(list, effect{op: opSet, key: k.Name, value: k.Value, when: k.Deadline, attempt: k.Owner})
+	}
+	list = append(list, effect{op: opCommand, args: k.rebuild(), attempt: k.Owner})
+	if k.Deadline != never {
+		list = append(list, effect{op: opExpire, key: k.Name, when: k.Deadline, attempt: k.Owner})
 	}
 	return list
 }

@@ -34,8 +34,10 @@ type Node struct {
 	conns    map[uint64]*connection // those with a state: a transaction, watched keys, a name
 	watchers int                    // how many of them watch keys
 
-	armed int64  // deadline (ms) for which a timer is set; never if none is
-	timer uint64 // number of the latest timer: earlier ones are void
+	born  time.Duration // when this life began, on the monotonic clock
+	cron  bool          // a timer is set for the next background cycle
+	armed int64         // deadline (ms) for which a timer is set; never if none is
+	timer uint64        // number of the latest timer: earlier ones are void
 
 	slow time.Duration // added to each fsync by a fault
 
@@ -72,6 +74,7 @@ const (
 	wakeTick    uint64 = 3 << 56 // of a replica
 	wakeBlocked uint64 = 4 << 56 // a request has waited for replicas too long
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
+	wakeCron    uint64 = 6 << 56 // of the background cycle
 	wakeNumber  uint64 = 1<<56 - 1
 )
 
@@ -101,7 +104,7 @@ func (n *Node) endLife() {
 	n.scripts.random = bornWith
 	clear(n.conns)
 	n.watchers = 0
-	n.armed = never
+	n.cron, n.armed = false, never
 	clear(n.queue)
 	clear(n.batch)
 	clear(n.held)
@@ -112,7 +115,7 @@ func (n *Node) endLife() {
 
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
-	n.host = h
+	n.host, n.born = h, h.Monotonic()
 	n.beginTurn()
 	n.load()
 	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
@@ -218,6 +221,11 @@ func (n *Node) Wake(tag uint64) {
 	case wakeExpiry:
 		n.armed = never
 		n.expireDue()
+	case wakeCron:
+		n.cron = false
+		if n.repl.master == "" {
+			n.reap(0, len(n.data.hidden))
+		}
 	case wakeTick:
 		n.ticked()
 	case wakeBlocked:
@@ -234,6 +242,7 @@ func (n *Node) ClockChanged() {
 	}
 	n.armed = never
 	n.attempt = ""
+	n.revive()
 	n.expireDue()
 	n.limitAgain()
 	n.finishTurn()
@@ -343,6 +352,7 @@ type Key struct {
 	Value    string // of a string; for other types the RESP of the command that reads all of it
 	Owner    history.Attempt
 	Deadline int64 // ms on the wall clock; math.MaxInt64 without
+	ended    bool  // it is hidden, and the records know of its end
 }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.

@@ -13,10 +13,25 @@ func (n *Node) passOn(c *command, args []string) {
 	from := len(n.out)
 	n.data.pass(args)
 	reply := n.out[from:]
+	if c.flags&scored != 0 {
+		if step := scoreStep(args); step > 0 {
+			n.out = append(n.out[:from], rescore(reply, step)...)
+			reply = n.out[from:]
+		}
+	}
 	if c.flags&unordered != 0 {
 		sortArray(reply)
 	}
-	if c.flags&write == 0 || reply[0] == '-' || c.flags&unlessNil != 0 && saysNothing(reply) {
+	if reply[0] == '-' {
+		return
+	}
+	nothing := c.flags&unlessNil != 0 && saysNothing(reply)
+	for i := c.keys.first; i <= c.keys.last; i++ {
+		if n.find(args[i]); nothing { // Redis has come across it, and without a source looks no further
+			break
+		}
+	}
+	if c.flags&write == 0 || nothing {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {

@@ -92,13 +92,12 @@ func (n *Node) promote() {
 		return
 	}
 	n.post(r.master, phaseLeave, n.second(), leave{})
-	n.data.unveil()
 	r.master, r.linked, r.replicas = "", false, r.replicas[:0]
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
 	r.told, r.had = nil, nil
-	n.expireDue() // what it had only hidden
+	n.data.ended()
 }
 
 // replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.

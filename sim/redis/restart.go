@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// snapshot is the data at one moment, sorted by name, and why what the next life does not find is lost.
+// snapshot is the data at one moment, hidden keys included, sorted by name, and why what the next life does not find is lost.
 type snapshot struct {
 	keys []Key
 	lost history.Why
@@ -22,10 +22,12 @@ var wholeOf = map[string][]string{
 }
 
 func (n *Node) snapshot() *snapshot {
-	n.data.unveil()
-	s := &snapshot{keys: make([]Key, 0, len(n.data.keys))}
+	s := &snapshot{keys: make([]Key, 0, len(n.data.keys)+len(n.data.hidden))}
 	for name := range n.data.keys {
 		s.keys = append(s.keys, n.look(name))
+	}
+	for i := range n.data.hidden {
+		s.keys = append(s.keys, n.data.hidden[i].Key)
 	}
 	slices.SortFunc(s.keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return s
@@ -56,7 +58,7 @@ func (n *Node) load() {
 	n.loading = false
 }
 
-// compare expires what the wall clock has ended while the node was down, and records how the data differs from what it
+// compare hides what the wall clock has ended while the node was down, and records how the data differs from what it
 // was at the stop. A replica does neither: it takes all its data from its master.
 func (n *Node) compare() {
 	was := n.before
@@ -71,9 +73,12 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith records how the data differs from what it was. A key that is gone and that would have expired meanwhile has
-// expired. A key that is there in another state (other value, owner or deadline) is lost and set.
+// compareWith hides what has expired, and records how the data differs from what it was. A key that is gone and that would
+// have expired meanwhile has expired. A key that is there in another state (other value, owner or deadline) is lost and set.
 func (n *Node) compareWith(was *snapshot) {
+	n.loading = true // the records depend on what was
+	n.expireDue()
+	n.loading = false
 	is := n.snapshot()
 	i, j := 0, 0
 	for i < len(was.keys) || j < len(is.keys) {
@@ -97,15 +102,15 @@ func (n *Node) compareWith(was *snapshot) {
 		}
 		n.compareKey(before, after, was.lost)
 	}
+	n.data.ended()
 }
 
 // compareKey does it for one key; before or after is nil where there is none.
 func (n *Node) compareKey(before, after *Key, lost history.Why) {
+	if before != nil && before.ended {
+		before = nil
+	}
 	if after != nil && n.ms > after.Deadline {
-		n.loading = true // the record depends on before
-		n.remove(after.Name, history.Expired, "")
-		n.loading = false
-		n.log(effect{op: opDel, key: after.Name})
 		if before == nil && n.divergent(after) {
 			before = after // set while the node was deposed
 		}

@@ -14,7 +14,7 @@ func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0
 
 // setString makes name a string, whatever it was.
 func (n *Node) setString(name, value string, when int64) {
-	k := n.data.keys[name]
+	k := n.find(name)
 	switch {
 	case k == nil:
 		k = n.data.add(name, n.attempt, true)
@@ -48,6 +48,9 @@ func (n *Node) remove(name string, why history.Why, by history.Attempt) {
 func (n *Node) dropAll() {
 	for name := range n.data.keys {
 		n.changed(name)
+	}
+	for i := range n.data.hidden {
+		n.changed(n.data.hidden[i].Name)
 	}
 	n.data.clear()
 }
