@@ -10,12 +10,15 @@ import (
 type op uint8
 
 const (
-	opSet     op = iota + 1 // SET key value [PXAT when]
-	opDel                   // DEL key
-	opExpire                // PEXPIREAT key when
-	opPersist               // PERSIST key
-	opFlush                 // FLUSHALL
-	opCommand               // args, a command that does the same whenever it is executed on the same data
+	opSet          op = iota + 1 // SET key value [PXAT when]
+	opDel                        // DEL key
+	opExpire                     // PEXPIREAT key when
+	opPersist                    // PERSIST key
+	opFlush                      // FLUSHALL
+	opCommand                    // args, a command that does the same whenever it is executed on the same data
+	opPublish                    // PUBLISH key value; for replicas only
+	_                            // there are no patterns to publish to
+	opShardPublish               // SPUBLISH key value; for replicas only
 )
 
 // effect is one change of the data as the append-only file holds it: absolute in time, certain in outcome, and with
@@ -46,6 +49,10 @@ func (e *effect) command() []string {
 		return []string{"PERSIST", e.key}
 	case opFlush:
 		return []string{"FLUSHALL"}
+	case opPublish:
+		return []string{"PUBLISH", e.key, e.value}
+	case opShardPublish:
+		return []string{"SPUBLISH", e.key, e.value}
 	}
 	return e.args
 }
@@ -73,6 +80,8 @@ func (n *Node) apply(e *effect) {
 	switch e.op {
 	case opSet:
 		n.setString(e.key, e.value, e.when)
+	case opPublish, opShardPublish:
+		n.publish(int(e.op-opPublish), e.key, e.value)
 	case opFlush:
 		n.dropAll()
 		n.log(effect{op: opFlush})
@@ -100,7 +109,7 @@ func (n *Node) log(e effect) {
 		return
 	}
 	e.attempt, e.at = n.attempt, n.mono
-	if n.cfg.Persistence != None {
+	if n.cfg.Persistence != None && e.op < opPublish {
 		n.aof.effects = append(n.aof.effects, e)
 	}
 	if n.repl.involved && n.repl.master == "" {

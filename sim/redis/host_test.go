@@ -24,6 +24,7 @@ type machine struct {
 	node       *Node
 	up         bool
 	conn       uint64
+	hungUp     []uint64 // connections that the node has closed
 }
 
 type timer struct {
@@ -224,3 +225,5 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 func (m *machine) Send(sim.ProcessID, string, sim.Key, any) {}
 
 func (m *machine) Push(uint64, sim.Key, []byte) {}
+
+func (m *machine) HangUp(conn uint64) { m.hungUp = append(m.hungUp, conn) }

@@ -31,8 +31,9 @@ type Node struct {
 	inExec   bool
 	out      []byte // the reply
 
-	conns    map[uint64]*connection // those with a state: a transaction, watched keys, a name
-	watchers int                    // how many of them watch keys
+	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
+	watchers  int                    // how many of them watch keys
+	audiences [audiences]audience
 
 	born  time.Duration // when this life began, on the monotonic clock
 	cron  bool          // a timer is set for the next background cycle
@@ -49,22 +50,27 @@ type Node struct {
 	repl replication
 }
 
-// arrival is a request, or a letter of another server.
+// arrival is a request, a letter of another server, or the end of a connection.
 type arrival struct {
 	request *sim.Incoming
 	from    sim.ProcessID
 	letter  any
+	closed  uint64
 }
 
-// heldReply is a reply that waits for an fsync: the bytes [from,to) of heldBytes.
+// heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to is
+// nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
 type heldReply struct {
 	to        *sim.Incoming
+	conn      uint64  // of a push
+	key       sim.Key // likewise: what it tells
 	from, end int
 }
 
 var _ interface {
 	sim.Peer
 	sim.Settler
+	sim.Closer
 } = (*Node)(nil)
 
 // Tags of timers: the sort in the top byte, the timer's number below.
@@ -104,6 +110,7 @@ func (n *Node) endLife() {
 	n.scripts.random = bornWith
 	clear(n.conns)
 	n.watchers = 0
+	n.audiences = newAudiences()
 	n.cron, n.armed = false, never
 	clear(n.queue)
 	clear(n.batch)
@@ -161,6 +168,11 @@ func (n *Node) Serve(r *sim.Incoming) {
 	n.execute(r)
 	if n.repl.involved { // by this request
 		n.conclude(r, n.state(), n.repl.end())
+		n.finishTurn()
+		return
+	}
+	if len(n.held) > 0 { // pushes, which the reply comes after
+		n.hold(r, n.out)
 		n.finishTurn()
 		return
 	}
@@ -297,7 +309,14 @@ func (n *Node) hold(r *sim.Incoming, reply []byte) {
 // sendHeld sends the replies and letters that were held.
 func (n *Node) sendHeld() {
 	for _, h := range n.held {
-		h.to.Reply(n.heldBytes[h.from:h.end])
+		switch b := n.heldBytes[h.from:h.end]; {
+		case h.to != nil:
+			h.to.Reply(b)
+		case len(b) > 0:
+			n.host.Push(h.conn, h.key, b)
+		default:
+			n.host.HangUp(h.conn)
+		}
 	}
 	clear(n.held)
 	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
@@ -323,6 +342,8 @@ func (n *Node) fsyncDone() {
 // take acts on what arrived during an fsync.
 func (n *Node) take(a arrival) {
 	switch {
+	case a.closed != 0:
+		n.closed(a.closed)
 	case a.request == nil:
 		n.read(a.from, a.letter)
 	case n.repl.involved:

@@ -74,8 +74,9 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	n.acknowledge(m.key)
 }
 
-// obey makes the node a replica of master, or a master if that is its own name.
-func (n *Node) obey(master sim.ProcessID) {
+// obey makes the node a replica of master, or a master if that is its own name. It reports whether that was new to it.
+func (n *Node) obey(master sim.ProcessID) (changed bool) {
+	was := n.repl.master
 	switch master {
 	case n.host.Name():
 		n.promote()
@@ -83,6 +84,7 @@ func (n *Node) obey(master sim.ProcessID) {
 	default:
 		n.replicate(master)
 	}
+	return n.repl.master != was
 }
 
 // promote makes a replica a master, with what has arrived. The group records what had not.

@@ -56,9 +56,20 @@ var ownCommands = []command{
 
 	{name: "eval", arity: -3, flags: noScript, run: eval},
 	{name: "evalsha", arity: -3, flags: noScript, run: evalSHA},
-	{name: "script", arity: -2, flags: noScript, run: script},
+	{name: "script", arity: -2, flags: noScript, run: script, subs: arities{"load": 3, "exists": -3, "flush": -2}},
 
-	{name: "ping", arity: -1, run: ping},
+	{name: "publish", arity: 3, run: publish(toChannels)},
+	{name: "spublish", arity: 3, run: publish(toShards)},
+	{name: "subscribe", arity: -2, flags: noScript | listener, run: subscribe(toChannels)},
+	{name: "psubscribe", arity: -2, flags: noScript | listener, run: subscribe(toPatterns)},
+	{name: "ssubscribe", arity: -2, flags: noScript | listener, run: subscribe(toShards)},
+	{name: "unsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toChannels)},
+	{name: "punsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toPatterns)},
+	{name: "sunsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toShards)},
+	{name: "pubsub", arity: -2, run: pubSub,
+		subs: arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}},
+
+	{name: "ping", arity: -1, flags: listener, run: ping},
 	{name: "echo", arity: 2, run: echo},
 	{name: "select", arity: 2, run: selectDB},
 	{name: "time", arity: 1, run: now},
@@ -68,10 +79,10 @@ var ownCommands = []command{
 	{name: "slaveof", arity: 3, flags: noScript, run: replicaOf},
 	{name: "info", arity: -1, run: info},
 	{name: "hello", arity: -1, flags: noScript, run: hello},
-	{name: "client", arity: -2, flags: noScript, run: client},
+	{name: "client", arity: -2, flags: noScript, run: client, subs: arities{"id": 2, "getname": 2, "setname": 3, "setinfo": 4}},
 	{name: "auth", arity: -2, flags: noScript, run: auth},
-	{name: "quit", arity: -1, flags: noScript | immediate, run: quit},
-	{name: "reset", arity: 1, flags: noScript | immediate, run: reset},
+	{name: "quit", arity: -1, flags: noScript | immediate | listener, run: quit},
+	{name: "reset", arity: 1, flags: noScript | immediate | listener, run: reset},
 }
 
 // passedCommands are executed by miniredis.
@@ -149,7 +160,6 @@ var passedCommands = []command{
 // Why commands that Redis has are not simulated.
 const (
 	random   = "its reply is random"
-	unasked  = "messages that nobody asked for cannot be delivered"
 	blocking = "it blocks"
 	aServer  = "it is about a real server"
 	beyond   = "locks do not use it"
@@ -159,13 +169,10 @@ const (
 var notSimulated = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
-	"subscribe": unasked, "unsubscribe": unasked, "psubscribe": unasked, "punsubscribe": unasked, "publish": unasked,
-	"pubsub": unasked, "ssubscribe": unasked, "sunsubscribe": unasked, "spublish": unasked, "monitor": unasked,
-
 	"blpop": blocking, "brpop": blocking, "brpoplpush": blocking, "blmove": blocking, "blmpop": blocking,
 	"bzpopmin": blocking, "bzpopmax": blocking, "bzmpop": blocking,
 
-	"config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer, "object": aServer,
+	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer, "object": aServer,
 	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
 	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer, "psync": aServer, "replconf": aServer, "dump": aServer,
 	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer, "asking": aServer,

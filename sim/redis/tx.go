@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection that has one. On a node with replication every connection has one.
+// connection is the state of a connection that has one, until it is closed. On a node with replication every connection has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -14,6 +14,8 @@ type connection struct {
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string
 	watched []watchedKey
+
+	subscribed [audiences][]string // by the sort of subscription, in their order
 
 	woff    int64           // replication offset after its last write
 	blocked bool            // its last request waits for replicas
