@@ -104,7 +104,7 @@ func unknown(what, word string, choices []string) error {
 }
 
 var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
-	"by", "why", "until", "since", "granted", "counted", "on"}
+	"member", "by", "why", "until", "since", "granted", "counted", "on"}
 
 // readEvent parses one object into e. names interns strings that recur.
 func readEvent(text []byte, e *Event, names map[string]string) error {
@@ -149,8 +149,11 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 		}
 		return unknown("unknown f", string(e.F), names)
 	}
-	if e.Index < 0 {
+	switch {
+	case e.Index < 0:
 		return errors.New("negative index")
+	case e.Member != "" && !isKey(e.F):
+		return fmt.Errorf("%s carries a member of a key", e.F)
 	}
 	lease := has("since") || has("granted") || has("counted")
 	if isKeyDeadline(e.F) {
@@ -203,6 +206,8 @@ func readField(s *scanner, key string, e *Event, g *Grant) (err error) {
 		e.Value, err = text[string](s)
 	case "of":
 		e.Of, err = text[Attempt](s)
+	case "member":
+		e.Member, err = text[string](s)
 	case "by":
 		e.By, err = text[Attempt](s)
 	case "why":

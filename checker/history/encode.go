@@ -72,6 +72,7 @@ func appendEvent(b []byte, e *Event) ([]byte, error) {
 	}
 	w.strIf("value", e.Value)
 	w.strIf("of", string(e.Of))
+	w.strIf("member", e.Member)
 	w.strIf("by", string(e.By))
 	w.strIf("why", string(e.Why))
 	if isKeyDeadline(e.F) && e.Until != Never {
@@ -103,6 +104,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:
 		return fmt.Errorf("negative index")
+	case e.Member != "" && !isKey(e.F):
+		return fmt.Errorf("%s carries a member of a key", e.F)
 	case isKeyDeadline(e.F) && e.Grant != nil:
 		return fmt.Errorf("%s carries a grant", e.F)
 	case !isKeyDeadline(e.F) && e.Until != 0:

@@ -100,6 +100,9 @@ type Event struct {
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
+	// Member, on key-* only, tells apart what several hold of one key, or the keys in one lock's queue: the field of a hash,
+	// the member of a sorted set, the name of a znode. Each has an owner of its own.
+	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt
 	Why Why

@@ -21,6 +21,9 @@ const crash F = "crash"
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 
+// isKey reports whether events of f are a server's records of a key.
+func isKey(f F) bool { return isKeyDeadline(f) || f == KeyGone }
+
 // nearest returns the choice that is fewest edits away from word, the first of equals, or "" if none is near: more
 // than a third of the word's letters (and more than one) would have to change.
 func nearest(word string, choices []string) string {

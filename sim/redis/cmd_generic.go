@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,12 +73,13 @@ func rename(onlyNew bool) func(n *Node, args []string) {
 func (n *Node) duplicate(to, from string, k *key) {
 	t := n.find(to)
 	if t != nil {
+		n.overwrite(to, t)
 		n.data.db.Del(to)
 	} else {
 		t = n.data.add(to, k.of, k.text)
 	}
 	_ = n.data.mini.Copy(0, from, 0, to) // fails only without the source
-	t.of, t.text = k.of, k.text
+	t.of, t.text, t.members = k.of, k.text, maps.Clone(k.members)
 	n.data.expireAt(to, t, k.when)
 	n.changed(to)
 	n.recordSet(to, n.valueOf(to, t), t)
@@ -143,7 +145,7 @@ func flush(n *Node, args []string) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: n.data.keys[name].of, By: n.attempt, Why: history.Flushed})
+		n.recordGone(name, n.data.keys[name], history.Flushed, n.attempt)
 	}
 	n.dropAll()
 	n.log(effect{op: opFlush})

@@ -83,6 +83,7 @@ func zadd(incr bool) func(n *Node, args []string) {
 func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
+	var done change
 	members, _ := n.data.db.SortedSet(name) // of another type it is not
 	if members == nil {
 		members = map[string]float64{}
@@ -114,11 +115,12 @@ func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs [
 		default:
 			continue
 		}
+		done.set = append(done.set, member)
 		members[member] = score + 0 // Redis keeps no -0
 		_, _ = n.data.db.ZAdd(name, score+0, member)
 	}
 	if added+updated > 0 {
-		n.settle(name, false)
+		n.settle(name, done)
 		n.logCommand(args)
 	}
 	switch {

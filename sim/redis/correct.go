@@ -97,7 +97,7 @@ func scan(n *Node, args []string) {
 		}
 	}
 	for _, h := range slices.Clone(n.data.hidden) {
-		if match(pattern, h.Name) {
+		if pattern == "*" || match(pattern, h.Name) {
 			n.find(h.Name)
 		}
 	}
@@ -197,7 +197,7 @@ func storeSet(read string) func(n *Node, args []string) {
 			return
 		}
 		n.logCommand(args)
-		n.settle(name, true)
+		n.settle(name, change{replaced: true})
 		n.replyInt(int64(len(members)))
 	}
 }

@@ -13,10 +13,12 @@ import (
 
 // key is what the node knows of an existing key beside its data.
 type key struct {
-	of   history.Attempt // who set it
-	when int64           // deadline, ms on the wall clock; never without
-	seq  uint64          // of its entry in the heap of deadlines; 0 if it has none
-	text bool            // a string: its value goes into the records
+	of history.Attempt // who set it
+	// members are the owners of its fields or members; nil for a string or a list.
+	members map[string]history.Attempt
+	when    int64  // deadline, ms on the wall clock; never without
+	seq     uint64 // of its entry in the heap of deadlines; 0 if it has none
+	text    bool   // a string: its value goes into the records
 }
 
 // dataset is the data of a node: miniredis for the values, keys for everything about time and ownership.

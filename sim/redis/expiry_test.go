@@ -217,8 +217,8 @@ func TestOwnerIsWhoSetTheKey(t *testing.T) {
 			"key-gone moved of client-2/1 by client-1/2: deleted\n"},
 		{"client-1/3", "INCR fence", "key-set fence of client-1/3 by client-1/3 = 1 until never\n"},
 		{"client-2/2", "INCR fence", ""},
-		{"client-2/2", "HSET h f v", "key-set h of client-2/2 by client-2/2 until never\n"},
-		{"client-1/4", "HDEL h f", "key-gone h of client-2/2 by client-1/4: deleted\n"},
+		{"client-2/2", "HSET h f v", "key-set h.f of client-2/2 by client-2/2 = v until never\n"},
+		{"client-1/4", "HDEL h f", "key-gone h.f of client-2/2 by client-1/4: deleted\n"},
 		{"client-1/4", "FLUSHALL", "key-gone fence of client-1/3 by client-1/4: flushed\n"},
 	} {
 		m.do(history.Attempt(step.attempt), step.command)

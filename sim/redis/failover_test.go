@@ -244,7 +244,7 @@ func TestRestartedReplicaTakesAllFromItsMaster(t *testing.T) {
 		s.do(master, "INCR counter")
 	})
 	records := c.run(3 * time.Second)
-	if a, b := c.keys(master), c.keys(replica1); a != b || !strings.HasPrefix(a, "counter=2(client-1/1) hash=") {
+	if a, b := c.keys(master), c.keys(replica1); a != b || !strings.HasPrefix(a, "counter=2(client-1/1) hash.f=") {
 		t.Errorf("the master has %s\nits replica %s", a, b)
 	}
 	for _, r := range records {

@@ -1,7 +1,10 @@
 package redis
 
+import "strings"
+
 // match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]', '[^a]' and
-// '\' before a character that is to stand for itself. A set that is not closed ends with the pattern.
+// '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As there, the empty
+// string is of no pattern but the empty one.
 func match(pattern, s string) bool {
 	for ; pattern != "" && s != ""; s = s[1:] {
 		switch pattern[0] {
@@ -9,8 +12,8 @@ func match(pattern, s string) bool {
 			for len(pattern) > 1 && pattern[1] == '*' {
 				pattern = pattern[1:]
 			}
-			for i := 0; i <= len(s); i++ {
-				if match(pattern[1:], s[i:]) {
+			for i := range len(s) {
+				if len(pattern) == 1 || match(pattern[1:], s[i:]) {
 					return true
 				}
 			}
@@ -18,11 +21,9 @@ func match(pattern, s string) bool {
 		case '?':
 		case '[':
 			var in bool
-			in, pattern = matchSet(pattern[1:], s[0])
-			if !in {
+			if in, pattern = matchSet(pattern, s[0]); !in {
 				return false
 			}
-			continue
 		case '\\':
 			if len(pattern) > 1 {
 				pattern = pattern[1:]
@@ -34,15 +35,16 @@ func match(pattern, s string) bool {
 			}
 		}
 		pattern = pattern[1:]
-	}
-	for s == "" && pattern != "" && pattern[0] == '*' {
-		pattern = pattern[1:]
+		if len(s) == 1 {
+			pattern = strings.TrimLeft(pattern, "*")
+		}
 	}
 	return pattern == "" && s == ""
 }
 
-// matchSet reports whether c is in the set that a pattern begins with, after its '[', and gives what follows it.
-func matchSet(set string, c byte) (in bool, rest string) {
+// matchSet reports whether c is in the set that a pattern begins with, and gives the pattern from the set's ']' on.
+func matchSet(pattern string, c byte) (in bool, rest string) {
+	set := pattern[1:]
 	not := set != "" && set[0] == '^'
 	if not {
 		set = set[1:]
@@ -60,8 +62,8 @@ func matchSet(set string, c byte) (in bool, rest string) {
 			in = in || set[0] == c
 		}
 	}
-	if set != "" {
-		set = set[1:]
+	if set == "" {
+		set = pattern[len(pattern)-1:]
 	}
 	return in != not, set
 }

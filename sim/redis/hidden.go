@@ -38,10 +38,10 @@ func (n *Node) expireDue() {
 
 func (n *Node) hide(name string) {
 	h := hiddenKey{n.look(name)}
+	h.ended = !n.silent()
+	n.recordGone(name, n.data.keys[name], history.Expired, "")
 	n.data.db.Del(name)
 	n.data.forget(name, n.data.keys[name])
-	h.ended = !n.silent()
-	n.record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: h.Owner, Why: history.Expired})
 	n.data.hidden = append(n.data.hidden, h)
 }
 

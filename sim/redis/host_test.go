@@ -185,7 +185,11 @@ func render(s string) (text, rest string) {
 func (m *machine) story() string {
 	var b strings.Builder
 	for _, e := range m.events {
-		fmt.Fprintf(&b, "%s %s %s of %s", seconds(e.Time), e.F, e.Lock, e.Of)
+		name := string(e.Lock)
+		if e.Member != "" {
+			name += "." + e.Member
+		}
+		fmt.Fprintf(&b, "%s %s %s of %s", seconds(e.Time), e.F, name, e.Of)
 		if e.By != "" {
 			fmt.Fprintf(&b, " by %s", e.By)
 		}

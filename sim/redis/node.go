@@ -369,11 +369,12 @@ func (n *Node) Settled(now time.Duration) []time.Duration {
 // Key is a key as an onlooker sees it.
 type Key struct {
 	Name     string
-	Type     string // as TYPE answers
-	Value    string // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt
-	Deadline int64 // ms on the wall clock; math.MaxInt64 without
-	ended    bool  // it is hidden, and the records know of its end
+	Type     string          // as TYPE answers
+	Value    string          // of a string; for other types the RESP of the command that reads all of it
+	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
+	Deadline int64           // ms on the wall clock; math.MaxInt64 without
+	Members  []Member
+	ended    bool // it is hidden, and the records know of its end
 }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.

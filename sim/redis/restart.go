@@ -41,14 +41,18 @@ func (n *Node) look(name string) Key {
 		l.Value = n.data.get(name)
 		return l
 	}
-	if whole := slices.Clone(wholeOf[l.Type]); whole != nil {
-		whole[1] = name
-		from := len(n.out)
-		n.data.pass(whole)
-		l.Value = string(n.out[from:])
-		n.out = n.out[:from]
+	l.Value, l.Members = n.whole(name, l.Type), n.members(name, k)
+	if hasMembers(l.Type) {
+		l.Owner = ""
 	}
 	return l
+}
+
+// whole is all of a value that is no string, in RESP.
+func (n *Node) whole(name, kind string) string {
+	whole := slices.Clone(wholeOf[kind])
+	whole[1] = name
+	return n.ask(whole...)
 }
 
 // load replays the file. Nothing expires meanwhile.
@@ -66,7 +70,6 @@ func (n *Node) compare() {
 	switch {
 	case was == nil:
 	case n.repl.master == "":
-		was.keys = slices.DeleteFunc(was.keys, n.lostBefore)
 		n.compareWith(was)
 	case n.repl.told != nil && n.repl.had == nil:
 		n.repl.had = was
@@ -79,38 +82,35 @@ func (n *Node) compareWith(was *snapshot) {
 	n.loading = true // the records depend on what was
 	n.expireDue()
 	n.loading = false
-	is := n.snapshot()
-	i, j := 0, 0
-	for i < len(was.keys) || j < len(is.keys) {
+	before, is := slices.DeleteFunc(was.holdings(), n.lostBefore), n.snapshot().holdings()
+	for len(before) > 0 || len(is) > 0 {
 		order := 0
 		switch {
-		case i == len(was.keys):
+		case len(before) == 0:
 			order = 1
-		case j == len(is.keys):
+		case len(is) == 0:
 			order = -1
 		default:
-			order = strings.Compare(was.keys[i].Name, is.keys[j].Name)
+			order = before[0].compare(&is[0])
 		}
-		var before, after *Key
+		var old, now *holding
 		if order <= 0 {
-			before = &was.keys[i]
-			i++
+			old, before = &before[0], before[1:]
 		}
 		if order >= 0 {
-			after = &is.keys[j]
-			j++
+			now, is = &is[0], is[1:]
 		}
-		n.compareKey(before, after, was.lost)
+		n.compareOne(old, now, was.lost)
 	}
 	n.data.ended()
 }
 
-// compareKey does it for one key; before or after is nil where there is none.
-func (n *Node) compareKey(before, after *Key, lost history.Why) {
+// compareOne does it for a key or a member; before or after is nil where there is none.
+func (n *Node) compareOne(before, after *holding, lost history.Why) {
 	if before != nil && before.ended {
 		before = nil
 	}
-	if after != nil && n.ms > after.Deadline {
+	if after != nil && n.ms > after.deadline {
 		if before == nil && n.divergent(after) {
 			before = after // set while the node was deposed
 		}
@@ -121,17 +121,18 @@ func (n *Node) compareKey(before, after *Key, lost history.Why) {
 	}
 	if before != nil {
 		why := lost
-		if n.ms > before.Deadline {
+		if n.ms > before.deadline {
 			why = history.Expired
 		}
 		n.cfg.Group.note(before, why)
-		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.Name), Of: before.Owner, Why: why})
+		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.name), Member: before.member, Of: before.owner, Why: why})
 	}
 	if after != nil {
-		value := after.Value
-		if after.Type != "string" {
-			value = ""
+		set := history.Event{F: history.KeySet, Lock: history.Lock(after.name), Member: after.member, Of: after.owner, By: n.attempt,
+			Until: n.until(after.deadline)}
+		if after.text {
+			set.Value = after.value
 		}
-		n.recordSet(after.Name, value, n.data.keys[after.Name])
+		n.record(set)
 	}
 }

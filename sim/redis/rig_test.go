@@ -94,7 +94,7 @@ func (r *rig) both(m *twoClients, s step) string {
 		} else {
 			want, err = r.real[i].await(values(got))
 		}
-		if err != nil || !sameReply(s.args, got, want) {
+		if err != nil || !sameReply(s.args, got, want) && (i == s.conn || !sameReply([]string{"PUBLISH"}, got, want)) {
 			return fmt.Sprintf("on connection %d the node says %q\nand Redis          %q (%v)", i+1, got, want, err)
 		}
 	}

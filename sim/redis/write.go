@@ -19,6 +19,7 @@ func (n *Node) setString(name, value string, when int64) {
 	case k == nil:
 		k = n.data.add(name, n.attempt, true)
 	case !k.text:
+		n.overwrite(name, k)
 		n.data.db.Del(name)
 		k.text = true
 	}
@@ -58,7 +59,7 @@ func (n *Node) dropAll() {
 // gone notes that a key has left miniredis.
 func (n *Node) gone(name string, k *key, why history.Why, by history.Attempt) {
 	n.changed(name)
-	n.record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why})
+	n.recordGone(name, k, why, by)
 	n.data.forget(name, k)
 }
 
@@ -73,16 +74,20 @@ func (n *Node) moveDeadline(name string, k *key, when int64) {
 	if k.when == when {
 		return // a record says that a deadline moved
 	}
+	from := k.when
 	n.data.expireAt(name, k, when)
+	n.recordProlonged(name, k, from, when)
+}
+
+// recordSet records that k came to be or was overwritten, with all its members if it has any.
+func (n *Node) recordSet(name, value string, k *key) {
 	if n.silent() {
 		return
 	}
-	n.record(history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: n.attempt, Until: n.until(when)})
-}
-
-// recordSet records that k came to be or was overwritten.
-func (n *Node) recordSet(name, value string, k *key) {
-	if n.silent() {
+	if k.members != nil {
+		for _, m := range n.members(name, k) {
+			n.recordMember(name, m, k)
+		}
 		return
 	}
 	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: n.attempt, Value: value, Until: n.until(k.when)})
