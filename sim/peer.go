@@ -156,12 +156,16 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
+// act is no moment for those who watch: what a server keeps for a connection matters to nobody once its client has gone.
 func (m *farewell) act(uint64) {
 	p := m.c.server
-	if p.down || m.c.life != p.life || p.holds(m, 0) {
-		return
+	switch {
+	case p.down || m.c.life != p.life:
+	case p.paused > 0:
+		p.held = append(p.held, event{who: m})
+	default:
+		p.server.(Closer).Closed(m.c.id)
 	}
-	p.server.(Closer).Closed(m.c.id)
 }
 
 // hangUpAll closes the connections of a server that ends in good order.
