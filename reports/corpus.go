@@ -10,7 +10,8 @@ import (
 
 // Corpus says which mutants of sound locks were caught, and how the sound locks fared.
 type Corpus struct {
-	Seeds   int // at most so many runs of each mutant
+	First   uint64 // the first seed of each mutant and of each lock
+	Seeds   int    // at most so many runs of each mutant
 	Mutants []HuntedMutant
 	Sound   []SoundLock // empty if they were not run
 	// Bound is the upper 95 % confidence bound of the rate of broken promises per run of a sound lock, over all of them. It is
@@ -94,7 +95,7 @@ func median[T any](sorted []T) (m T) {
 func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 	p := opt.page(w)
 	standing := map[Result]string{Passed: asExpected, Failed: "not as expected"}[c.Standing()]
-	title(p, "corpus", fmt.Sprintf("%s, at most %s each", count(len(c.Mutants), "mutant"), countGrouped(c.Seeds, "seed")), or(standing, undecided))
+	title(p, "corpus", c.size(), or(standing, undecided))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -113,6 +114,15 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 	p.blank()
 	closing(p, c.Files, c.Repeat)
 	return p.err
+}
+
+// size says how much was done.
+func (c *Corpus) size() string {
+	size := fmt.Sprintf("%s, at most %s each", count(len(c.Mutants), "mutant"), countGrouped(c.Seeds, "seed"))
+	if c.First > 0 {
+		size += fmt.Sprintf(" from %d", c.First)
+	}
+	return size
 }
 
 func mutantLines(p *page, m *HuntedMutant) {

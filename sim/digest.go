@@ -20,6 +20,9 @@ func (d *Digest) record(e *history.Event) {
 	d.text(string(e.Of))
 	d.text(string(e.By))
 	d.text(string(e.Why))
+	if e.Member != "" {
+		d.text(e.Member)
+	}
 	d.word(uint64(e.Token))
 	if g := e.Grant; g != nil {
 		d.word(uint64(g.Since))

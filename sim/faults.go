@@ -63,6 +63,9 @@ func (w *World) Crash(id ProcessID) bool {
 		return false
 	}
 	p.stopTasks()
+	for _, c := range p.conns {
+		c.bid() // its operating system does
+	}
 	p.Record(history.Event{Type: history.Info, F: history.Crashed})
 	return true
 }

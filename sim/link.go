@@ -125,6 +125,15 @@ func (l *link) carry(p parcel, n int) {
 	p.depart(extra)
 }
 
+// trail takes a parcel that is no message: no fault that waits for one strikes it.
+func (l *link) trail(p parcel) {
+	if l.cuts > 0 {
+		l.held = append(l.held, heldParcel{p, l.extra})
+		return
+	}
+	p.depart(l.extra)
+}
+
 // heal sends what waited for the cut to end.
 func (l *link) heal() {
 	held := l.held

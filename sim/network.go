@@ -86,6 +86,7 @@ func (p *Process) conn(name Conn) *conn {
 func (p *Process) closeConn(name Conn) {
 	for _, c := range p.conns {
 		if c.name == name {
+			c.bid()
 			c.closed = true
 		}
 	}
@@ -238,6 +239,9 @@ func (m *message) answer(b []byte) {
 		return
 	}
 	m.reply.Status = Answered
+	if b == nil {
+		m.reply.Status = Reset
+	}
 	m.reply.raw = append(m.reply.raw[:0], b...)
 	m.state = toClient
 	m.send()

@@ -124,6 +124,50 @@ func (m *hangUp) depart(extra Time) {
 	m.w.schedule(m.c.lastDown, m, 0)
 }
 
+// HangUp closes a connection from the server's side.
+func (p *Process) HangUp(connID uint64) {
+	if connID == 0 || connID > uint64(p.w.net.connSlab.used) {
+		return
+	}
+	if c := p.w.net.connSlab.all[connID-1]; c.life == p.life && c.server == p {
+		c.life = broken
+		c.down.trail(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}})
+	}
+}
+
+// farewell tells a server that a client has closed its connection.
+type farewell struct {
+	c      *conn
+	travel Time
+}
+
+// bid bids the server farewell, if it wants to know.
+func (c *conn) bid() {
+	if _, told := c.server.server.(Closer); told && !c.closed && !c.hungUp {
+		c.up.trail(&farewell{c, c.up.draw("", "close", uint64(c.client.Monotonic()))})
+	}
+}
+
+func (m *farewell) depart(extra Time) {
+	c := m.c
+	c.lastUp = max(c.lastUp, c.client.w.now+m.travel+extra)
+	c.client.w.schedule(c.lastUp, m, 0)
+}
+
+func (m *farewell) abandoned() bool { return false }
+
+// act is no moment for those who watch: what a server keeps for a connection matters to nobody once its client has gone.
+func (m *farewell) act(uint64) {
+	p := m.c.server
+	switch {
+	case p.down || m.c.life != p.life:
+	case p.paused > 0:
+		p.held = append(p.held, event{who: m})
+	default:
+		p.server.(Closer).Closed(m.c.id)
+	}
+}
+
 // hangUpAll closes the connections of a server that ends in good order.
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.connSlab.all[:p.w.net.connSlab.used] {

@@ -32,6 +32,12 @@ type Peer interface {
 	Receive(from ProcessID, body any)
 }
 
+// Closer is a server that keeps something for a connection, and is told when its client has closed it or has crashed: in
+// order with the requests there, one delay later, and never after the server's own HangUp.
+type Closer interface {
+	Closed(connID uint64)
+}
+
 // Stop says how a server's life ends.
 type Stop uint8
 
@@ -84,6 +90,9 @@ type Host interface {
 	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there. key
 	// says what it tells.
 	Push(connID uint64, key Key, b []byte)
+	// HangUp closes a connection, in order with the replies and pushes there. What the client sends on it from then on, or
+	// has sent and the server not yet seen, is not executed; what it waits for there must be dropped by the server itself.
+	HangUp(connID uint64)
 }
 
 // Incoming is a request as the server sees it.
@@ -95,7 +104,7 @@ type Incoming struct {
 	answer  func(reply []byte)
 }
 
-// NewIncoming makes a request whose answer goes to reply.
+// NewIncoming makes a request whose answer goes to reply; nil says that there will be none, since the connection was closed.
 func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string, reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
@@ -107,3 +116,6 @@ func (r *Incoming) Reply(b []byte) {
 		f(b)
 	}
 }
+
+// Drop tells the client that the connection ended before there was an answer. It counts as one.
+func (r *Incoming) Drop() { r.Reply(nil) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,11 +25,13 @@ func newCorpus() *cobra.Command {
 		Short: "Hunt through broken variants of sound locks, and try the sound ones",
 		Long: `Each sound lock says which laws it promises and which faults it excludes. A mutant is a sound
 lock with one thing wrong, as a shipped library had it or as a wrong setting has it. It runs
-under the same random faults, seed 0 first, until it breaks a promise of its lock.
+under the same random faults, seed 0 first or that of --seed, until it breaks a promise of
+its lock.
 
 Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		Example: `  fencepost corpus
-  fencepost corpus --sound 1000000`,
+  fencepost corpus --sound 1000000
+  fencepost corpus --sound 1000000 --seed 200000000`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			h.stdout, h.stderr, h.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
@@ -36,6 +39,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		},
 	}
 	h.register(c)
+	c.Flags().Uint64Var(&h.from, "seed", 0, "the first seed of each mutant and of each sound lock")
 	c.Flags().IntVar(&h.seeds, "seeds", 10_000, "how many runs a mutant has at most")
 	c.Flags().IntVar(&h.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
 	c.Flags().IntVar(&h.workers, "workers", 0, "how many runs to make at once (default: one a core)")
@@ -46,6 +50,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 // hunt is one call of corpus.
 type hunt struct {
 	output
+	from                  uint64
 	seeds, sound, workers int
 	out                   string
 	screen                screen
@@ -56,6 +61,8 @@ func (h *hunt) run() error {
 	switch {
 	case h.seeds < 1:
 		return fmt.Errorf("--seeds must be at least 1, not %d", h.seeds)
+	case uint64(max(h.seeds, h.sound)-1) > math.MaxUint64-h.from:
+		return fmt.Errorf("there are no %d seeds from --seed %d on", max(h.seeds, h.sound), h.from)
 	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
 	case h.workers < 0:
@@ -69,7 +76,7 @@ func (h *hunt) run() error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	report := &reports.Corpus{Seeds: h.seeds, Files: h.out, Repeat: h.repeat()}
+	report := &reports.Corpus{First: h.from, Seeds: h.seeds, Files: h.out, Repeat: h.repeat()}
 	if err := h.mutants(ctx, report); err != nil {
 		return err
 	}
@@ -84,6 +91,9 @@ func (h *hunt) run() error {
 // repeat is the command that does the same again.
 func (h *hunt) repeat() string {
 	call := fmt.Sprintf("%s corpus --seeds %d", program(), h.seeds)
+	if h.from > 0 {
+		call += fmt.Sprintf(" --seed %d", h.from)
+	}
 	if h.sound > 0 {
 		call += fmt.Sprintf(" --sound %d", h.sound)
 	}
@@ -120,7 +130,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 		hunt()
 		report.Mutants[i].Took = time.Since(start)
 	}
-	return search.Hunts(ctx, list, h.seeds, h.workers, timed, func(i int, p search.Prey) error {
+	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Prey) error {
 		m := &report.Mutants[i]
 		m.Hunted, m.Caught, m.Runs = true, p.Caught, p.Seeds
 		if p.Caught {
@@ -144,7 +154,7 @@ func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
 		if err := os.WriteFile(h.file(name), s.Text(), 0o666); err != nil {
 			return err
 		}
-		e, err := search.NewExploration(s, 0, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
+		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ type Prey struct {
 	Cause  checker.Cause
 }
 
-// Hunt runs random plans on a scenario, seed 0 first, until a run breaks a law that the scenario promises, and at most so
-// many.
-func Hunt(s *scenarios.Scenario, seeds int) (Prey, error) {
+// Hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises, and at
+// most so many.
+func Hunt(s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
 		return Prey{}, err
@@ -29,10 +29,11 @@ func Hunt(s *scenarios.Scenario, seeds int) (Prey, error) {
 	r := scenarios.NewRunner(s)
 	var judge checker.Checker
 	for n := range seeds {
-		plan := plans.Plan(uint64(n))
+		seed := from + uint64(n)
+		plan := plans.Plan(seed)
 		result, err := r.Run(plan)
 		if err != nil {
-			return Prey{}, fmt.Errorf("seed %d: %w\n%s", n, err, plan)
+			return Prey{}, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
 		for _, f := range judge.CheckOnly(result.History, promised).Findings {
 			if f.Outcome == checker.Violated {
@@ -46,13 +47,13 @@ func Hunt(s *scenarios.Scenario, seeds int) (Prey, error) {
 // Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in their
 // order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can time it
 // there. It stops early when ctx is done, after the hunts under way, or at the first error.
-func Hunts(ctx context.Context, list []*scenarios.Scenario, seeds, workers int, around func(i int, hunt func()), take func(i int, p Prey) error) error {
+func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int, around func(i int, hunt func()), take func(i int, p Prey) error) error {
 	if around == nil {
 		around = func(_ int, hunt func()) { hunt() }
 	}
 	start := func() func(int) (Prey, error) {
 		return func(i int) (p Prey, err error) {
-			around(i, func() { p, err = Hunt(list[i], seeds) })
+			around(i, func() { p, err = Hunt(list[i], from, seeds) })
 			if err != nil {
 				err = fmt.Errorf("%s: %w", list[i].Name, err)
 			}

@@ -25,7 +25,7 @@ mix: {without: [jump of servers, drift, crash losing everything]}
 
 func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	got, err := Hunt(s, 1000)
+	got, err := Hunt(s, 0, 1000)
 	if err != nil || !got.Caught || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -34,14 +34,32 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}
-	if before, err := Hunt(s, got.Seeds-1); err != nil || before != (Prey{Seeds: got.Seeds - 1}) {
+	if before, err := Hunt(s, 0, got.Seeds-1); err != nil || before != (Prey{Seeds: got.Seeds - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
+	}
+}
+
+// A hunt from a later seed finds what a hunt from the first would find if it went on.
+func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
+	s := parsed(t, careless+"promise: [ownership]\n")
+	for from := uint64(0); from < 300; {
+		got, err := Hunt(s, from, 1000)
+		if err != nil || !got.Caught {
+			t.Fatalf("from seed %d: %+v, %v", from, got, err)
+		}
+		caught := from + uint64(got.Seeds) - 1
+		if e := explored(t, s, from, got.Seeds, Whole, 2); !slices.ContainsFunc(e.Findings, func(f tally.Finding) bool {
+			return f.Law == checker.Ownership && f.First == caught && f.Runs == 1
+		}) {
+			t.Errorf("from seed %d: caught by seed %d, but the seeds up to it show %+v", from, caught, e.Findings)
+		}
+		from = caught + 1
 	}
 }
 
 // What the lock does not promise is not what a hunt is for.
 func TestAHuntPassesByWhatIsNotPromised(t *testing.T) {
-	got, err := Hunt(parsed(t, careless+"promise: [token-order]\n"), 100)
+	got, err := Hunt(parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Caught || got.Seeds != 100 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -57,7 +75,7 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 		var got []Prey
 		timed := make([]int, len(list))
 		around := func(i int, hunt func()) { hunt(); timed[i]++ }
-		err := Hunts(context.Background(), list, 60, workers, around, func(i int, p Prey) error {
+		err := Hunts(context.Background(), list, 0, 60, workers, around, func(i int, p Prey) error {
 			if i != len(got) || timed[i] != 1 {
 				t.Errorf("%d workers: %d came as number %d, after %d calls", workers, i, len(got), timed[i])
 			}
@@ -75,7 +93,7 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 		}
 	}
 	list[2].Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
-	if err := Hunts(context.Background(), list, 60, 2, nil, func(int, Prey) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
+	if err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Prey) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)
 	}
 }

@@ -67,7 +67,11 @@ func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 // fault records that one struck or ended, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
-	l.Record(history.Nemesis, history.Event{Type: t, F: history.F(f), Value: line, Fault: &history.Fault{On: on}})
+	struck := &history.Fault{On: on}
+	if history.F(f) == history.Cut {
+		struck.On, struck.To = on[:1], on[1:]
+	}
+	l.Record(history.Nemesis, history.Event{Type: t, F: history.F(f), Value: line, Fault: struck})
 }
 
 func cut(line string) (first, rest string, ok bool) {

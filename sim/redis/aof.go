@@ -3,8 +3,7 @@ package redis
 import "time"
 
 const (
-	everySecond   = int64(time.Second)      // between background fsyncs
-	postponeLimit = 2 * int64(time.Second)  // how long a write waits for a running fsync
+	postponeLimit = 2                       // seconds of the wall clock that a write waits for a running fsync
 	writeBack     = 30 * int64(time.Second) // after which the operating system writes data back by itself
 )
 
@@ -12,7 +11,8 @@ const (
 // (write(2): it survives the process), and what is written is fsynced (it survives the machine).
 //
 // Nothing here costs an event: where the file stands is computed from times when somebody asks. Times are ns on the
-// node's monotonic clock, except for lastFsync, which Redis takes from the wall clock.
+// node's monotonic clock, except for two that Redis 7.0 counts in whole seconds of the wall clock (server.unixtime, in
+// flushAppendOnlyFile of aof.c): so the fsync of every second begins as the wall clock's second does.
 type aof struct {
 	effects []effect
 	words   []string // backing of the effects' args
@@ -28,16 +28,16 @@ type aof struct {
 	running   bool  // an fsync of the first covered effects
 	runEnd    int64 // when it returns
 	since     int64 // from when an fsync could have begun: the write, or the return of the fsync before
-	lastFsync int64 // when the last one began
+	lastFsync int64 // wall second in which the last one began
 	waiting   bool  // the buffer is not written since an fsync is running
-	waitStart int64
+	waitStart int64 // wall second in which that began
 }
 
 // start begins a life with the effects that are on disk.
 func (a *aof) start(policy Persistence, fsyncTime time.Duration, mono, wall int64) {
 	kept := len(a.effects)
 	*a = aof{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0), offset: wall - mono,
-		appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wall}
+		appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wholeSeconds(wall)}
 }
 
 // forget empties the file.
@@ -53,7 +53,7 @@ func (a *aof) commit(now int64) {
 	a.appended = len(a.effects)
 	if a.policy == AppendEverysec && a.running {
 		if !a.waiting {
-			a.waiting, a.waitStart = true, now
+			a.waiting, a.waitStart = true, a.wallSecond(now)
 		}
 		return
 	}
@@ -86,19 +86,17 @@ func (a *aof) advance(now int64) {
 // stepEverysec carries out the next thing that happens by itself until now, if there is one.
 func (a *aof) stepEverysec(now int64) bool {
 	if !a.running {
-		begin := max(a.since, a.lastFsync+everySecond-a.offset)
+		begin := max(a.since, a.startOf(a.lastFsync+1))
 		if a.written == a.synced || begin > now {
 			return false
 		}
 		a.begin(begin)
 		return true
 	}
-	if forced := a.waitStart + postponeLimit; a.waiting && forced < a.runEnd && forced <= now {
+	if forced := max(a.since, a.startOf(a.waitStart+postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
 		// Redis now writes although the fsync still runs, and counts this as the second's fsync.
 		a.write(forced)
-		if forced+a.offset-a.lastFsync >= everySecond {
-			a.lastFsync = forced + a.offset
-		}
+		a.lastFsync = max(a.lastFsync, a.wallSecond(forced))
 		return true
 	}
 	if a.runEnd > now {
@@ -116,8 +114,23 @@ func (a *aof) stepEverysec(now int64) bool {
 // begin starts an fsync of all that is written.
 func (a *aof) begin(now int64) {
 	a.running, a.covered = true, a.written
-	a.lastFsync, a.runEnd = now+a.offset, now+a.fsyncTime
+	a.lastFsync, a.runEnd = a.wallSecond(now), now+a.fsyncTime
 }
+
+// wholeSeconds is the whole seconds of a wall-clock reading in ns.
+func wholeSeconds(wall int64) int64 {
+	s := wall / int64(time.Second)
+	if wall%int64(time.Second) < 0 {
+		s--
+	}
+	return s
+}
+
+// wallSecond is the second that the wall clock shows at a time.
+func (a *aof) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) }
+
+// startOf is when the wall clock comes to show a second, if it runs true.
+func (a *aof) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
 
 // finish ends the running fsync.
 func (a *aof) finish() {
@@ -129,7 +142,7 @@ func (a *aof) finish() {
 func (a *aof) clockChanged(mono, wall int64) {
 	a.advance(mono)
 	a.offset = wall - mono
-	a.since = max(a.since, mono) // a forward jump does not make an fsync begin before it
+	a.since = max(a.since, mono) // a forward jump makes nothing begin before it
 }
 
 // slow changes how long fsyncs take that begin after now.

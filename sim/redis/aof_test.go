@@ -7,31 +7,32 @@ import (
 	"time"
 )
 
-// slowFile is Redis 7.4's flushAppendOnlyFile, line by line, called every millisecond and after every write.
+// slowFile is Redis 7.0's flushAppendOnlyFile (aof.c), line by line, called every millisecond and after every write.
 type slowFile struct {
 	now, offset              int64 // ms; wall clock − now
 	buffered                 int
 	written, covered, synced int
 	running                  bool
 	runEnd, cost             int64
-	last                     int64 // aof_last_fsync, wall clock
-	postponed                int64 // aof_flush_postponed_start; −1 without
+	last                     int64 // aof_last_fsync, s of the wall clock
+	postponed                int64 // aof_flush_postponed_start, likewise; −1 without
 }
 
 func (s *slowFile) flush() {
 	if s.running && s.runEnd <= s.now {
 		s.running, s.synced = false, s.covered
 	}
-	due := s.now+s.offset-s.last >= 1000
+	unixtime := (s.now + s.offset) / 1000
+	due := unixtime > s.last
 	if s.buffered == 0 {
 		if s.covered == s.written || !due || s.running {
 			return
 		}
 	} else if s.running {
 		if s.postponed < 0 {
-			s.postponed = s.now
+			s.postponed = unixtime
 		}
-		if s.now-s.postponed < 2000 {
+		if unixtime-s.postponed < 2 {
 			return
 		}
 	}
@@ -43,7 +44,7 @@ func (s *slowFile) flush() {
 		if !s.running {
 			s.running, s.covered, s.runEnd = true, s.written, s.now+s.cost
 		}
-		s.last = s.now + s.offset
+		s.last = unixtime
 	}
 	if s.running && s.runEnd <= s.now {
 		s.running, s.synced = false, s.covered
@@ -57,7 +58,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		cost := []int64{0, 1, 300, 1500, 5000}[r.IntN(5)]
 		busy := 1 + r.IntN(900)
-		slow := &slowFile{offset: 10_000, last: 10_000, postponed: -1, cost: cost}
+		slow := &slowFile{offset: 10_000, last: 10, postponed: -1, cost: cost}
 		var fast aof
 		fast.start(AppendEverysec, time.Duration(cost*ms), 0, 10_000*ms)
 		for ; slow.now < 12_000 && !t.Failed(); slow.now++ {

@@ -141,7 +141,12 @@ func (c *cluster) run(limit time.Duration) (records []string) {
 func (c *cluster) keys(name sim.ProcessID) string {
 	var b strings.Builder
 	for _, k := range c.nodes[name].Keys() {
-		fmt.Fprintf(&b, "%s=%s(%s) ", k.Name, k.Value, k.Owner)
+		if k.Owner != "" {
+			fmt.Fprintf(&b, "%s=%s(%s) ", k.Name, k.Value, k.Owner)
+		}
+		for _, m := range k.Members {
+			fmt.Fprintf(&b, "%s.%s=%s(%s) ", k.Name, m.Name, m.Value, m.Owner)
+		}
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -7,7 +7,7 @@ import "strings"
 
 // compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
 func compareAndDelete(n *Node, args []string) {
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	switch {
 	case k == nil:
 		n.replyInt(-1)
@@ -38,7 +38,7 @@ func compareAndSet(n *Node, args []string) {
 		}
 	}
 	name := args[1]
-	k := n.data.keys[name]
+	k := n.find(name)
 	switch {
 	case k == nil:
 		n.replyInt(-1)
@@ -59,7 +59,7 @@ func compareAndSet(n *Node, args []string) {
 
 // deleteIfEqual is DELIFEQ: 1 deleted, 0 not (Valkey 9).
 func deleteIfEqual(n *Node, args []string) {
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	switch {
 	case k == nil:
 		n.replyInt(0)
@@ -84,7 +84,7 @@ func delex(n *Node, args []string) {
 		return
 	}
 	name := args[1]
-	k := n.data.keys[name]
+	k := n.find(name)
 	if k == nil {
 		n.replyInt(0)
 		return

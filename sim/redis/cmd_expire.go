@@ -85,7 +85,7 @@ func expire(command string, seconds, absolute bool) func(n *Node, args []string)
 
 // giveDeadline gives a key a deadline if it exists and the options admit it.
 func (n *Node) giveDeadline(name string, when int64, o expireOptions) bool {
-	k := n.data.keys[name]
+	k := n.find(name)
 	if k == nil || !o.admits(k.when, when) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (n *Node) giveDeadline(name string, when int64, o expireOptions) bool {
 }
 
 func persist(n *Node, args []string) {
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	timed := k != nil && k.when != never
 	if timed {
 		n.moveDeadline(args[1], k, never)
@@ -109,7 +109,7 @@ func persist(n *Node, args []string) {
 // ttl is TTL, PTTL, EXPIRETIME and PEXPIRETIME: −2 without the key, −1 without a deadline, seconds are rounded.
 func ttl(seconds, absolute bool) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		k := n.data.keys[args[1]]
+		k := n.find(args[1])
 		switch {
 		case k == nil:
 			n.replyInt(-2)

@@ -2,24 +2,41 @@ package redis
 
 import (
 	"math/big"
-	"strconv"
 	"strings"
 )
 
-// mantissa is the precision of the long double in which Redis adds on x86-64.
-const mantissa = 64
+// The long double in which Redis adds on x86-64: bits of its mantissa, and its greatest and least exponents.
+const (
+	mantissa   = 64
+	greatestLD = 16384
+	leastLD    = -16444
+)
 
-// parseFloat reads a number as strtold does.
+// parseFloat reads a number as strtold does; NaN is none, nor is what a long double cannot hold.
 func parseFloat(s string) (*big.Float, bool) {
-	if s == "" || strings.ContainsAny(s, " \t\r\n_") {
+	if s == "" || strings.ContainsAny(s, " \t\r\n\v\f_") {
 		return nil, false
 	}
-	if f, err := strconv.ParseFloat(s, 64); err != nil || f != f || f-f != 0 {
-		return nil, false // also infinite or not a number
+	base := 10
+	switch digits := strings.ToLower(strings.TrimLeft(s, "+-")); {
+	case digits == "infinity":
+		s = s[:len(s)-5]
+	case strings.HasPrefix(digits, "0x"):
+		base = 0
 	}
-	v, _, err := big.ParseFloat(s, 10, mantissa, big.ToNearestEven)
-	return v, err == nil
+	v, _, err := big.ParseFloat(s, base, mantissa, big.ToNearestEven)
+	if err != nil || outOfRange(v) {
+		return nil, false
+	}
+	return v, true
 }
+
+func outOfRange(v *big.Float) bool {
+	e := v.MantExp(nil)
+	return !v.IsInf() && (e > greatestLD || v.Sign() != 0 && e < leastLD)
+}
+
+const errInfinite = "ERR increment would produce NaN or Infinity"
 
 // formatFloat writes 17 decimals and drops zeros at the end.
 func formatFloat(v *big.Float) string {
@@ -35,7 +52,7 @@ func formatFloat(v *big.Float) string {
 // addition is repeated, which gives the same and keeps the owner.
 func incrByFloat(n *Node, args []string) {
 	name := args[1]
-	k := n.data.keys[name]
+	k := n.find(name)
 	old := "0"
 	if k != nil {
 		if !k.text {
@@ -50,7 +67,16 @@ func incrByFloat(n *Node, args []string) {
 		n.replyError(errNotFloat)
 		return
 	}
-	sum := formatFloat(new(big.Float).SetPrec(mantissa).Add(v, by))
+	if v.IsInf() || by.IsInf() {
+		n.replyError(errInfinite)
+		return
+	}
+	total := new(big.Float).SetPrec(mantissa).Add(v, by)
+	if outOfRange(total) {
+		n.replyError(errInfinite)
+		return
+	}
+	sum := formatFloat(total)
 	n.logCommand([]string{"INCRBYFLOAT", name, args[2]})
 	n.setNumber(name, sum, k)
 	n.replyBulk(sum)

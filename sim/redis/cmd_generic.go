@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 func del(n *Node, args []string) {
 	count := int64(0)
 	for _, name := range args[1:] {
-		if n.data.keys[name] != nil {
+		if n.find(name) != nil {
 			n.removeAsked(name)
 			count++
 		}
@@ -22,7 +23,7 @@ func del(n *Node, args []string) {
 func exists(n *Node, args []string) {
 	count := int64(0)
 	for _, name := range args[1:] {
-		if n.data.keys[name] != nil {
+		if n.find(name) != nil {
 			count++
 		}
 	}
@@ -30,14 +31,14 @@ func exists(n *Node, args []string) {
 }
 
 func typeOf(n *Node, args []string) {
-	if n.data.keys[args[1]] == nil {
+	if n.find(args[1]) == nil {
 		n.replyStatus("none")
 		return
 	}
 	n.replyStatus(n.data.db.Type(args[1]))
 }
 
-// dbsize counts what a replica hides, as Redis does.
+// dbsize counts what is hidden, as Redis does.
 func dbsize(n *Node, _ []string) { n.replyInt(int64(len(n.data.keys) + len(n.data.hidden))) }
 
 // rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says whose
@@ -45,12 +46,12 @@ func dbsize(n *Node, _ []string) { n.replyInt(int64(len(n.data.keys) + len(n.dat
 func rename(onlyNew bool) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		from, to := args[1], args[2]
-		k := n.data.keys[from]
+		k := n.find(from)
 		if k == nil {
 			n.replyError(errNoKey)
 			return
 		}
-		if onlyNew && n.data.keys[to] != nil {
+		if onlyNew && n.find(to) != nil {
 			n.replyInt(0)
 			return
 		}
@@ -70,14 +71,15 @@ func rename(onlyNew bool) func(n *Node, args []string) {
 
 // duplicate makes to what the key from is: value, owner and deadline.
 func (n *Node) duplicate(to, from string, k *key) {
-	t := n.data.keys[to]
+	t := n.find(to)
 	if t != nil {
+		n.overwrite(to, t)
 		n.data.db.Del(to)
 	} else {
 		t = n.data.add(to, k.of, k.text)
 	}
 	_ = n.data.mini.Copy(0, from, 0, to) // fails only without the source
-	t.of, t.text = k.of, k.text
+	t.of, t.text, t.members = k.of, k.text, maps.Clone(k.members)
 	n.data.expireAt(to, t, k.when)
 	n.changed(to)
 	n.recordSet(to, n.valueOf(to, t), t)
@@ -104,11 +106,12 @@ func copyKey(n *Node, args []string) {
 		}
 	}
 	from, to := args[1], args[2]
-	k := n.data.keys[from]
-	switch {
-	case from == to:
+	if from == to {
 		n.replyError("ERR source and destination objects are the same")
-	case k == nil, n.data.keys[to] != nil && !replace:
+		return
+	}
+	switch k := n.find(from); {
+	case k == nil, n.find(to) != nil && !replace:
 		n.replyInt(0)
 	default:
 		n.logCommand(args)
@@ -142,9 +145,9 @@ func flush(n *Node, args []string) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		n.gone(name, n.data.keys[name], history.Flushed, n.attempt)
+		n.recordGone(name, n.data.keys[name], history.Flushed, n.attempt)
 	}
-	n.data.db.FlushDB()
+	n.dropAll()
 	n.log(effect{op: opFlush})
 	n.replyOK()
 }

@@ -157,26 +157,21 @@ func (n *Node) runScript(t *scriptText, keys, argv []string) {
 }
 
 func script(n *Node, args []string) {
-	sub := strings.ToLower(args[1])
-	switch {
-	case sub == "load" && len(args) == 3:
+	switch strings.ToLower(args[1]) {
+	case "load":
 		n.loadScript(args[2])
-	case sub == "exists" && len(args) > 2:
+	case "exists":
 		n.replyLen(len(args) - 2)
 		for _, sha := range args[2:] {
 			n.replyBool(n.scripts.known(sha) != nil)
 		}
-	case sub == "flush" && len(args) <= 3:
-		if len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
+	case "flush":
+		if len(args) > 3 || len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
 			n.replyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}
 		n.scripts.forget()
 		n.replyOK()
-	case isOneOf(sub, "LOAD", "EXISTS", "FLUSH"):
-		n.replyError(wrongArity("script|" + sub))
-	default:
-		n.replyError("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try SCRIPT HELP.")
 	}
 }
 

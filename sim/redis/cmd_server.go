@@ -9,13 +9,18 @@ import (
 const version = "7.0.15"
 
 func ping(n *Node, args []string) {
-	switch len(args) {
-	case 1:
-		n.replyStatus("PONG")
-	case 2:
-		n.replyBulk(args[1])
-	default:
+	c := n.conns[n.conn]
+	switch {
+	case len(args) > 2:
 		n.replyError(wrongArity("ping"))
+	case c != nil && c.listens():
+		n.replyLen(2)
+		n.replyBulk("pong")
+		n.replyBulk(append(args, "")[1])
+	case len(args) == 1:
+		n.replyStatus("PONG")
+	default:
+		n.replyBulk(args[1])
 	}
 }
 
@@ -76,27 +81,24 @@ func hello(n *Node, args []string) {
 
 // client is CLIENT, as far as client libraries use it when they connect.
 func client(n *Node, args []string) {
-	sub := strings.ToLower(args[1])
-	switch {
-	case sub == "id" && len(args) == 2:
+	switch strings.ToLower(args[1]) {
+	case "id":
 		n.replyInt(int64(n.conn))
-	case sub == "getname" && len(args) == 2:
+	case "getname":
 		if c := n.conns[n.conn]; c != nil && c.name != "" {
 			n.replyBulk(c.name)
 		} else {
 			n.replyNull()
 		}
-	case sub == "setname" && len(args) == 3:
+	case "setname":
 		if strings.ContainsFunc(args[2], func(r rune) bool { return r < '!' || r > '~' }) {
 			n.replyError("ERR Client names cannot contain spaces, newlines or special characters.")
 			return
 		}
 		n.state().name = args[2]
 		n.replyOK()
-	case sub == "setinfo" && len(args) == 4:
+	case "setinfo":
 		n.replyOK()
-	default:
-		n.replyError("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try CLIENT HELP.")
 	}
 }
 
@@ -122,6 +124,7 @@ func quit(n *Node, _ []string) { n.replyOK() }
 func reset(n *Node, _ []string) {
 	if c := n.conns[n.conn]; c != nil {
 		n.leave(c)
+		n.unsubscribeAll(n.conn, c)
 		*c = connection{woff: c.woff}
 	}
 	n.replyStatus("RESET")

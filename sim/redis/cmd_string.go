@@ -50,10 +50,10 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 			i++
 			o.only = condition{name, args[i]}
 		case "EX", "PX", "EXAT", "PXAT":
-			if o.unit != "" || i+1 == len(args) {
+			if o.unit != "" && o.unit != name || i+1 == len(args) {
 				return o, false
 			}
-			i++
+			i++ // the last of several wins
 			o.unit, o.amount = name, args[i]
 		default:
 			return o, false
@@ -111,7 +111,7 @@ func set(n *Node, args []string) {
 			return
 		}
 	}
-	k := n.data.keys[name]
+	k := n.find(name)
 	refused := o.nx && k != nil || o.xx && k == nil
 	if o.compares() {
 		met, answered := n.met(o.only, name, k)
@@ -154,10 +154,10 @@ func (n *Node) replyText(name string, k *key) bool {
 	return true
 }
 
-func get(n *Node, args []string) { n.replyText(args[1], n.data.keys[args[1]]) }
+func get(n *Node, args []string) { n.replyText(args[1], n.find(args[1])) }
 
 func setnx(n *Node, args []string) {
-	absent := n.data.keys[args[1]] == nil
+	absent := n.find(args[1]) == nil
 	if absent {
 		n.setString(args[1], args[2], never)
 	}
@@ -178,13 +178,13 @@ func setex(unit, command string) func(n *Node, args []string) {
 }
 
 func getset(n *Node, args []string) {
-	if n.replyText(args[1], n.data.keys[args[1]]) {
+	if n.replyText(args[1], n.find(args[1])) {
 		n.setString(args[1], args[2], never)
 	}
 }
 
 func getdel(n *Node, args []string) {
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	if n.replyText(args[1], k) && k != nil {
 		n.removeAsked(args[1])
 	}
@@ -197,7 +197,7 @@ func getex(n *Node, args []string) {
 		return
 	}
 	name := args[1]
-	k := n.data.keys[name]
+	k := n.find(name)
 	if k == nil || !k.text {
 		n.replyText(name, k)
 		return
@@ -222,7 +222,7 @@ func getex(n *Node, args []string) {
 func mget(n *Node, args []string) {
 	n.replyLen(len(args) - 1)
 	for _, name := range args[1:] {
-		if k := n.data.keys[name]; k == nil || !k.text {
+		if k := n.find(name); k == nil || !k.text {
 			n.replyNull()
 		} else {
 			n.replyBulk(n.data.get(name))
@@ -239,7 +239,7 @@ func mset(onlyNew bool) func(n *Node, args []string) {
 			return
 		}
 		for i := 0; onlyNew && i < len(pairs); i += 2 {
-			if n.data.keys[pairs[i]] != nil {
+			if n.find(pairs[i]) != nil {
 				n.replyInt(0)
 				return
 			}
@@ -277,7 +277,7 @@ func incrBy(sign int64) func(n *Node, args []string) {
 // increase adds to a counter. A counter that is there keeps its owner and deadline, and has no record.
 func (n *Node) increase(args []string, by int64) {
 	name := args[1]
-	k := n.data.keys[name]
+	k := n.find(name)
 	var v int64
 	if k != nil {
 		if !k.text {
@@ -309,7 +309,7 @@ func (n *Node) setNumber(name, value string, k *key) {
 }
 
 func strlen(n *Node, args []string) {
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	switch {
 	case k == nil:
 		n.replyInt(0)
@@ -328,7 +328,7 @@ func getrange(n *Node, args []string) {
 		n.replyError(errNotInt)
 		return
 	}
-	k := n.data.keys[args[1]]
+	k := n.find(args[1])
 	if k == nil {
 		n.replyBulk("")
 		return

@@ -9,7 +9,9 @@ const (
 	write     flag = 1 << iota // may change data
 	noScript                   // Redis does not allow it in scripts
 	immediate                  // executed at once inside MULTI
+	listener                   // allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
+	scored                     // its reply holds scores of a sorted set
 	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
 )
 
@@ -21,13 +23,18 @@ type command struct {
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
 	run   func(n *Node, args []string)
 	first func(n *Node, args []string) (answered bool)
-	keys  keyRange // what a command that is passed on may change
+	keys  keyRange // of a command that is passed on
+	subs  arities  // of a command with subcommands
 }
 
-// keyRange says which arguments a command may change: the keys from first to last. The zero range is none.
+// arities are the numbers of arguments of subcommands, counted as a command's.
+type arities map[string]int
+
+// keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
 type keyRange struct{ first, last int }
 
 var (
+	noKey   = keyRange{1, 0}
 	oneKey  = keyRange{1, 1}
 	twoKeys = keyRange{1, 2}
 )
@@ -63,11 +70,11 @@ func (n *Node) dispatch(args []string) {
 	if trouble == "" && n.repl.restricted && c.flags&write != 0 {
 		trouble = n.refusesWrites()
 	}
+	if trouble == "" {
+		trouble = n.refusesListener(c, append(args, "")[1])
+	}
 	if trouble != "" {
-		if t := n.transaction(); t != nil {
-			t.refused = true
-		}
-		n.replyError(trouble)
+		n.refuse(c, trouble)
 		return
 	}
 	if t := n.transaction(); t != nil && c.flags&immediate == 0 {
@@ -75,11 +82,8 @@ func (n *Node) dispatch(args []string) {
 		n.replyStatus("QUEUED")
 		return
 	}
-	if !n.loading {
+	if !n.replaying() {
 		n.expireDue()
-	}
-	if n.repl.master != "" && !n.repl.applying {
-		n.veil()
 	}
 	if c.run != nil {
 		c.run(n, args)
@@ -90,15 +94,43 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
+// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
+// executed; an EXEC ends it.
+func (n *Node) refuse(c *command, trouble string) {
+	t := n.transaction()
+	if c != nil && c.name == "exec" {
+		trouble = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(trouble, "ERR ")
+		if conn := n.conns[n.conn]; conn != nil {
+			n.leave(conn)
+		}
+	} else if t != nil {
+		t.refused = true
+	}
+	n.replyError(trouble)
+}
+
 // refusal is the error with which a command is refused before anything is looked at, or nothing.
 func refusal(c *command, args []string) string {
 	if c == nil {
 		return unknown(args)
 	}
-	if c.arity > 0 && len(args) != c.arity || len(args) < -c.arity {
-		return wrongArity(c.name)
+	name, arity := c.name, c.arity
+	if c.subs != nil && len(args) > 1 {
+		sub := strings.ToLower(args[1])
+		known := false
+		if arity, known = c.subs[sub]; !known {
+			return unknownSub(c.name, args[1])
+		}
+		name += "|" + sub
+	}
+	if arity > 0 && len(args) != arity || len(args) < -arity {
+		return wrongArity(name)
 	}
 	return ""
+}
+
+func unknownSub(command, sub string) string {
+	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
 func wrongArity(name string) string {

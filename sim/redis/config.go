@@ -12,9 +12,9 @@ type Persistence uint8
 const (
 	// None is a node without any file: it restarts empty, even after a shutdown (save "", appendonly no).
 	None Persistence = iota
-	// AppendEverysec writes before the reply and fsyncs in the background, at most once a second: the first write
-	// after a second without fsync is synced at once, later ones when the second is over. While an fsync runs,
-	// writes wait for it, at most two seconds, and replies go out all the same.
+	// AppendEverysec writes before the reply and fsyncs in the background, once in a second of the wall clock: the first
+	// write in a second without fsync is synced at once, later ones when the next second begins. While an fsync runs,
+	// writes wait for it, for about two seconds, and replies go out all the same.
 	AppendEverysec
 	// AppendAlways fsyncs before the reply. What arrives meanwhile waits and shares the next fsync.
 	AppendAlways

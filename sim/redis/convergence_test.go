@@ -45,7 +45,8 @@ func storm(t *testing.T, seed uint64) *cluster {
 		}
 	}
 	commands := [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"}, {"RPUSH", "l", "x"}, {"GET", "a"},
-		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"}, {"HSET", "h", "f", "v"}, {"FLUSHALL"},
+		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"}, {"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"}, {"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"},
+		{"FLUSHALL"},
 		{"MULTI"}, {"EXEC"}}
 	for i := range 3 {
 		draw := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -98,11 +99,19 @@ func accounted(t *testing.T, c *cluster, seed uint64) {
 	}
 	there := map[owned]bool{}
 	for _, k := range c.nodes[master].Keys() {
-		there[owned{k.Name, k.Owner}] = true
+		if k.Owner != "" {
+			there[owned{k.Name, k.Owner}] = true
+		}
+		for _, m := range k.Members {
+			there[owned{k.Name + "." + m.Name, m.Owner}] = true
+		}
 	}
 	last, set, ended := map[string]history.Attempt{}, map[owned]bool{}, map[owned]bool{}
 	for _, e := range c.Finish().Events {
 		name := string(e.Lock)
+		if e.Member != "" {
+			name += "." + e.Member
+		}
 		switch e.F {
 		case history.KeySet:
 			set[owned{name, e.Of}] = true

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,7 @@ import (
 
 // checkType refuses a key of another type, and answers for an absent one if ifAbsent is not nil.
 func (n *Node) checkType(name, kind string, ifAbsent func()) (answered bool) {
-	if n.data.keys[name] == nil {
+	if n.find(name) == nil {
 		if ifAbsent == nil {
 			return false
 		}
@@ -50,7 +51,7 @@ func hincrbyFirst(n *Node, args []string) bool {
 		n.replyError(errNotInt)
 		return true
 	}
-	if n.data.keys[args[1]] == nil {
+	if n.find(args[1]) == nil {
 		return false
 	}
 	if n.checkType(args[1], "hash", nil) {
@@ -80,6 +81,41 @@ func (n *Node) ask(args ...string) string {
 	reply := string(n.out[from:])
 	n.out = n.out[:from]
 	return reply
+}
+
+// scan is SCAN: it comes across the expired keys of its pattern.
+func scan(n *Node, args []string) {
+	reply := n.ask(args...)
+	n.out = append(n.out, reply...)
+	if reply[0] == '-' {
+		return
+	}
+	pattern := "*"
+	for i := 2; i+1 < len(args); i += 2 {
+		if strings.EqualFold(args[i], "MATCH") {
+			pattern = args[i+1]
+		}
+	}
+	for _, h := range slices.Clone(n.data.hidden) {
+		if pattern == "*" || match(pattern, h.Name) {
+			n.find(h.Name)
+		}
+	}
+}
+
+// findSets comes across the keys of a command about sets, up to one that is none.
+func (n *Node) findSets(names []string) {
+	for _, name := range names {
+		if n.find(name) != nil && n.data.db.Type(name) != "set" {
+			return
+		}
+	}
+}
+
+// readSets is SUNION and its kin.
+func readSets(n *Node, args []string) bool {
+	n.findSets(args[1:])
+	return false
 }
 
 // popFirst: the count of LPOP and RPOP.
@@ -115,6 +151,7 @@ func lmoveFirst(n *Node, args []string) bool {
 
 // smoveFirst: without a source the destination does not matter.
 func smoveFirst(n *Node, args []string) bool {
+	n.find(args[2])
 	return n.checkType(args[1], "set", func() { n.replyInt(0) })
 }
 
@@ -143,6 +180,7 @@ func zpopFirst(n *Node, args []string) bool {
 // storeSet is SUNIONSTORE and its kin: miniredis stores empty sets, and then stumbles over them.
 func storeSet(read string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
+		n.findSets(args[2:])
 		reply := n.ask(append([]string{read}, args[2:]...)...)
 		if reply[0] == '-' {
 			n.out = append(n.out, reply...)
@@ -150,15 +188,16 @@ func storeSet(read string) func(n *Node, args []string) {
 		}
 		members := bulks(reply)
 		name := args[1]
+		n.find(name)
 		n.data.db.Del(name)
 		if len(members) > 0 {
 			n.ask(append([]string{"SADD", name}, members...)...)
-		} else if n.data.keys[name] == nil {
+		} else if n.find(name) == nil {
 			n.replyInt(0)
 			return
 		}
 		n.logCommand(args)
-		n.settle(name, true)
+		n.settle(name, change{replaced: true})
 		n.replyInt(int64(len(members)))
 	}
 }

@@ -13,14 +13,16 @@ import (
 
 // key is what the node knows of an existing key beside its data.
 type key struct {
-	of   history.Attempt // who set it
-	when int64           // deadline, ms on the wall clock; never without
-	seq  uint64          // of its entry in the heap of deadlines; 0 if it has none
-	text bool            // a string: its value goes into the records
+	of history.Attempt // who set it
+	// members are the owners of its fields or members; nil for a string or a list.
+	members map[string]history.Attempt
+	when    int64  // deadline, ms on the wall clock; never without
+	seq     uint64 // of its entry in the heap of deadlines; 0 if it has none
+	text    bool   // a string: its value goes into the records
 }
 
 // dataset is the data of a node: miniredis for the values, keys for everything about time and ownership.
-// Invariant: a key is in keys if and only if it exists in miniredis; miniredis itself knows no TTL.
+// Invariant: a key is in keys if and only if it exists in miniredis, and else in hidden or not there; miniredis itself knows no TTL.
 type dataset struct {
 	mini *miniredis.Miniredis
 	db   *miniredis.RedisDB
@@ -35,7 +37,7 @@ type dataset struct {
 	seq       uint64
 	made      int // keys made since mini is new
 
-	hidden []hiddenKey // of a replica: see veil
+	hidden []hiddenKey // in the order in which they expired; none of them is in keys
 }
 
 // maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
@@ -80,7 +82,7 @@ func (d *dataset) pass(args []string) {
 // clear removes all keys.
 func (d *dataset) clear() {
 	d.deadlines = d.deadlines[:0]
-	d.forgetHidden()
+	d.hidden = d.hidden[:0]
 	if d.made > maxMade {
 		clear(d.keys)
 		d.renew()

@@ -10,12 +10,15 @@ import (
 type op uint8
 
 const (
-	opSet     op = iota + 1 // SET key value [PXAT when]
-	opDel                   // DEL key
-	opExpire                // PEXPIREAT key when
-	opPersist               // PERSIST key
-	opFlush                 // FLUSHALL
-	opCommand               // args, a command that does the same whenever it is executed on the same data
+	opSet          op = iota + 1 // SET key value [PXAT when]
+	opDel                        // DEL key
+	opExpire                     // PEXPIREAT key when
+	opPersist                    // PERSIST key
+	opFlush                      // FLUSHALL
+	opCommand                    // args, a command that does the same whenever it is executed on the same data
+	opPublish                    // PUBLISH key value; for replicas only
+	_                            // there are no patterns to publish to
+	opShardPublish               // SPUBLISH key value; for replicas only
 )
 
 // effect is one change of the data as the append-only file holds it: absolute in time, certain in outcome, and with
@@ -46,9 +49,28 @@ func (e *effect) command() []string {
 		return []string{"PERSIST", e.key}
 	case opFlush:
 		return []string{"FLUSHALL"}
+	case opPublish:
+		return []string{"PUBLISH", e.key, e.value}
+	case opShardPublish:
+		return []string{"SPUBLISH", e.key, e.value}
 	}
 	return e.args
 }
+
+// replay carries out effects in their order, as a node does that loads its file or gets them from its master.
+//
+// Invariant: nothing is hidden meanwhile. Effects act on all data, whatever the clock says; a DEL that did not find a
+// hidden key would leave it behind, to be shown one day over what was set after it.
+func (n *Node) replay(list []effect) {
+	n.unveil()
+	for i := range list {
+		n.apply(&list[i])
+	}
+	n.attempt, n.out = "", n.out[:0]
+}
+
+// replaying reports whether what is executed are effects: by no clock, as nothing expires on the way.
+func (n *Node) replaying() bool { return n.loading || n.repl.applying }
 
 // apply carries out an effect on the data, as a replica or a node that loads its file does: by no clock, and without
 // a record or a trace in the log.
@@ -58,8 +80,11 @@ func (n *Node) apply(e *effect) {
 	switch e.op {
 	case opSet:
 		n.setString(e.key, e.value, e.when)
+	case opPublish, opShardPublish:
+		n.publish(int(e.op-opPublish), e.key, e.value)
 	case opFlush:
-		n.data.clear()
+		n.dropAll()
+		n.log(effect{op: opFlush})
 	case opCommand:
 		n.out = n.out[:0]
 		n.dispatch(e.args)
@@ -84,7 +109,7 @@ func (n *Node) log(e effect) {
 		return
 	}
 	e.attempt, e.at = n.attempt, n.mono
-	if n.cfg.Persistence != None {
+	if n.cfg.Persistence != None && e.op < opPublish {
 		n.aof.effects = append(n.aof.effects, e)
 	}
 	if n.repl.involved && n.repl.master == "" {

@@ -96,32 +96,10 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// expireDue removes every key whose deadline has passed on the clock of this turn, the earliest deadline first. A replica
-// removes none: it waits for its master to say so.
-func (n *Node) expireDue() {
-	if n.repl.master != "" {
-		return
-	}
-	for len(n.data.deadlines) > 0 {
-		top := n.data.deadlines[0]
-		if !n.data.stands(top) {
-			n.data.deadlines.pop()
-			continue
-		}
-		if n.ms <= top.when {
-			return
-		}
-		n.data.deadlines.pop()
-		asking := n.attempt
-		n.attempt = "" // nobody's doing
-		n.remove(top.name, history.Expired, "")
-		n.attempt = asking
-	}
-}
-
 // armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
 // nothing due and arms the next.
 func (n *Node) armTimer() {
+	n.armCron()
 	if n.repl.master != "" {
 		return
 	}

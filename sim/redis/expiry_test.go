@@ -31,7 +31,7 @@ func TestKeyGoesAtTheInstantItDies(t *testing.T) {
 	m.sleep(11 * time.Second)
 	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 10.0006 s\n"+
 		"10.0006 s key-gone lock of client-1/1: expired\n")
-	check(t, "timers fired", m.fired, 1)
+	check(t, "timers fired", m.fired, 2) // for the key and for the background cycle after it
 }
 
 func TestTimersAreNotSetForEveryKey(t *testing.T) {
@@ -78,6 +78,60 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 	m.story()
 	m.sleep(5 * time.Second)
 	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
+}
+
+// A key that has expired is deleted when a command comes across it or by the background cycle, every 100 ms. If the clock
+// goes back before, it is alive again, and the records say so.
+func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
+	for _, c := range []struct {
+		name, meanwhile string
+		pass            time.Duration
+		alive           bool
+	}{
+		{"nobody came across it", "PING", 0, true},
+		{"a read of another key", "GET other", 0, true},
+		{"a command that fails before it looks", "SET lock b foo", 0, true},
+		{"the keys are listed", "KEYS *", 0, true},
+		{"it is read", "GET lock", 0, false},
+		{"its type is asked", "TYPE lock", 0, false},
+		{"a list is asked for", "LLEN lock", 0, false},
+		{"a script compares it", "release", 0, false},
+		{"just before the background cycle", "PING", 99 * time.Millisecond, true},
+		{"after the background cycle", "PING", 100 * time.Millisecond, false},
+	} {
+		m := newMachine(everysec)
+		m.do("client-1/1", "SET lock a NX PX 1000")
+		m.jump(2 * time.Second)
+		check(t, c.name+": gone", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 1.0006 s\n0.000 s key-gone lock of client-1/1: expired\n")
+		if c.meanwhile == "release" {
+			m.args("client-2/1", "EVAL", releaseScript, "1", "lock", "b")
+		} else {
+			m.do("client-2/1", c.meanwhile)
+		}
+		m.sleep(c.pass)
+		m.jump(-2 * time.Second)
+		records, value, log := "", "null", "; DEL lock"
+		if c.alive {
+			records, value, log = seconds(history.Time(c.pass))+" key-set lock of client-1/1 = a until 1.0006 s\n", "a", ""
+		}
+		check(t, c.name+": records", m.story(), records)
+		check(t, c.name+": the key", m.do("client-3/1", "GET lock"), value)
+		check(t, c.name+": the log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(time.Second)+log)
+	}
+}
+
+// WATCH asks what Redis 7.0 asks: whether the key has expired between WATCH and EXEC, by the clocks of both.
+func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
+	for back, want := range map[time.Duration]string{0: "null array", -2 * time.Second: "[PONG]"} {
+		m := newMachine(Config{})
+		m.do("client-1/1", "SET lock a NX PX 1000")
+		m.do("client-1/1", "WATCH lock")
+		m.jump(2 * time.Second)
+		m.jump(back)
+		m.do("client-1/1", "MULTI")
+		m.do("client-1/1", "PING")
+		check(t, "EXEC", m.do("client-1/1", "EXEC"), want)
+	}
 }
 
 // The miniredis bugs that REDIS-FACTS names: PXAT of exactly now makes an immortal key, and a past PXAT leaves a TTL
@@ -163,8 +217,8 @@ func TestOwnerIsWhoSetTheKey(t *testing.T) {
 			"key-gone moved of client-2/1 by client-1/2: deleted\n"},
 		{"client-1/3", "INCR fence", "key-set fence of client-1/3 by client-1/3 = 1 until never\n"},
 		{"client-2/2", "INCR fence", ""},
-		{"client-2/2", "HSET h f v", "key-set h of client-2/2 by client-2/2 until never\n"},
-		{"client-1/4", "HDEL h f", "key-gone h of client-2/2 by client-1/4: deleted\n"},
+		{"client-2/2", "HSET h f v", "key-set h.f of client-2/2 by client-2/2 = v until never\n"},
+		{"client-1/4", "HDEL h f", "key-gone h.f of client-2/2 by client-1/4: deleted\n"},
 		{"client-1/4", "FLUSHALL", "key-gone fence of client-1/3 by client-1/4: flushed\n"},
 	} {
 		m.do(history.Attempt(step.attempt), step.command)

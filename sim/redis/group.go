@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -23,13 +25,13 @@ type Group struct {
 	lost   map[ownedKey]history.Why
 }
 
-// ownedKey is a key in the hands of one owner.
+// ownedKey is a key, or a member of one, in the hands of one owner.
 type ownedKey struct {
-	name string
-	of   history.Attempt
+	name, member string
+	of           history.Attempt
 }
 
-func (k *Key) owned() ownedKey { return ownedKey{k.Name, k.Owner} }
+func (h *holding) owned() ownedKey { return ownedKey{h.name, h.member, h.owner} }
 
 // join makes a node known as it starts.
 func (g *Group) join(n *Node) {
@@ -76,51 +78,46 @@ func (g *Group) promoted(n *Node) {
 }
 
 // note remembers a loss that has been recorded.
-func (g *Group) note(k *Key, why history.Why) {
+func (g *Group) note(h *holding, why history.Why) {
 	if g != nil && why != history.Expired {
-		g.lost[k.owned()] = why
+		g.lost[h.owned()] = why
 	}
 }
 
-// lostBefore reports whether k is gone and has been recorded as lost when n was deposed.
-func (n *Node) lostBefore(k Key) bool {
+// lostBefore reports whether h is gone and has been recorded as lost when n was deposed.
+func (n *Node) lostBefore(h holding) bool {
 	g := n.cfg.Group
-	return g != nil && n.repl.told != nil && n.data.keys[k.Name] == nil && g.lost[k.owned()] != ""
+	_, there := n.ownerOf(&h)
+	return g != nil && n.repl.told != nil && !there && g.lost[h.owned()] != ""
 }
 
-// divergent reports whether k was set while n was deposed.
-func (n *Node) divergent(k *Key) bool { return n.repl.told != nil && !n.repl.told.has(k) }
+// divergent reports whether h was set while n was deposed.
+func (n *Node) divergent(h *holding) bool { return n.repl.told != nil && !n.repl.told.has(h) }
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
 func (g *Group) resynced(n *Node, was *snapshot) {
 	if g == nil {
 		return
 	}
-	for i := range was.keys {
-		k := &was.keys[i]
-		if now := n.data.keys[k.Name]; now != nil && now.of == k.Owner {
+	for _, h := range was.holdings() {
+		if of, there := n.ownerOf(&h); h.ended || there && of == h.owner {
 			continue
 		}
-		why := g.lost[k.owned()]
-		if why == "" && n.divergent(k) {
+		why := g.lost[h.owned()]
+		if why == "" && n.divergent(&h) {
 			why = history.LostInFailover
 		}
-		if why != "" && n.ms > k.Deadline {
+		if why != "" && n.ms > h.deadline {
 			why = history.Expired
 		}
 		if why != "" {
-			n.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: history.Lock(k.Name), Of: k.Owner, Why: why})
+			n.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: history.Lock(h.name), Member: h.member, Of: h.owner, Why: why})
 		}
 	}
 	n.repl.told, n.repl.had = nil, nil
 }
 
-// has reports whether k was there, in the hands of the same owner.
-func (s *snapshot) has(k *Key) bool {
-	for i := range s.keys {
-		if s.keys[i].owned() == k.owned() {
-			return true
-		}
-	}
-	return false
+// has reports whether h was there, in the hands of the same owner.
+func (s *snapshot) has(h *holding) bool {
+	return slices.ContainsFunc(s.holdings(), func(o holding) bool { return o.owned() == h.owned() })
 }

@@ -1,71 +1,130 @@
 package redis
 
-// A replica never deletes an expired key by itself: it waits for its master's DEL. Until then it hides the key from its
-// clients, while commands of its master still find it. Hidden keys lie in another database of the same miniredis.
+import (
+	"slices"
+	"time"
 
-const hiddenDB = 1
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
-// hiddenKey is a key that is there and must not be seen.
+// A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that when
+// a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive again. A
+// replica never does: it waits for its master's DEL, and what its master sends finds hidden keys, too.
+//
+// A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
+
+// hiddenKey is a key that is there and must not be seen. Its value lies here and not in miniredis.
 type hiddenKey struct {
-	name string
-	*key
+	Key
 }
 
-// veil hides what has expired by the clock of this turn, and shows again what a clock that went back has brought to life.
-func (n *Node) veil() {
-	d := &n.data
-	kept := d.hidden[:0]
-	for _, h := range d.hidden {
-		if n.ms > h.when {
-			kept = append(kept, h)
-		} else {
-			d.show(h)
-		}
-	}
-	clear(d.hidden[len(kept):])
-	d.hidden = kept
-	for len(d.deadlines) > 0 {
-		top := d.deadlines[0]
-		if stands := d.stands(top); stands && n.ms <= top.when {
+// cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
+const cronEvery = 100 * time.Millisecond
+
+// expireDue hides every key whose deadline has passed on the clock of this turn, the earliest deadline first.
+func (n *Node) expireDue() {
+	for len(n.data.deadlines) > 0 {
+		top := n.data.deadlines[0]
+		stands := n.data.stands(top)
+		if stands && n.ms <= top.when {
 			return
-		} else if stands {
-			d.hide(top.name)
 		}
-		d.deadlines.pop()
+		n.data.deadlines.pop()
+		if stands {
+			n.hide(top.name)
+		}
 	}
 }
 
-func (d *dataset) hide(name string) {
-	_ = d.mini.Copy(0, name, hiddenDB, name) // fails only without the source
-	d.db.Del(name)
-	d.hidden = append(d.hidden, hiddenKey{name, d.keys[name]})
-	delete(d.keys, name)
+func (n *Node) hide(name string) {
+	h := hiddenKey{n.look(name)}
+	h.ended = !n.silent()
+	n.recordGone(name, n.data.keys[name], history.Expired, "")
+	n.data.db.Del(name)
+	n.data.forget(name, n.data.keys[name])
+	n.data.hidden = append(n.data.hidden, h)
 }
 
-// show brings a hidden key back; the caller drops it from hidden.
-func (d *dataset) show(h hiddenKey) {
-	_ = d.mini.Copy(hiddenDB, h.name, 0, h.name)
-	d.mini.DB(hiddenDB).Del(h.name)
-	d.keys[h.name] = h.key
-	when := h.when
-	h.when = never // so that it gets an entry in the heap
-	d.expireAt(h.name, h.key, when)
+// revive shows again what a clock that went back has brought to life.
+func (n *Node) revive() {
+	dead := slices.DeleteFunc(slices.Clone(n.data.hidden), func(h hiddenKey) bool { return n.ms <= h.Deadline })
+	alive := slices.DeleteFunc(n.data.hidden, func(h hiddenKey) bool { return n.ms > h.Deadline })
+	n.data.hidden = dead
+	for i := range alive {
+		h := &alive[i]
+		n.show(h)
+		if h.ended {
+			n.attempt = ""
+			k := n.data.keys[h.Name]
+			n.recordSet(h.Name, n.valueOf(h.Name, k), k)
+		}
+	}
+}
+
+// show brings a hidden key back without a record; the caller drops it from hidden.
+func (n *Node) show(h *hiddenKey) {
+	was := n.loading
+	n.loading = true
+	for _, e := range h.remake(nil) {
+		n.apply(&e)
+	}
+	n.loading = was
 }
 
 // unveil shows all keys.
-func (d *dataset) unveil() {
-	for _, h := range d.hidden {
-		d.show(h)
+func (n *Node) unveil() {
+	all := n.data.hidden
+	n.data.hidden = nil
+	for i := range all {
+		n.show(&all[i])
 	}
-	clear(d.hidden)
-	d.hidden = d.hidden[:0]
 }
 
-// forgetHidden removes the hidden keys.
-func (d *dataset) forgetHidden() {
-	if len(d.hidden) > 0 {
-		d.mini.DB(hiddenDB).FlushDB()
-		clear(d.hidden)
-		d.hidden = d.hidden[:0]
+// ended notes that the records know of the end of all that is hidden.
+func (d *dataset) ended() {
+	for i := range d.hidden {
+		d.hidden[i].ended = true
 	}
+}
+
+// find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it, and
+// says so before anything that the command does.
+func (n *Node) find(name string) *key {
+	if len(n.data.hidden) > 0 && n.repl.master == "" {
+		for i := range n.data.hidden {
+			if n.data.hidden[i].Name == name {
+				n.reap(i, i+1)
+				break
+			}
+		}
+	}
+	return n.data.keys[name]
+}
+
+// reap deletes the hidden keys from one to another.
+func (n *Node) reap(from, to int) {
+	gone := slices.Clone(n.data.hidden[from:to])
+	n.data.hidden = slices.Delete(n.data.hidden, from, to)
+	asking := n.attempt
+	n.attempt = "" // nobody's doing
+	for i := range gone {
+		n.changed(gone[i].Name)
+		n.log(effect{op: opDel, key: gone[i].Name})
+	}
+	n.attempt = asking
+}
+
+// isHidden reports whether a key is there and must not be seen.
+func (d *dataset) isHidden(name string) bool {
+	return slices.ContainsFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
+}
+
+// armCron makes sure that a master is woken at the next background cycle that has something to delete.
+func (n *Node) armCron() {
+	if n.cron || len(n.data.hidden) == 0 || n.repl.master != "" {
+		return
+	}
+	n.cron = true
+	since := n.host.Monotonic() - n.born
+	n.host.WakeAfter(cronEvery-since%cronEvery, wakeCron)
 }

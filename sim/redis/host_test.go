@@ -24,6 +24,7 @@ type machine struct {
 	node       *Node
 	up         bool
 	conn       uint64
+	hungUp     []uint64 // connections that the node has closed
 }
 
 type timer struct {
@@ -184,7 +185,11 @@ func render(s string) (text, rest string) {
 func (m *machine) story() string {
 	var b strings.Builder
 	for _, e := range m.events {
-		fmt.Fprintf(&b, "%s %s %s of %s", seconds(e.Time), e.F, e.Lock, e.Of)
+		name := string(e.Lock)
+		if e.Member != "" {
+			name += "." + e.Member
+		}
+		fmt.Fprintf(&b, "%s %s %s of %s", seconds(e.Time), e.F, name, e.Of)
 		if e.By != "" {
 			fmt.Fprintf(&b, " by %s", e.By)
 		}
@@ -224,3 +229,5 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 func (m *machine) Send(sim.ProcessID, string, sim.Key, any) {}
 
 func (m *machine) Push(uint64, sim.Key, []byte) {}
+
+func (m *machine) HangUp(conn uint64) { m.hungUp = append(m.hungUp, conn) }

@@ -7,49 +7,45 @@ func (n *Node) image() []effect {
 	s := n.snapshot()
 	list := make([]effect, 0, len(s.keys))
 	for i := range s.keys {
-		k := &s.keys[i]
-		if k.Type == "string" {
-			list = append(list, effect{op: opSet, key: k.Name, value: k.Value, when: k.Deadline, attempt: k.Owner})
-			continue
-		}
-		list = append(list, effect{op: opCommand, args: k.rebuild(), attempt: k.Owner})
-		if k.Deadline != never {
-			list = append(list, effect{op: opExpire, key: k.Name, when: k.Deadline, attempt: k.Owner})
-		}
+		list = s.keys[i].remake(list)
 	}
 	return list
 }
 
-// rebuild is the command that makes a key that is no string.
-func (k *Key) rebuild() []string {
-	all := bulks(k.Value)
+// remake appends the effects that make the key anew.
+func (k *Key) remake(list []effect) []effect {
+	if k.Type == "string" {
+		return append(list, effect{op: opSet, key: k.Name, value: k.Value, when: k.Deadline, attempt: k.Owner})
+	}
+	if k.Type == "list" {
+		list = append(list, effect{op: opCommand, args: append([]string{"rpush", k.Name}, bulks(k.Value)...), attempt: k.Owner})
+	}
+	for _, m := range k.Members {
+		list = append(list, effect{op: opCommand, args: k.add(m), attempt: m.Owner})
+	}
+	if k.Deadline != never {
+		list = append(list, effect{op: opExpire, key: k.Name, when: k.Deadline, attempt: k.Owner})
+	}
+	return list
+}
+
+// add is the command that makes a member anew.
+func (k *Key) add(m Member) []string {
 	switch k.Type {
 	case "hash":
-		return append([]string{"hset", k.Name}, all...)
-	case "list":
-		return append([]string{"rpush", k.Name}, all...)
+		return []string{"hset", k.Name, m.Name, m.Value}
 	case "set":
-		return append([]string{"sadd", k.Name}, all...)
+		return []string{"sadd", k.Name, m.Name}
 	}
-	args := []string{"zadd", k.Name}
-	for i := 0; i+1 < len(all); i += 2 {
-		args = append(args, all[i+1], all[i]) // members come before their scores
-	}
-	return args
+	return []string{"zadd", k.Name, m.Value, m.Name}
 }
 
 // replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []effect) {
-	for name := range n.data.keys {
-		n.changed(name)
-	}
-	n.data.clear()
+	n.dropAll()
 	n.loading = true
-	for i := range image {
-		n.apply(&image[i])
-	}
+	n.replay(image)
 	n.loading = false
-	n.attempt, n.out = "", n.out[:0]
 	if n.cfg.Persistence == None {
 		return
 	}

@@ -31,11 +31,14 @@ type Node struct {
 	inExec   bool
 	out      []byte // the reply
 
-	conns    map[uint64]*connection // those with a state: a transaction, watched keys, a name
-	watchers int                    // how many of them watch keys
+	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
+	watchers  int                    // how many of them watch keys
+	audiences [audiences]audience
 
-	armed int64  // deadline (ms) for which a timer is set; never if none is
-	timer uint64 // number of the latest timer: earlier ones are void
+	born  time.Duration // when this life began, on the monotonic clock
+	cron  bool          // a timer is set for the next background cycle
+	armed int64         // deadline (ms) for which a timer is set; never if none is
+	timer uint64        // number of the latest timer: earlier ones are void
 
 	slow time.Duration // added to each fsync by a fault
 
@@ -47,22 +50,27 @@ type Node struct {
 	repl replication
 }
 
-// arrival is a request, or a letter of another server.
+// arrival is a request, a letter of another server, or the end of a connection.
 type arrival struct {
 	request *sim.Incoming
 	from    sim.ProcessID
 	letter  any
+	closed  uint64
 }
 
-// heldReply is a reply that waits for an fsync: the bytes [from,to) of heldBytes.
+// heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to is
+// nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
 type heldReply struct {
 	to        *sim.Incoming
+	conn      uint64  // of a push
+	key       sim.Key // likewise: what it tells
 	from, end int
 }
 
 var _ interface {
 	sim.Peer
 	sim.Settler
+	sim.Closer
 } = (*Node)(nil)
 
 // Tags of timers: the sort in the top byte, the timer's number below.
@@ -72,6 +80,7 @@ const (
 	wakeTick    uint64 = 3 << 56 // of a replica
 	wakeBlocked uint64 = 4 << 56 // a request has waited for replicas too long
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
+	wakeCron    uint64 = 6 << 56 // of the background cycle
 	wakeNumber  uint64 = 1<<56 - 1
 )
 
@@ -101,7 +110,8 @@ func (n *Node) endLife() {
 	n.scripts.random = bornWith
 	clear(n.conns)
 	n.watchers = 0
-	n.armed = never
+	n.audiences = newAudiences()
+	n.cron, n.armed = false, never
 	clear(n.queue)
 	clear(n.batch)
 	clear(n.held)
@@ -112,7 +122,7 @@ func (n *Node) endLife() {
 
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
-	n.host = h
+	n.host, n.born = h, h.Monotonic()
 	n.beginTurn()
 	n.load()
 	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
@@ -158,6 +168,11 @@ func (n *Node) Serve(r *sim.Incoming) {
 	n.execute(r)
 	if n.repl.involved { // by this request
 		n.conclude(r, n.state(), n.repl.end())
+		n.finishTurn()
+		return
+	}
+	if len(n.held) > 0 { // pushes, which the reply comes after
+		n.hold(r, n.out)
 		n.finishTurn()
 		return
 	}
@@ -218,6 +233,11 @@ func (n *Node) Wake(tag uint64) {
 	case wakeExpiry:
 		n.armed = never
 		n.expireDue()
+	case wakeCron:
+		n.cron = false
+		if n.repl.master == "" {
+			n.reap(0, len(n.data.hidden))
+		}
 	case wakeTick:
 		n.ticked()
 	case wakeBlocked:
@@ -234,6 +254,7 @@ func (n *Node) ClockChanged() {
 	}
 	n.armed = never
 	n.attempt = ""
+	n.revive()
 	n.expireDue()
 	n.limitAgain()
 	n.finishTurn()
@@ -288,7 +309,14 @@ func (n *Node) hold(r *sim.Incoming, reply []byte) {
 // sendHeld sends the replies and letters that were held.
 func (n *Node) sendHeld() {
 	for _, h := range n.held {
-		h.to.Reply(n.heldBytes[h.from:h.end])
+		switch b := n.heldBytes[h.from:h.end]; {
+		case h.to != nil:
+			h.to.Reply(b)
+		case len(b) > 0:
+			n.host.Push(h.conn, h.key, b)
+		default:
+			n.host.HangUp(h.conn)
+		}
 	}
 	clear(n.held)
 	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
@@ -314,6 +342,8 @@ func (n *Node) fsyncDone() {
 // take acts on what arrived during an fsync.
 func (n *Node) take(a arrival) {
 	switch {
+	case a.closed != 0:
+		n.closed(a.closed)
 	case a.request == nil:
 		n.read(a.from, a.letter)
 	case n.repl.involved:
@@ -339,10 +369,12 @@ func (n *Node) Settled(now time.Duration) []time.Duration {
 // Key is a key as an onlooker sees it.
 type Key struct {
 	Name     string
-	Type     string // as TYPE answers
-	Value    string // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt
-	Deadline int64 // ms on the wall clock; math.MaxInt64 without
+	Type     string          // as TYPE answers
+	Value    string          // of a string; for other types the RESP of the command that reads all of it
+	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
+	Deadline int64           // ms on the wall clock; math.MaxInt64 without
+	Members  []Member
+	ended    bool // it is hidden, and the records know of its end
 }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.

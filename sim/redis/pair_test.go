@@ -1,9 +1,7 @@
 package redis
 
 import (
-	"bufio"
 	"net"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,15 +13,11 @@ import (
 // startRealPair is a real master and its replica, in sync, on ports of this machine.
 func startRealPair(t *testing.T) (pair [2]*realRedis, masterPort string) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not on PATH: replication is not compared with a real Redis here")
-	}
 	var ports [2]string
 	for i := range pair {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			t.Skipf("no port to be had: %v", err)
+			cannotCompare(t, "no port is to be had: "+err.Error())
 		}
 		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 		l.Close()
@@ -31,26 +25,8 @@ func startRealPair(t *testing.T) (pair [2]*realRedis, masterPort string) {
 		if i == 1 {
 			args = append(args, "--replicaof", "127.0.0.1 "+ports[0])
 		}
-		cmd := exec.Command(path, args...)
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		log := bufio.NewScanner(out)
-		for log.Scan() && !strings.Contains(log.Text(), [...]string{"Ready to accept", "Finished with success"}[i]) {
-		}
-		conn, err := net.Dial("tcp", "127.0.0.1:"+ports[i])
-		if err != nil {
-			t.Skipf("redis-server does not listen: %v", err)
-		}
-		pair[i] = &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
+		start(t, [...]string{"Ready to accept", "Finished with success"}[i], nil, args...)
+		pair[i] = connect(t, "tcp", "127.0.0.1:"+ports[i])
 	}
 	return pair, ports[0]
 }

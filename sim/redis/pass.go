@@ -13,33 +13,75 @@ func (n *Node) passOn(c *command, args []string) {
 	from := len(n.out)
 	n.data.pass(args)
 	reply := n.out[from:]
+	if c.flags&scored != 0 {
+		if step := scoreStep(args); step > 0 {
+			n.out = append(n.out[:from], rescore(reply, step)...)
+			reply = n.out[from:]
+		}
+	}
 	if c.flags&unordered != 0 {
 		sortArray(reply)
 	}
-	if c.flags&write == 0 || reply[0] == '-' || c.flags&unlessNil != 0 && saysNothing(reply) {
+	if reply[0] == '-' {
+		return
+	}
+	nothing := c.flags&unlessNil != 0 && saysNothing(reply)
+	for i := c.keys.first; i <= c.keys.last; i++ {
+		if n.find(args[i]); nothing { // Redis has come across it, and without a source looks no further
+			break
+		}
+	}
+	if c.flags&write == 0 || nothing {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		n.settle(args[i], false)
+		n.settle(args[i], changeOf(c, args))
 	}
 	n.logCommand(args)
 }
 
+// changeOf says what comparing would not show.
+func changeOf(c *command, args []string) (done change) {
+	switch c.name {
+	case "hset", "hmset":
+		for i := 2; i < len(args); i += 2 {
+			done.set = append(done.set, args[i])
+		}
+	case "zremrangebyscore":
+		done.expired = true
+	}
+	return done
+}
+
 // settle brings the entry of a key into line with what miniredis now has.
-func (n *Node) settle(name string, replaced bool) {
+func (n *Node) settle(name string, c change) {
 	k := n.data.keys[name]
-	switch exists := n.data.db.Exists(name); {
-	case !exists && k == nil:
+	kind := n.data.db.Type(name) // empty if there is none
+	switch {
+	case kind == "" && k == nil:
 		return
-	case !exists:
+	case kind == "" && c.expired:
+		n.gone(name, k, history.Expired, "")
+		return
+	case kind == "":
 		n.gone(name, k, history.Deleted, n.attempt)
 		return
-	case k != nil && replaced:
+	}
+	fresh := k == nil || c.replaced
+	if k == nil {
+		k = n.data.add(name, n.attempt, kind == "string")
+	}
+	if c.replaced {
 		n.data.expireAt(name, k, never)
-		k.of, k.text = n.attempt, n.data.db.Type(name) == "string"
-		n.recordSet(name, n.valueOf(name, k), k)
-	case k == nil:
-		k = n.data.add(name, n.attempt, n.data.db.Type(name) == "string")
+		k.of, k.text = n.attempt, kind == "string"
+	}
+	switch {
+	case hasMembers(kind) && k.members == nil:
+		k.members = map[string]history.Attempt{}
+		n.settleMembers(name, k, c)
+	case hasMembers(kind):
+		n.settleMembers(name, k, c)
+	case fresh:
 		n.recordSet(name, n.valueOf(name, k), k)
 	}
 	n.changed(name)

@@ -2,38 +2,53 @@ package redis
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// realRedis is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder.
-type realRedis struct {
-	t    *testing.T
-	conn net.Conn
-	r    *bufio.Reader
+// full reports whether the comparison with a real Redis is asked for in its full size, and may not be skipped.
+func full() bool { return os.Getenv("FENCEPOST_FULL") == "1" }
+
+// cannotCompare skips a test that needs what this machine does not have, unless the full comparison is asked for.
+func cannotCompare(t *testing.T, why string) {
+	t.Helper()
+	if full() {
+		t.Fatal("FENCEPOST_FULL=1 asks for the comparison with a real Redis, but ", why)
+	}
+	t.Skip("the node is not compared with a real Redis here: ", why)
 }
 
-func startRealRedis(t *testing.T) *realRedis {
+// tool finds a program on this machine.
+func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
+	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skip("redis-server is not on PATH: the node is not compared with a real Redis here")
+		cannotCompare(t, name+" is not on PATH")
 	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "s")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir)
+	return path
+}
+
+// start starts a redis-server that ends with the test, and waits until its log says ready.
+func start(t *testing.T, ready string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(tool(t, "redis-server"), args...)
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -42,25 +57,101 @@ func startRealRedis(t *testing.T) *realRedis {
 	})
 	log := bufio.NewScanner(out)
 	for log.Scan() {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
+		if strings.Contains(log.Text(), ready) {
+			return
 		}
 	}
-	t.Fatal("redis-server ended before it listened")
-	return nil
+	t.Fatalf("redis-server ended before its log said %q", ready)
 }
 
-// do sends a command and gives the reply in RESP.
-func (s *realRedis) do(args ...string) string {
+// realRedis is a connection to a redis-server of this machine.
+type realRedis struct {
+	t    *testing.T
+	conn net.Conn
+	r    *bufio.Reader
+}
+
+func connect(t *testing.T, network, address string) *realRedis {
+	t.Helper()
+	conn, err := net.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
+}
+
+// realServer is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder. The test
+// moves its wall clock. It deletes no key by itself, only when it comes across it.
+type realServer struct {
+	t      *testing.T
+	socket string
+	clock  *os.File
+}
+
+func startRealRedis(t *testing.T) *realServer {
+	t.Helper()
+	dir := t.TempDir()
+	shim, clock := filepath.Join(dir, "clock.so"), filepath.Join(dir, "clock")
+	if out, err := exec.Command(tool(t, "gcc"), "-shared", "-fPIC", "-O2", "-o", shim, "testdata/clock.c").CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	f, err := os.Create(clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &realServer{t: t, socket: filepath.Join(dir, "s"), clock: f}
+	t.Cleanup(func() { _ = f.Close() })
+	s.setClock(epoch)
+	start(t, "ready to accept", []string{"LD_PRELOAD=" + shim, "FENCEPOST_CLOCK=" + clock}, "--port", "0", "--unixsocket", s.socket,
+		"--save", "", "--appendonly", "no", "--dir", dir, "--enable-debug-command", "yes")
+	s.dial().do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+	return s
+}
+
+func (s *realServer) dial() *realRedis {
+	s.t.Helper()
+	return connect(s.t, "unix", s.socket)
+}
+
+// setClock sets the server's wall clock, in ns since 1970.
+func (s *realServer) setClock(ns int64) {
+	if _, err := s.clock.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(ns)), 0); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ask sends a command and reads so many replies, in RESP. The error says what did not come within two seconds.
+func (s *realRedis) ask(replies int, args ...string) (string, error) {
 	b := sim.AppendArray(nil, len(args))
 	for _, a := range args {
 		b = sim.AppendBulk(b, a)
 	}
 	if _, err := s.conn.Write(b); err != nil {
-		s.t.Fatalf("redis-server does not take %q: %v", args, err)
+		return "", err
 	}
-	reply, err := s.read()
+	return s.await(replies)
+}
+
+// await reads so many values.
+func (s *realRedis) await(count int) (all string, err error) {
+	if count == 0 {
+		return "", nil
+	}
+	if s.r.Buffered() == 0 {
+		_ = s.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+	}
+	for ; count > 0 && err == nil; count-- {
+		var reply string
+		reply, err = s.read()
+		all += reply
+	}
+	return all, err
+}
+
+// do sends a command and gives the reply in RESP.
+func (s *realRedis) do(args ...string) string {
+	reply, err := s.ask(1, args...)
 	if err != nil {
 		s.t.Fatalf("redis-server does not answer %q: %v", args, err)
 	}

@@ -47,14 +47,10 @@ func (n *Node) follow(from sim.ProcessID, m effects) {
 	if from != r.master || !r.linked || m.id != r.id {
 		return // of a master that it follows no more
 	}
-	n.data.unveil()
 	r.applying = true
-	for i := range m.list {
-		n.apply(&m.list[i])
-	}
+	n.replay(m.list)
 	r.applying = false
 	r.offset = m.offset
-	n.attempt, n.out = "", n.out[:0]
 	if m.urgent {
 		n.acknowledge(m.key)
 	}
@@ -78,8 +74,9 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	n.acknowledge(m.key)
 }
 
-// obey makes the node a replica of master, or a master if that is its own name.
-func (n *Node) obey(master sim.ProcessID) {
+// obey makes the node a replica of master, or a master if that is its own name. It reports whether that was new to it.
+func (n *Node) obey(master sim.ProcessID) (changed bool) {
+	was := n.repl.master
 	switch master {
 	case n.host.Name():
 		n.promote()
@@ -87,6 +84,7 @@ func (n *Node) obey(master sim.ProcessID) {
 	default:
 		n.replicate(master)
 	}
+	return n.repl.master != was
 }
 
 // promote makes a replica a master, with what has arrived. The group records what had not.
@@ -96,13 +94,12 @@ func (n *Node) promote() {
 		return
 	}
 	n.post(r.master, phaseLeave, n.second(), leave{})
-	n.data.unveil()
 	r.master, r.linked, r.replicas = "", false, r.replicas[:0]
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
 	r.told, r.had = nil, nil
-	n.expireDue() // what it had only hidden
+	n.data.ended()
 }
 
 // replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.

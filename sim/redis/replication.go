@@ -205,7 +205,9 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	case probe:
 		n.post(from, phasePong, m.key, n.pong())
 	case order:
-		n.obey(m.master)
+		if n.obey(m.master) {
+			n.hangUpAll()
+		}
 		n.post(from, phasePong, m.key, n.pong())
 	}
 }

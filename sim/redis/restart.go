@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// snapshot is the data at one moment, sorted by name, and why what the next life does not find is lost.
+// snapshot is the data at one moment, hidden keys included, sorted by name, and why what the next life does not find is lost.
 type snapshot struct {
 	keys []Key
 	lost history.Why
@@ -22,10 +22,12 @@ var wholeOf = map[string][]string{
 }
 
 func (n *Node) snapshot() *snapshot {
-	n.data.unveil()
-	s := &snapshot{keys: make([]Key, 0, len(n.data.keys))}
+	s := &snapshot{keys: make([]Key, 0, len(n.data.keys)+len(n.data.hidden))}
 	for name := range n.data.keys {
 		s.keys = append(s.keys, n.look(name))
+	}
+	for i := range n.data.hidden {
+		s.keys = append(s.keys, n.data.hidden[i].Key)
 	}
 	slices.SortFunc(s.keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return s
@@ -39,27 +41,28 @@ func (n *Node) look(name string) Key {
 		l.Value = n.data.get(name)
 		return l
 	}
-	if whole := slices.Clone(wholeOf[l.Type]); whole != nil {
-		whole[1] = name
-		from := len(n.out)
-		n.data.pass(whole)
-		l.Value = string(n.out[from:])
-		n.out = n.out[:from]
+	l.Value, l.Members = n.whole(name, l.Type), n.members(name, k)
+	if hasMembers(l.Type) {
+		l.Owner = ""
 	}
 	return l
+}
+
+// whole is all of a value that is no string, in RESP.
+func (n *Node) whole(name, kind string) string {
+	whole := slices.Clone(wholeOf[kind])
+	whole[1] = name
+	return n.ask(whole...)
 }
 
 // load replays the file. Nothing expires meanwhile.
 func (n *Node) load() {
 	n.loading = true
-	for i := range n.aof.effects {
-		n.apply(&n.aof.effects[i])
-	}
+	n.replay(n.aof.effects)
 	n.loading = false
-	n.attempt, n.out = "", n.out[:0]
 }
 
-// compare expires what the wall clock has ended while the node was down, and records how the data differs from what it
+// compare hides what the wall clock has ended while the node was down, and records how the data differs from what it
 // was at the stop. A replica does neither: it takes all its data from its master.
 func (n *Node) compare() {
 	was := n.before
@@ -67,48 +70,47 @@ func (n *Node) compare() {
 	switch {
 	case was == nil:
 	case n.repl.master == "":
-		was.keys = slices.DeleteFunc(was.keys, n.lostBefore)
 		n.compareWith(was)
 	case n.repl.told != nil && n.repl.had == nil:
 		n.repl.had = was
 	}
 }
 
-// compareWith records how the data differs from what it was. A key that is gone and that would have expired meanwhile has
-// expired. A key that is there in another state (other value, owner or deadline) is lost and set.
+// compareWith hides what has expired, and records how the data differs from what it was. A key that is gone and that would
+// have expired meanwhile has expired. A key that is there in another state (other value, owner or deadline) is lost and set.
 func (n *Node) compareWith(was *snapshot) {
-	is := n.snapshot()
-	i, j := 0, 0
-	for i < len(was.keys) || j < len(is.keys) {
+	n.loading = true // the records depend on what was
+	n.expireDue()
+	n.loading = false
+	before, is := slices.DeleteFunc(was.holdings(), n.lostBefore), n.snapshot().holdings()
+	for len(before) > 0 || len(is) > 0 {
 		order := 0
 		switch {
-		case i == len(was.keys):
+		case len(before) == 0:
 			order = 1
-		case j == len(is.keys):
+		case len(is) == 0:
 			order = -1
 		default:
-			order = strings.Compare(was.keys[i].Name, is.keys[j].Name)
+			order = before[0].compare(&is[0])
 		}
-		var before, after *Key
+		var old, now *holding
 		if order <= 0 {
-			before = &was.keys[i]
-			i++
+			old, before = &before[0], before[1:]
 		}
 		if order >= 0 {
-			after = &is.keys[j]
-			j++
+			now, is = &is[0], is[1:]
 		}
-		n.compareKey(before, after, was.lost)
+		n.compareOne(old, now, was.lost)
 	}
+	n.data.ended()
 }
 
-// compareKey does it for one key; before or after is nil where there is none.
-func (n *Node) compareKey(before, after *Key, lost history.Why) {
-	if after != nil && n.ms > after.Deadline {
-		n.loading = true // the record depends on before
-		n.remove(after.Name, history.Expired, "")
-		n.loading = false
-		n.log(effect{op: opDel, key: after.Name})
+// compareOne does it for a key or a member; before or after is nil where there is none.
+func (n *Node) compareOne(before, after *holding, lost history.Why) {
+	if before != nil && before.ended {
+		before = nil
+	}
+	if after != nil && n.ms > after.deadline {
 		if before == nil && n.divergent(after) {
 			before = after // set while the node was deposed
 		}
@@ -119,17 +121,18 @@ func (n *Node) compareKey(before, after *Key, lost history.Why) {
 	}
 	if before != nil {
 		why := lost
-		if n.ms > before.Deadline {
+		if n.ms > before.deadline {
 			why = history.Expired
 		}
 		n.cfg.Group.note(before, why)
-		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.Name), Of: before.Owner, Why: why})
+		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.name), Member: before.member, Of: before.owner, Why: why})
 	}
 	if after != nil {
-		value := after.Value
-		if after.Type != "string" {
-			value = ""
+		set := history.Event{F: history.KeySet, Lock: history.Lock(after.name), Member: after.member, Of: after.owner, By: n.attempt,
+			Until: n.until(after.deadline)}
+		if after.text {
+			set.Value = after.value
 		}
-		n.recordSet(after.Name, value, n.data.keys[after.Name])
+		n.record(set)
 	}
 }

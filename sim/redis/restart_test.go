@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,35 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	}
 }
 
+// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync): what matters is not how long ago the last fsync
+// was, but whether the wall clock has begun another second.
+func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
+	for _, c := range []struct {
+		begin, write, loss time.Duration // after a full second of the wall clock
+		survives           bool
+	}{
+		{300 * time.Millisecond, 900 * time.Millisecond, 1000 * time.Millisecond, false}, // the fsync has just begun
+		{300 * time.Millisecond, 900 * time.Millisecond, 1001 * time.Millisecond, true},
+		{300 * time.Millisecond, 1100 * time.Millisecond, 1101 * time.Millisecond, true}, // the first write in a second
+		{900 * time.Millisecond, 950 * time.Millisecond, 1001 * time.Millisecond, true},
+		{0, 1 * time.Millisecond, 999 * time.Millisecond, false},
+	} {
+		m := &machine{wall: epoch - epoch%int64(time.Second) + int64(c.begin), node: New(everysec), up: true, conn: 1}
+		m.node.Start(m)
+		m.sleep(c.write - c.begin)
+		m.do("client-1/1", "SET lock a")
+		m.sleep(c.loss - c.write)
+		m.restart(sim.PowerLoss, time.Second)
+		check(t, fmt.Sprintf("%+v", c), m.do("client-1/1", "GET lock") == "a", c.survives)
+	}
+	m := newMachine(everysec) // a clock that goes back puts it off
+	m.do("client-1/1", "SET lock a")
+	m.jump(-10 * time.Second)
+	m.sleep(9 * time.Second)
+	m.restart(sim.PowerLoss, time.Second)
+	check(t, "after nine of ten seconds", m.do("client-1/1", "GET lock"), "null")
+}
+
 func TestStuckFsyncPostponesWritesWhileRepliesGoOut(t *testing.T) {
 	m := newMachine(everysec)
 	m.sleep(2 * time.Second)
@@ -85,9 +115,10 @@ func TestStuckFsyncPostponesWritesWhileRepliesGoOut(t *testing.T) {
 	m.do("client-1/1", "SET first a")
 	reply := m.send("client-1/1", "SET", "second", "b")
 	check(t, "the reply does not wait", readable(*reply), "OK")
-	m.node.aof.advance(m.mono + int64(2*time.Second) - 1)
+	second := epoch % int64(time.Second) // of the wall clock, that has passed
+	m.node.aof.advance(m.mono + int64(2*time.Second) - second - 1)
 	check(t, "written before two seconds", m.node.aof.written, 1)
-	m.node.aof.advance(m.mono + int64(2*time.Second))
+	m.node.aof.advance(m.mono + int64(2*time.Second) - second)
 	check(t, "written after two seconds", m.node.aof.written, 2)
 	m.sleep(10 * time.Second)
 	check(t, "all is lost", m.restart(sim.PowerLoss, time.Second),

@@ -97,7 +97,7 @@ var sameScriptExcept = map[string]bool{
 }
 
 func TestScriptsAnswerAsInRedis(t *testing.T) {
-	real := startRealRedis(t)
+	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
 	v := vocabulary{rand.New(rand.NewPCG(2, 3))}
 	for round := range 20 {

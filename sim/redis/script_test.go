@@ -68,7 +68,7 @@ func TestLibrariesThatAreMissingSaySo(t *testing.T) {
 	if got := m.eval("return cjson.encode({})"); !strings.Contains(got, "fencepost: cjson is not provided to scripts") {
 		t.Error(got)
 	}
-	if got := m.eval("return redis.call('publish', 'a', 'b')"); !strings.Contains(got, "fencepost: PUBLISH is not simulated") {
+	if got := m.eval("return redis.call('xadd', 'a', '*', 'b', 'c')"); !strings.Contains(got, "fencepost: XADD is not simulated") {
 		t.Error(got)
 	}
 }

@@ -17,7 +17,7 @@ func (n *Node) compareValue(keys, argv []string) (*key, compared) {
 	if len(keys) == 0 || len(argv) == 0 {
 		return nil, declined
 	}
-	k := n.data.keys[keys[0]]
+	k := n.find(keys[0])
 	switch {
 	case k == nil:
 		return nil, absent
@@ -154,7 +154,7 @@ func twinAcquireAll(n *Node, keys, argv []string) bool {
 		return false
 	}
 	for _, name := range keys {
-		if n.data.keys[name] != nil {
+		if n.find(name) != nil {
 			n.replyInt(0)
 			return true
 		}
@@ -164,8 +164,8 @@ func twinAcquireAll(n *Node, keys, argv []string) bool {
 }
 
 func twinReleaseAll(n *Node, keys, argv []string) bool {
-	for i := range keys {
-		if _, c := n.compareValue(keys[i:i+1], argv); c == declined {
+	for _, name := range keys { // without coming across them before their turn
+		if k := n.data.keys[name]; len(argv) == 0 || k != nil && !k.text {
 			return false
 		}
 	}
@@ -188,11 +188,11 @@ func twinFencedAcquire(n *Node, keys, argv []string) bool {
 	if !ok {
 		return false
 	}
-	if n.data.keys[keys[0]] != nil {
+	if n.find(keys[0]) != nil {
 		n.replyInt(0)
 		return true
 	}
-	if k := n.data.keys[keys[1]]; k != nil {
+	if k := n.data.keys[keys[1]]; k != nil { // come across after the first key is set
 		v, ok := parseInt(n.data.get(keys[1]))
 		if !k.text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

@@ -6,14 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection that has one. On a node with replication every connection has one.
+// connection is the state of a connection that has one, until it is closed. On a node with replication every connection has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
 	refused bool // a command was refused meanwhile: EXEC will abort
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string
-	watched []string
+	watched []watchedKey
+
+	subscribed [audiences][]string // by the sort of subscription, in their order
 
 	woff    int64           // replication offset after its last write
 	blocked bool            // its last request waits for replicas
@@ -30,21 +32,39 @@ func (n *Node) state() *connection {
 	return c
 }
 
-// changed tells the connections that watch a key.
+// watchedKey is a key and whether it had expired, but was still there, when WATCH was called.
+type watchedKey struct {
+	name    string
+	expired bool
+}
+
+// changed tells the connections that watch a key. That a key which had expired before is now deleted is no change.
 func (n *Node) changed(name string) {
-	if n.watchers == 0 {
+	if n.watchers == 0 || n.loading {
 		return
 	}
 	for _, c := range n.conns {
-		if !c.dirty && slices.Contains(c.watched, name) {
-			c.dirty = true
+		for i := range c.watched {
+			w := &c.watched[i]
+			switch {
+			case w.name != name:
+			case w.expired && n.data.keys[name] == nil && !n.data.isHidden(name):
+				w.expired = false
+			case !w.expired:
+				c.dirty = true
+			}
 		}
 	}
 }
 
+// overtaken reports whether a watched key has expired since, so that EXEC will do nothing.
+func (n *Node) overtaken(c *connection) bool {
+	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.isHidden(w.name) })
+}
+
 // transaction is the open transaction of the current connection, or nil.
 func (n *Node) transaction() *connection {
-	if len(n.conns) == 0 || n.inScript {
+	if len(n.conns) == 0 || n.inScript || n.replaying() {
 		return nil
 	}
 	if c := n.conns[n.conn]; c != nil && c.multi {
@@ -92,7 +112,8 @@ func execQueue(n *Node, _ []string) {
 		n.replyError("ERR EXEC without MULTI")
 		return
 	}
-	queue, refused, dirty := c.queue, c.refused, c.dirty
+	n.expireDue()
+	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
 	n.leave(c)
 	switch {
@@ -125,8 +146,8 @@ func watch(n *Node, args []string) {
 		n.watchers++
 	}
 	for _, name := range args[1:] {
-		if !slices.Contains(c.watched, name) {
-			c.watched = append(c.watched, name)
+		if !slices.ContainsFunc(c.watched, func(w watchedKey) bool { return w.name == name }) {
+			c.watched = append(c.watched, watchedKey{name, n.data.isHidden(name)})
 		}
 	}
 	n.replyOK()

@@ -142,12 +142,15 @@ func (n *Node) timedOut(number uint64) {
 	})
 }
 
-// unblockAll answers all who wait with an error, since the node is a master no more. Redis closes their connections.
+// unblockAll answers all who wait with an error and closes their connections, since the node is a master no more
+// (disconnectAllBlockedClients, blocked.c).
 func (n *Node) unblockAll(reply string) {
-	n.release(func(b *blocked) bool {
-		b.reply = []byte(reply)
-		return true
-	})
+	list := n.repl.waiting
+	n.repl.waiting = nil
+	for _, b := range list {
+		n.hold(b.r, []byte(reply))
+		n.hangUp(b.r.ConnID)
+	}
 }
 
 // unblock answers, and then executes what came in behind.

@@ -14,11 +14,12 @@ func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0
 
 // setString makes name a string, whatever it was.
 func (n *Node) setString(name, value string, when int64) {
-	k := n.data.keys[name]
+	k := n.find(name)
 	switch {
 	case k == nil:
 		k = n.data.add(name, n.attempt, true)
 	case !k.text:
+		n.overwrite(name, k)
 		n.data.db.Del(name)
 		k.text = true
 	}
@@ -44,10 +45,21 @@ func (n *Node) remove(name string, why history.Why, by history.Attempt) {
 	n.log(effect{op: opDel, key: name})
 }
 
+// dropAll empties the data without a record.
+func (n *Node) dropAll() {
+	for name := range n.data.keys {
+		n.changed(name)
+	}
+	for i := range n.data.hidden {
+		n.changed(n.data.hidden[i].Name)
+	}
+	n.data.clear()
+}
+
 // gone notes that a key has left miniredis.
 func (n *Node) gone(name string, k *key, why history.Why, by history.Attempt) {
 	n.changed(name)
-	n.record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why})
+	n.recordGone(name, k, why, by)
 	n.data.forget(name, k)
 }
 
@@ -62,16 +74,20 @@ func (n *Node) moveDeadline(name string, k *key, when int64) {
 	if k.when == when {
 		return // a record says that a deadline moved
 	}
+	from := k.when
 	n.data.expireAt(name, k, when)
+	n.recordProlonged(name, k, from, when)
+}
+
+// recordSet records that k came to be or was overwritten, with all its members if it has any.
+func (n *Node) recordSet(name, value string, k *key) {
 	if n.silent() {
 		return
 	}
-	n.record(history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: n.attempt, Until: n.until(when)})
-}
-
-// recordSet records that k came to be or was overwritten.
-func (n *Node) recordSet(name, value string, k *key) {
-	if n.silent() {
+	if k.members != nil {
+		for _, m := range n.members(name, k) {
+			n.recordMember(name, m, k)
+		}
 		return
 	}
 	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: n.attempt, Value: value, Until: n.until(k.when)})

@@ -76,13 +76,17 @@ func (s *service) locker(number int, at time.Duration, change func(*worker)) *wo
 
 // strike records a fault and lets it strike and end.
 func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
+	struck := &history.Fault{On: on, Ends: true}
+	if kind == history.Cut {
+		struck.On, struck.To = on[:1], on[1:]
+	}
 	s.At(history.Of(at), func() {
-		s.Record(history.Nemesis, history.Event{Type: history.Invoke, F: kind, Value: line, Fault: &history.Fault{On: on, Ends: true}})
+		s.Record(history.Nemesis, history.Event{Type: history.Invoke, F: kind, Value: line, Fault: struck})
 		begin()
 	})
 	s.At(history.Of(at+d), func() {
 		end()
-		s.Record(history.Nemesis, history.Event{Type: history.OK, F: kind, Value: line, Fault: &history.Fault{On: on, Ends: true}})
+		s.Record(history.Nemesis, history.Event{Type: history.OK, F: kind, Value: line, Fault: struck})
 	})
 }
 

@@ -1,0 +1,323 @@
+package redis
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// zaddOptions are the options of ZADD.
+type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
+
+// parseZaddOptions reads the options that stand before the scores, and says how many they are.
+func parseZaddOptions(args []string, o *zaddOptions) (count int) {
+	for _, a := range args {
+		switch strings.ToUpper(a) {
+		case "NX":
+			o.nx = true
+		case "XX":
+			o.xx = true
+		case "GT":
+			o.gt = true
+		case "LT":
+			o.lt = true
+		case "CH":
+			o.ch = true
+		case "INCR":
+			o.incr = true
+		default:
+			return count
+		}
+		count++
+	}
+	return count
+}
+
+// trouble is the error for options or a number of words that do not go together, or nothing.
+func (o *zaddOptions) trouble(words int) string {
+	switch {
+	case words%2 != 0 || words == 0:
+		return errSyntax
+	case o.nx && o.xx:
+		return "ERR XX and NX options at the same time are not compatible"
+	case (o.gt || o.lt) && o.nx || o.gt && o.lt:
+		return "ERR GT, LT, and/or NX options at the same time are not compatible"
+	case o.incr && words > 2:
+		return "ERR INCR option supports a single increment-element pair"
+	}
+	return ""
+}
+
+// zadd is ZADD and, with INCR from the start, ZINCRBY.
+func zadd(incr bool) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		o := zaddOptions{incr: incr}
+		pairs := args[2:]
+		pairs = pairs[parseZaddOptions(pairs, &o):]
+		trouble := o.trouble(len(pairs))
+		scores := make([]float64, len(pairs)/2)
+		for i := 0; i < len(scores) && trouble == ""; i++ {
+			var ok bool
+			if scores[i], ok = parseDouble(pairs[2*i]); !ok {
+				trouble = errNotFloat
+			}
+		}
+		if trouble != "" {
+			n.replyError(trouble)
+			return
+		}
+		if n.find(args[1]) != nil && n.data.db.Type(args[1]) != "zset" {
+			n.replyError(errWrongType)
+			return
+		}
+		n.addScores(args, o, scores, pairs)
+	}
+}
+
+// addScores gives members their scores; pairs are args from the first score on.
+func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs []string) {
+	name := args[1]
+	added, updated, processed := int64(0), int64(0), false
+	var done change
+	members, _ := n.data.db.SortedSet(name) // of another type it is not
+	if members == nil {
+		members = map[string]float64{}
+	}
+	var score float64
+	for i := range scores {
+		member := pairs[2*i+1]
+		old, exists := members[member]
+		score = scores[i]
+		switch {
+		case exists && o.nx, !exists && o.xx:
+			continue
+		case exists && o.incr:
+			score += old
+		}
+		if score != score {
+			n.replyError("ERR resulting score is not a number (NaN)")
+			return
+		}
+		if exists && (o.gt && score <= old || o.lt && score >= old) {
+			continue
+		}
+		processed = true
+		switch {
+		case !exists:
+			added++
+		case score != old:
+			updated++
+		default:
+			continue
+		}
+		done.set = append(done.set, member)
+		members[member] = score + 0 // Redis keeps no -0
+		_, _ = n.data.db.ZAdd(name, score+0, member)
+	}
+	if added+updated > 0 {
+		n.settle(name, done)
+		n.logCommand(args)
+	}
+	switch {
+	case o.incr && processed:
+		n.replyBulk(formatNumber(score, 17))
+	case o.incr:
+		n.replyNull()
+	case o.ch:
+		n.replyInt(added + updated)
+	default:
+		n.replyInt(added)
+	}
+}
+
+// parseDouble reads a score as Redis does: what strtod reads, save white space, NaN and what is too great or too small.
+func parseDouble(s string) (float64, bool) {
+	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
+		return 0, false
+	}
+	f, ranged, ok := strtod(s)
+	return f, ok && !ranged
+}
+
+// strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number was
+// too great or too small for a double. NaN is no number here.
+func strtod(s string) (f float64, ranged, ok bool) {
+	s = strings.TrimLeft(s, " \t\r\n\v\f")
+	if s == "" {
+		return 0, false, true
+	}
+	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
+	if strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
+		s += "p0"
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return f, true, true
+	}
+	mantissa, _, _ := strings.Cut(digits, "e")
+	return f, f == 0 && strings.ContainsAny(mantissa, "123456789"), err == nil && f == f && !strings.Contains(s, "_")
+}
+
+// byScore is a command whose arguments 2 and 3 are bounds of scores: they are read as Redis does, and written as miniredis
+// reads them, which takes an open infinite bound for a closed one.
+func byScore(n *Node, args []string) bool {
+	args = slices.Clone(args)
+	nothing := false
+	for i := 2; i <= 3; i++ {
+		text, open := strings.CutPrefix(args[i], "(")
+		f, _, ok := strtod(text)
+		if !ok {
+			n.replyError("ERR min or max is not a float")
+			return true
+		}
+		if open && math.IsInf(f, 0) {
+			upper := (i == 3) != strings.EqualFold(args[0], "zrevrangebyscore")
+			nothing = nothing || upper == (f < 0)
+			f, open = math.Copysign(math.MaxFloat64, f), false
+		}
+		args[i] = strconv.FormatFloat(f, 'g', -1, 64)
+		if open {
+			args[i] = "(" + args[i]
+		}
+	}
+	if nothing {
+		args[2], args[3] = "NaN", "NaN"
+	}
+	n.passOn(findCommand(args[0]), args)
+	return true
+}
+
+// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis takes as few as tell them apart. In an
+// array every step-th element is one.
+func rescore(reply []byte, step int) []byte {
+	if reply[0] == '$' {
+		return appendScore(nil, reply)
+	}
+	if reply[0] != '*' {
+		return reply
+	}
+	head := bytes.IndexByte(reply, '\n') + 1
+	out := append([]byte{}, reply[:head]...)
+	for i, rest := 1, reply[head:]; len(rest) > 0; i++ {
+		size := bulkSize(rest)
+		if size == 0 {
+			size = bytes.IndexByte(rest, '\n') + 1 // null
+		}
+		if i%step == 0 {
+			out = appendScore(out, rest[:size])
+		} else {
+			out = append(out, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	return out
+}
+
+// appendScore appends one score, given as a bulk string, or null.
+func appendScore(out, bulk []byte) []byte {
+	_, text, _ := bytes.Cut(bytes.TrimSuffix(bulk, []byte("\r\n")), []byte("\r\n"))
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return append(out, bulk...)
+	}
+	return sim.AppendBulk(out, formatNumber(f, 17))
+}
+
+// scoreStep says which elements of a reply are scores: every one, or every second one; 0 if none.
+func scoreStep(args []string) int {
+	switch strings.ToLower(args[0]) {
+	case "zscore", "zmscore":
+		return 1
+	case "zpopmin", "zpopmax":
+		return 2
+	}
+	for _, a := range args[min(4, len(args)):] {
+		if strings.EqualFold(a, "WITHSCORES") {
+			return 2
+		}
+	}
+	return 0
+}
+
+// lposOptions are those of LPOS.
+type lposOptions struct {
+	rank, count, most int64
+	all               bool // COUNT was given
+}
+
+func parseLposOptions(args []string) (o lposOptions, trouble string) {
+	o.rank = 1
+	for i := 0; i < len(args); i += 2 {
+		name := strings.ToUpper(args[i])
+		if i+1 == len(args) || name != "RANK" && name != "COUNT" && name != "MAXLEN" {
+			return o, errSyntax
+		}
+		v, ok := parseInt(args[i+1])
+		switch {
+		case name == "RANK" && !ok:
+			return o, errNotInt
+		case name == "RANK" && v == 0:
+			return o, "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list"
+		case name == "RANK":
+			o.rank = v
+		case !ok || v < 0:
+			return o, "ERR " + name + " can't be negative"
+		case name == "COUNT":
+			o.count, o.all = v, true
+		default:
+			o.most = v
+		}
+	}
+	return o, ""
+}
+
+// lpos is LPOS. The least integer as a rank is as any other Redis counts: it overflows.
+func lpos(n *Node, args []string) {
+	o, trouble := parseLposOptions(args[3:])
+	if trouble != "" {
+		n.replyError(trouble)
+		return
+	}
+	if n.find(args[1]) != nil && n.data.db.Type(args[1]) != "list" {
+		n.replyError(errWrongType)
+		return
+	}
+	list, _ := n.data.db.List(args[1]) // of another type it is not
+	rank, size, matches := o.rank, int64(len(list)), int64(0)
+	if o.rank < 0 {
+		rank = -rank
+	}
+	var found []int64
+	for i := int64(0); i < size && (o.most == 0 || i < o.most); i++ {
+		at := i
+		if o.rank < 0 {
+			at = size - 1 - i
+		}
+		if list[at] != args[2] {
+			continue
+		}
+		if matches++; matches < rank {
+			continue
+		}
+		found = append(found, at)
+		if !o.all || o.count > 0 && matches-rank+1 >= o.count {
+			break
+		}
+	}
+	switch {
+	case o.all:
+		n.replyLen(len(found))
+		for _, at := range found {
+			n.replyInt(at)
+		}
+	case len(found) > 0:
+		n.replyInt(found[0])
+	default:
+		n.replyNull()
+	}
+}

@@ -1,0 +1,223 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in the
+// file, but replicas get it in the stream of effects, for their own subscribers.
+
+// audience is one sort of subscription: to channels, to patterns of channels, or to shard channels.
+type audience struct {
+	prefix   string // of its commands and messages: "", "p" or "s"
+	channels []*channel
+}
+
+// channel is a channel or a pattern with its subscribers. It is there as long as it has any.
+type channel struct {
+	name  string
+	conns []uint64 // in the order in which they subscribed
+}
+
+func (a *audience) find(name string) (i int, found bool) {
+	i = slices.IndexFunc(a.channels, func(c *channel) bool { return c.name == name })
+	return i, i >= 0
+}
+
+// The sorts of subscription, by their place in Node.audiences and connection.subscribed.
+const (
+	toChannels = iota
+	toPatterns
+	toShards
+	audiences
+)
+
+func newAudiences() [audiences]audience {
+	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
+}
+
+// subscriptions is the number that replies to subscriptions of a sort give: channels and patterns count together.
+func (c *connection) subscriptions(sort int) int {
+	if sort == toShards {
+		return len(c.subscribed[toShards])
+	}
+	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
+}
+
+// listens reports whether the connection has any subscription. It may then do little else, in RESP2.
+func (c *connection) listens() bool { return c.subscriptions(toChannels)+c.subscriptions(toShards) > 0 }
+
+// refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing. sub is
+// its first argument.
+func (n *Node) refusesListener(c *command, sub string) string {
+	if c.flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
+		return ""
+	}
+	if conn := n.conns[n.conn]; conn == nil || !conn.listens() {
+		return ""
+	}
+	name := c.name
+	if c.subs != nil {
+		name += "|" + strings.ToLower(sub)
+	}
+	return "ERR Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+}
+
+// subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
+func subscribe(sort int) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		c, a := n.state(), &n.audiences[sort]
+		if n.inExec && sort == toShards { // of the other two Redis lets it pass, for old clients
+			n.replyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+			return
+		}
+		for _, name := range args[1:] {
+			if !slices.Contains(c.subscribed[sort], name) {
+				c.subscribed[sort] = append(c.subscribed[sort], name)
+				i, found := a.find(name)
+				if !found {
+					i = len(a.channels)
+					a.channels = append(a.channels, &channel{name: name})
+				}
+				a.channels[i].conns = append(a.channels[i].conns, n.conn)
+			}
+			n.replySubscription(a.prefix+"subscribe", name, c.subscriptions(sort))
+		}
+	}
+}
+
+// unsubscribe is UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it leaves all, in the order in which they were
+// subscribed to; Redis leaves that order open.
+func unsubscribe(sort int) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		c, a := n.state(), &n.audiences[sort]
+		names := slices.Clone(args[1:])
+		if len(names) == 0 {
+			names = slices.Clone(c.subscribed[sort])
+		}
+		for _, name := range names {
+			n.unsubscribe(n.conn, c, sort, name)
+			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(sort))
+		}
+		if len(names) == 0 {
+			n.replyLen(3)
+			n.replyBulk(a.prefix + "unsubscribe")
+			n.replyNull()
+			n.replyInt(int64(c.subscriptions(sort)))
+		}
+	}
+}
+
+func (n *Node) replySubscription(what, name string, count int) {
+	n.replyLen(3)
+	n.replyBulk(what)
+	n.replyBulk(name)
+	n.replyInt(int64(count))
+}
+
+// unsubscribe takes a connection out of the audience of a channel.
+func (n *Node) unsubscribe(id uint64, c *connection, sort int, name string) {
+	a := &n.audiences[sort]
+	i, found := a.find(name)
+	if !found || !slices.Contains(c.subscribed[sort], name) {
+		return
+	}
+	is := func(other string) bool { return other == name }
+	c.subscribed[sort] = slices.DeleteFunc(c.subscribed[sort], is)
+	a.channels[i].conns = slices.DeleteFunc(a.channels[i].conns, func(other uint64) bool { return other == id })
+	if len(a.channels[i].conns) == 0 {
+		a.channels = slices.Delete(a.channels, i, i+1)
+	}
+}
+
+// unsubscribeAll ends all subscriptions of a connection without a word.
+func (n *Node) unsubscribeAll(id uint64, c *connection) {
+	for sort := range c.subscribed {
+		for _, name := range slices.Clone(c.subscribed[sort]) {
+			n.unsubscribe(id, c, sort, name)
+		}
+	}
+}
+
+// publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
+func publish(sort int) func(n *Node, args []string) {
+	return func(n *Node, args []string) {
+		n.log(effect{op: opPublish + op(sort), key: args[1], value: args[2]})
+		n.replyInt(n.publish(sort, args[1], args[2]))
+	}
+}
+
+// publish hands a message to all who listen here: subscribers of the channel, then those of patterns, each in the order of
+// their subscriptions.
+func (n *Node) publish(sort int, name, message string) (receivers int64) {
+	if i, found := n.audiences[sort].find(name); found {
+		a := &n.audiences[sort]
+		receivers += n.pushTo(a.channels[i].conns, name, message, a.prefix+"message", name, message)
+	}
+	if sort == toShards {
+		return receivers
+	}
+	for _, p := range n.audiences[toPatterns].channels {
+		if match(p.name, name) {
+			receivers += n.pushTo(p.conns, name, message, "pmessage", p.name, name, message)
+		}
+	}
+	return receivers
+}
+
+// pushTo pushes words to connections at the end of the turn. Channel and message say what is pushed.
+func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
+	key := n.second().Text(channel).Text(message).Text(words[0])
+	b := sim.AppendArray(nil, len(words))
+	for _, w := range words {
+		b = sim.AppendBulk(b, w)
+	}
+	for _, id := range conns {
+		from := len(n.heldBytes)
+		n.heldBytes = append(n.heldBytes, b...)
+		n.held = append(n.held, heldReply{conn: id, key: key, from: from, end: len(n.heldBytes)})
+	}
+	return int64(len(conns))
+}
+
+// pubSub is PUBSUB. Channels are listed by name; Redis leaves their order open.
+func pubSub(n *Node, args []string) {
+	sub := strings.ToLower(args[1])
+	sort := toChannels
+	if strings.HasPrefix(sub, "shard") {
+		sort = toShards
+	}
+	switch sub {
+	case "channels", "shardchannels":
+		if len(args) > 3 {
+			n.replyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) + "'. Try PUBSUB HELP.")
+			return
+		}
+		var names []string
+		for _, c := range n.audiences[sort].channels {
+			if len(args) == 2 || match(args[2], c.name) {
+				names = append(names, c.name)
+			}
+		}
+		slices.Sort(names)
+		n.replyLen(len(names))
+		for _, name := range names {
+			n.replyBulk(name)
+		}
+	case "numsub", "shardnumsub":
+		n.replyLen(2 * (len(args) - 2))
+		for _, name := range args[2:] {
+			n.replyBulk(name)
+			count := 0
+			if i, found := n.audiences[sort].find(name); found {
+				count = len(n.audiences[sort].channels[i].conns)
+			}
+			n.replyInt(int64(count))
+		}
+	case "numpat":
+		n.replyInt(int64(len(n.audiences[toPatterns].channels)))
+	}
+}

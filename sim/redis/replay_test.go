@@ -1,0 +1,202 @@
+package redis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// shardOfThree are three nodes on machines whose clocks a test moves by hand, and the letters between them, which it
+// delivers by hand.
+type shardOfThree struct {
+	t     *testing.T
+	r     *rand.Rand
+	nodes []*member
+	told  []string // what has been done, for a test that fails
+}
+
+// member is a node, and an obvious account of the data that has reached it: the effects in the order in which they came,
+// to be carried out by a node that never hides anything.
+type member struct {
+	*machine
+	name    sim.ProcessID
+	inbox   []posted
+	arrived []effect
+}
+
+type posted struct {
+	from sim.ProcessID
+	body any
+}
+
+func (m *member) Name() sim.ProcessID { return m.name }
+
+// host is the machine of a member: its letters go to the others.
+type host struct {
+	*member
+	shard *shardOfThree
+}
+
+func (h host) Send(to sim.ProcessID, _ string, _ sim.Key, body any) {
+	for _, m := range h.shard.nodes {
+		if m.name == to {
+			m.inbox = append(m.inbox, posted{h.name, body})
+		}
+	}
+}
+
+func newShardOfThree(t *testing.T, r *rand.Rand, p Persistence) *shardOfThree {
+	s := &shardOfThree{t: t, r: r}
+	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
+	for i, name := range names {
+		cfg := Config{Persistence: p, Replicas: names[1:]}
+		if i > 0 {
+			cfg = Config{Persistence: p, Replicates: names[0]}
+		}
+		m := &member{machine: &machine{wall: epoch, node: New(cfg), up: true, conn: 1}, name: name}
+		s.nodes = append(s.nodes, m)
+		m.node.Start(host{m, s})
+	}
+	return s
+}
+
+// deliver hands a node its next letter, and notes which data came with it.
+func (s *shardOfThree) deliver(m *member) {
+	if len(m.inbox) == 0 {
+		return
+	}
+	letter := m.inbox[0]
+	m.inbox = m.inbox[1:]
+	before := m.node.repl
+	m.node.Receive(letter.from, letter.body)
+	switch body := letter.body.(type) {
+	case effects:
+		if letter.from == before.master && before.linked && body.id == before.id {
+			m.arrived = append(m.arrived, body.list...)
+		}
+	case fullCopy:
+		if letter.from == before.master && (!before.linked || body.id != before.id) {
+			m.arrived = slices.Clone(body.list)
+		}
+	case order:
+		if before.master == "" && m.node.Master() != "" {
+			m.arrived = m.node.image() // deposed, it keeps its own until its master's comes
+		}
+	}
+}
+
+// dataOf is the data that effects come to.
+func dataOf(list []effect) []Key {
+	plain := New(Config{})
+	plain.aof.effects = list
+	plain.load()
+	return plain.Keys()
+}
+
+// restart stops a node in good order and starts it again.
+func (s *shardOfThree) restart(m *member) {
+	was := m.node.Keys()
+	m.stop(sim.ShutDown)
+	m.freeze(time.Duration(s.r.IntN(3)) * 100 * time.Millisecond)
+	m.wall += int64(s.r.IntN(3)-1) * int64(time.Second) // set by hand meanwhile
+	m.up = true
+	m.node.Start(host{m, s})
+	s.same("after a restart of "+string(m.name), m, was)
+}
+
+// promote makes a replica the master, and the others its replicas.
+func (s *shardOfThree) promote(m *member) {
+	if m.node.Master() == "" {
+		return
+	}
+	was := dataOf(m.arrived)
+	for _, other := range s.nodes {
+		other.inbox = append(other.inbox, posted{"sentinel", order{master: m.name}})
+	}
+	for m.node.Master() != "" { // what waited there comes first
+		s.deliver(m)
+		if m.node.Master() != "" {
+			was = dataOf(m.arrived)
+		}
+	}
+	s.same("after the promotion of "+string(m.name), m, was)
+}
+
+// same checks that a node has what it had.
+func (s *shardOfThree) same(when string, m *member, was []Key) {
+	s.t.Helper()
+	is := m.node.Keys()
+	for _, list := range [][]Key{is, was} {
+		for i := range list {
+			list[i].ended = false // the records are another matter
+		}
+	}
+	if fmt.Sprint(is) != fmt.Sprint(was) {
+		s.t.Fatalf("%s it has\n%v\nand not\n%v\nafter\n%s", when, is, was, strings.Join(s.told, "\n"))
+	}
+}
+
+// step does something at random.
+func (s *shardOfThree) step(v vocabulary) {
+	m := s.nodes[v.IntN(len(s.nodes))]
+	tell := func(format string, args ...any) {
+		s.told = append(s.told, string(m.name)+" "+fmt.Sprintf(format, args...))
+	}
+	switch v.IntN(20) {
+	case 0:
+		d := time.Duration(v.IntN(5)-2) * 150 * time.Millisecond
+		tell("jumps by %v", d)
+		m.jump(d)
+	case 1, 2:
+		d := time.Duration(v.IntN(100)) * time.Millisecond
+		tell("sleeps %v", d)
+		m.sleep(d)
+	case 3:
+		if v.IntN(4) == 0 {
+			tell("restarts")
+			s.restart(m)
+		}
+	case 4:
+		if v.IntN(8) == 0 {
+			tell("is promoted")
+			s.promote(m)
+		}
+	case 5, 6, 7, 8, 9, 10, 11:
+		tell("takes a letter")
+		s.deliver(m)
+	default:
+		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200", "SET K V", "DEL K", "GET K", "INCR K", "HSET K M V", "HDEL K M", "ZADD K 1|2 M",
+			"SADD K M", "RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE", "DBSIZE", "KEYS *", "FLUSHALL", "GETDEL K", "APPEND K V"))
+		tell("does %q", args)
+		m.send("client-1/1", args...)
+	}
+}
+
+// TestDataOutlivesRestartsAndPromotions lets random commands, clocks that go both ways, restarts and promotions loose on a
+// shard. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
+func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
+	shards := 400
+	if testing.Short() {
+		shards = 50
+	}
+	restarts, promotions := 0, 0
+	for seed := range uint64(shards) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		s := newShardOfThree(t, r, []Persistence{AppendEverysec, AppendAlways, AppendNo}[seed%3])
+		for range 400 {
+			s.step(vocabulary{r})
+		}
+		for _, line := range s.told {
+			restarts += strings.Count(line, "restarts")
+			promotions += strings.Count(line, "is promoted")
+		}
+	}
+	if restarts < shards || promotions < shards {
+		t.Errorf("%d restarts and %d promotions of %d shards", restarts, promotions, shards)
+	}
+}
