@@ -228,6 +228,23 @@ overrides:
 	}
 }
 
+// What a client counts its validity from is what the file says, for all or for one; only without a word it follows from care.
+func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
+	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
+		", elapsed-check: on": {true, true, true}} {
+		s := parseText(t, "name: x\nservers: {redis: 1}\nclients: 3\nlock: {protocol: set-nx-px"+stated+`}
+overrides:
+  client-2: {work: {check-validity: on}}
+  client-3: {lock: {elapsed-check: on}}
+`)
+		for i := range s.Clients {
+			if got := s.Clients[i].Lock.ElapsedCheck; got != want[i] {
+				t.Errorf("%q: %s checks the elapsed time: %v", stated, s.Clients[i].ID, got)
+			}
+		}
+	}
+}
+
 func TestMetricBounds(t *testing.T) {
 	inf := math.Inf(1)
 	for text, want := range map[string]MetricBound{

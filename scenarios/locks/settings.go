@@ -108,7 +108,7 @@ var (
 		setting.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
 			"how long WAIT waits; 0s: for ever"),
 		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
-			"give the attempt up if fewer replicas answered"),
+			"give the attempt up if fewer replicas answered; with redlock a master of which fewer answered is not counted"),
 		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
 			"release, too"),
 		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,

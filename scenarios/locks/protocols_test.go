@@ -1,0 +1,54 @@
+package locks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// A reason that nobody can be given is dead: what a protocol says that it does not take, another does.
+func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
+	reasons := 0
+	for _, d := range Definitions {
+		for path, why := range d.Without {
+			reasons++
+			key, word := path, ""
+			if !slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Path == path }) {
+				i := strings.LastIndex(path, ".")
+				key, word = path[:i], path[i+1:]
+			}
+			takers := Taking(key, word)
+			if len(takers) == 0 || slices.Contains(takers, d.Name) {
+				t.Errorf("%s says why it does not take %s, which %v take", d.Name, path, takers)
+			}
+			if !strings.Contains(why, ": ") {
+				t.Errorf("%s, %s: %q does not say what to write instead", d.Name, path, why)
+			}
+		}
+	}
+	if reasons < 15 {
+		t.Errorf("only %d reasons", reasons)
+	}
+}
+
+// Every default is a value that the key takes, and what is set is what is read back.
+func TestDefaultsAreSetAndReadBack(t *testing.T) {
+	for _, d := range Definitions {
+		var c Config
+		d.Defaults(&c)
+		for i := range d.Settings {
+			s := &d.Settings[i]
+			if s.Depends != "" || strings.HasPrefix(s.Path, "extension.") || strings.HasPrefix(s.Path, "wait.") {
+				continue
+			}
+			if got := s.Get(&c); got != s.Standard {
+				t.Errorf("%s: %s is %s, not %s", d.Name, s.Path, s.Form.Text(got), s.Form.Text(s.Standard))
+			}
+			if s.Form.Kind == setting.Word && !slices.Contains(s.Form.Words, s.Standard.Word) {
+				t.Errorf("%s: %s is %s by default, which it does not take", d.Name, s.Path, s.Standard.Word)
+			}
+		}
+	}
+}
