@@ -147,10 +147,15 @@ func (t *trace) follow(c *clash, u history.Process, r *record) {
 			if due = e.Until; due >= r.promised {
 				r.undone = -1
 			}
-		case e.F == history.KeySet && r.overwrote < 0 && e.Process == t.h.Events[from].Process:
+		case e.F == history.KeySet && r.overwrote < 0 && t.replaces(e, &t.h.Events[from], due):
 			r.overwrote = i
 		}
 	}
+}
+
+// replaces reports whether a key-set removed the key of another's: it stood in the same place and had not expired.
+func (t *trace) replaces(e, set *history.Event, due history.Time) bool {
+	return e.Process == set.Process && e.Member == set.Member && setter(e) != set.Of && (t.expiries || e.Time < due)
 }
 
 // isLoss reports whether a server lost a key that it had acknowledged.
@@ -197,11 +202,17 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
-		if gone.By == gone.Of {
+		switch gone.By {
+		case "":
+			return r.gone, Cause{Kind: Untold}
+		case gone.Of:
 			return r.gone, Cause{Kind: RemovedByOwner}
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:
+		if gone.By == gone.Of {
+			return r.gone, Cause{Kind: RemovedByOwner}
+		}
 		return r.gone, Cause{RemovedByNonOwner, ByFlush}
 	}
 	return r.gone, lossCause(gone.Why)
