@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -80,11 +81,16 @@ func (t *trace) unit(p history.Process) history.Process {
 func (t *trace) recordOf(c *clash, u history.Process) record {
 	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	for k, s := range [2]*span{&c.first, &c.then} {
-		owner, counted := t.grants[s.grant].attempt, false
-		for i := range t.h.Events[:s.at] {
-			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) {
-				if here := t.countedOn(s, e.Process); here || !counted {
-					r.set[k], counted = i, counted || here
+		owner := t.grants[s.grant].attempt
+		for n := sort.Search(len(t.keys), func(n int) bool { return int(t.keys[n]) >= s.at }) - 1; n >= 0; n-- {
+			i := int(t.keys[n])
+			e := &t.h.Events[i]
+			if e.F != history.KeySet || e.Of != owner || !t.isKeyOf(e, c.lock, u) {
+				continue
+			}
+			if here := t.countedOn(s, e.Process); here || r.set[k] < 0 {
+				if r.set[k] = i; here {
+					break
 				}
 			}
 		}
