@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -80,11 +81,16 @@ func (t *trace) unit(p history.Process) history.Process {
 func (t *trace) recordOf(c *clash, u history.Process) record {
 	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	for k, s := range [2]*span{&c.first, &c.then} {
-		owner, counted := t.grants[s.grant].attempt, false
-		for i := range t.h.Events[:s.at] {
-			if e := &t.h.Events[i]; e.F == history.KeySet && e.Of == owner && t.isKeyOf(e, c.lock, u) {
-				if here := t.countedOn(s, e.Process); here || !counted {
-					r.set[k], counted = i, counted || here
+		owner := t.grants[s.grant].attempt
+		for n := sort.Search(len(t.keys), func(n int) bool { return int(t.keys[n]) >= s.at }) - 1; n >= 0; n-- {
+			i := int(t.keys[n])
+			e := &t.h.Events[i]
+			if e.F != history.KeySet || e.Of != owner || !t.isKeyOf(e, c.lock, u) {
+				continue
+			}
+			if here := t.countedOn(s, e.Process); here || r.set[k] < 0 {
+				if r.set[k] = i; here {
+					break
 				}
 			}
 		}
@@ -147,10 +153,15 @@ func (t *trace) follow(c *clash, u history.Process, r *record) {
 			if due = e.Until; due >= r.promised {
 				r.undone = -1
 			}
-		case e.F == history.KeySet && r.overwrote < 0 && e.Process == t.h.Events[from].Process:
+		case e.F == history.KeySet && r.overwrote < 0 && t.replaces(e, &t.h.Events[from], due):
 			r.overwrote = i
 		}
 	}
+}
+
+// replaces reports whether a key-set removed the key of another's: it stood in the same place and had not expired.
+func (t *trace) replaces(e, set *history.Event, due history.Time) bool {
+	return e.Process == set.Process && e.Member == set.Member && setter(e) != set.Of && (t.expiries || e.Time < due)
 }
 
 // isLoss reports whether a server lost a key that it had acknowledged.
@@ -197,11 +208,17 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
-		if gone.By == gone.Of {
+		switch gone.By {
+		case "":
+			return r.gone, Cause{Kind: Untold}
+		case gone.Of:
 			return r.gone, Cause{Kind: RemovedByOwner}
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:
+		if gone.By == gone.Of {
+			return r.gone, Cause{Kind: RemovedByOwner}
+		}
 		return r.gone, Cause{RemovedByNonOwner, ByFlush}
 	}
 	return r.gone, lossCause(gone.Why)

@@ -162,11 +162,13 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		len(t.h.Header.Servers), t.h.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
+	var told []impact // one of each sort is enough
 	for i := range t.faults {
-		x := &t.faults[i]
-		concerns := !x.kind.IsClock() && t.onTheWay(x, a.process, t.isServer)
-		if concerns && x.from <= end && t.mended(x) >= call {
-			story += sentence(" Meanwhile: %s.", t.cite(x))
+		x := impact{fault: &t.faults[i]}
+		concerns := !x.kind.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
+		if concerns && x.from <= end && t.mended(x.fault) >= call && !slices.ContainsFunc(told, x.isLike) {
+			told = append(told, x)
+			story += sentence(" Meanwhile: %s.", t.cite(x.fault))
 			w = append(w, x.from)
 		}
 	}

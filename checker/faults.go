@@ -107,11 +107,6 @@ func (t *trace) cite(f *fault) string {
 	return f.line
 }
 
-// overlaps reports whether f was on at some moment after time from and before position to.
-func (t *trace) overlaps(f *fault, from history.Time, to int) bool {
-	return f.from < to && (f.over() == open || t.time(f.over()) >= from)
-}
-
 // faultsIn lists the faults that struck between two positions and match.
 func (t *trace) faultsIn(from, to int, matches func(*fault) bool) []*fault {
 	var list []*fault

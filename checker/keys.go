@@ -12,7 +12,6 @@ type place struct {
 // liveKey is a key that stands on a server.
 type liveKey struct {
 	of    history.Attempt
-	at    int          // its key-set
 	until history.Time // when it is due to expire
 }
 
@@ -26,24 +25,35 @@ func (k *keys) reset() {
 	clear(k.at)
 }
 
-// overwritten gives the key that a key-set replaces: one that still stood, and was not due to expire by then.
-func (k *keys) overwritten(e *history.Event) (liveKey, bool) {
-	was, ok := k.at[place{e.Process, e.Lock, e.Member}]
-	return was, ok && e.Time < was.until
+// setter is the attempt that set a key.
+func setter(e *history.Event) history.Attempt {
+	if e.By != "" {
+		return e.By
+	}
+	return e.Of
 }
 
-// note takes a record into account.
-func (k *keys) note(i int, e *history.Event) {
+// overwritten gives the key that a key-set replaces: one that still stood. Where the servers do not record that keys expire
+// it must not have been due to.
+func (t *trace) overwritten(e *history.Event) (liveKey, bool) {
+	was, ok := t.live.at[place{e.Process, e.Lock, e.Member}]
+	return was, ok && (t.expiries || e.Time < was.until)
+}
+
+// note takes a record into account. One of a key that does not stand there changes nothing.
+func (k *keys) note(e *history.Event) {
 	p := place{e.Process, e.Lock, e.Member}
-	switch e.F {
-	case history.KeySet:
-		k.at[p] = liveKey{e.Of, i, e.Until}
-	case history.KeyProlonged:
-		if was, ok := k.at[p]; ok {
-			was.until = e.Until
-			k.at[p] = was
-		}
-	case history.KeyGone:
+	if e.F == history.KeySet {
+		k.at[p] = liveKey{e.Of, e.Until}
+		return
+	}
+	was, ok := k.at[p]
+	switch {
+	case !ok || e.Of != "" && e.Of != was.of:
+	case e.F == history.KeyProlonged:
+		was.until = e.Until
+		k.at[p] = was
+	case e.F == history.KeyGone:
 		delete(k.at, p)
 	}
 }

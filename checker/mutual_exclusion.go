@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
@@ -150,11 +151,10 @@ func (t *trace) lastWindow(lock, grant int32) (last *span) {
 
 // leaseClash finds the first windows of the two grants that overlap.
 func (t *trace) leaseClash(c *clash) (clash, bool) {
-	var spans []span
-	for _, w := range t.locks[c.lock].windows {
-		if w.grant == c.first.grant || w.grant == c.then.grant {
-			spans = append(spans, w)
-		}
+	others := func(w span) bool { return w.grant != c.first.grant && w.grant != c.then.grant }
+	spans := t.locks[c.lock].windows
+	if slices.ContainsFunc(spans, others) {
+		spans = slices.DeleteFunc(slices.Clone(spans), others)
 	}
 	i, j, found := t.interval.first(spans)
 	if !found {

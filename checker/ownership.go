@@ -18,7 +18,7 @@ func (t *trace) ownership(f *Finding) {
 			continue
 		}
 		owner, by := t.contested(e)
-		t.live.note(int(at), e)
+		t.live.note(e)
 		if owner == "" || by == "" && e.Why != history.Flushed {
 			continue
 		}
@@ -50,8 +50,8 @@ func (t *trace) ownerSince(at int, owner history.Attempt) int {
 func (t *trace) contested(e *history.Event) (owner, by history.Attempt) {
 	switch {
 	case e.F == history.KeySet:
-		if was, live := t.live.overwritten(e); live {
-			return was.of, e.By
+		if was, live := t.overwritten(e); live {
+			return was.of, setter(e)
 		}
 		return "", ""
 	case e.F == history.KeyProlonged, e.Why == history.Deleted, e.Why == history.Flushed:

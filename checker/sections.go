@@ -99,6 +99,7 @@ type trace struct {
 	reports    []report
 	data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	keys       []int32 // positions of the servers' records of keys
+	expiries   bool    // the servers record that keys expire
 	interval   interval
 	mutexOps   []linear.MutexOp
 	scan       scan
@@ -127,6 +128,7 @@ func (t *trace) read(h *history.History) {
 		switch e.F {
 		case history.KeySet, history.KeyGone, history.KeyProlonged:
 			t.keys = append(t.keys, int32(i))
+			t.expiries = t.expiries || e.Why == history.Expired
 		case history.Apply, history.Read, history.Write:
 			t.data = append(t.data, int32(i))
 		case history.Acquire:
@@ -148,7 +150,7 @@ func (t *trace) read(h *history.History) {
 }
 
 func (t *trace) reset(h *history.History) {
-	t.h, t.ascending, t.end = h, true, h.Header.End
+	t.h, t.ascending, t.expiries, t.end = h, true, false, h.Header.End
 	if t.number == nil {
 		t.lockNumber = make(map[history.Lock]int32)
 		t.owner = make(map[title]int32)

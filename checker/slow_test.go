@@ -53,8 +53,8 @@ func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) 
 	var c Checker
 	seen := map[string]int{}
 	for round := range rounds {
-		g := gossip{r: rand.New(rand.NewPCG(uint64(round), 9)), h: &history.History{}}
-		fill(&g, round)
+		g := newGossip(uint64(round), 9)
+		fill(g, round)
 		v := c.Check(g.h)
 		for _, want := range slow.Check(g.h) {
 			got := v.Of(Law(want.Law))
@@ -115,6 +115,10 @@ type gossip struct {
 	clients [3]talker
 	faults  []history.Event // that go on
 	shared  bool            // attempts share names, so that no record tells whose key it is about
+}
+
+func newGossip(a, b uint64) *gossip {
+	return &gossip{r: rand.New(rand.NewPCG(a, b)), h: &history.History{}}
 }
 
 type talker struct {

@@ -38,9 +38,11 @@ func (v *interval) first(spans []span) (i, j int, found bool) {
 	if !found {
 		return 0, 0, false
 	}
-	// A longer prefix clashes whenever a shorter one does, and that up to the later of two that clash does.
-	upTo := sort.Search(len(spans), func(n int) bool { return spans[n].at >= last })
-	j = sort.Search(upTo, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
+	j = sort.Search(len(spans), func(n int) bool { return spans[n].at >= last })
+	if !slices.IsSortedFunc(spans, byStart) {
+		// A longer prefix clashes whenever a shorter one does, and that up to the later of two that clash does.
+		j = sort.Search(j, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
+	}
 	for i = range spans[:j] {
 		if spans[i].clash(&spans[j]) {
 			return i, j, true

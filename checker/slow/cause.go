@@ -113,18 +113,28 @@ func (r *reading) record(a, b *window, shard []history.Process) (at int, cause s
 	case gone >= 0:
 		return r.loss(victim, on, first, then, gone)
 	case !apart:
-		if over := r.overwritten(victim, on, r.Events[first].Process, again, bound); over >= 0 {
+		if over := r.overwritten(victim, on, first, again, bound); over >= 0 {
 			return over, "removed by non-owner"
 		}
 	}
 	return -1, ""
 }
 
-// overwritten is where, after place set, another attempt first set the key on that server while it served.
-func (r *reading) overwritten(victim *window, serves servers, on history.Process, set, bound int) int {
-	for i := set + 1; i < bound; i++ {
-		e := &r.Events[i]
-		if e.F == history.KeySet && e.Lock == victim.lock && e.Of != victim.attempt && e.Process == on && serves(i, on) {
+// overwritten is where, after place set, another attempt first set the key in the place of the one set at first, while that
+// server served and the key had not expired.
+func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
+	for i := max(set, first) + 1; i < bound; i++ {
+		e, was := &r.Events[i], &r.Events[first]
+		by := e.By
+		if by == "" {
+			by = e.Of
+		}
+		if e.F != history.KeySet || e.Lock != victim.lock || e.Of == victim.attempt || by == victim.attempt || e.Process != was.Process ||
+			e.Member != was.Member || !serves(i, e.Process) {
+			continue
+		}
+		last := max(r.keyEvent(history.KeySet, victim, serves, first, i), r.keyEvent(history.KeyProlonged, victim, serves, first, i))
+		if r.recordsExpiry() || e.Time < r.Events[last].Until {
 			return i
 		}
 	}
@@ -152,8 +162,10 @@ func (r *reading) loss(victim *window, on servers, set, other, gone int) (int, s
 		return gone, "session expired"
 	case e.Why == history.Expired:
 		return r.expiry(victim, on, set, other, gone)
-	case e.Why == history.Deleted && e.By == e.Of:
+	case (e.Why == history.Deleted || e.Why == history.Flushed) && e.By == e.Of:
 		return gone, "removed by its own holder"
+	case e.Why == history.Deleted && e.By == "":
+		return gone, "not told by the history"
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:

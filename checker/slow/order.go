@@ -21,39 +21,56 @@ func (r *reading) ownership() Finding {
 		default:
 			continue
 		}
-		judged := owner != "" && (e.By != "" || e.Why == history.Flushed) && slices.Contains(r.locks, e.Lock)
+		judged := owner != "" && (e.By != "" || e.Why == history.Flushed || e.F == history.KeySet) && slices.Contains(r.locks, e.Lock)
 		if !judged {
 			continue
 		}
 		outcome = Holds
-		if e.By != owner {
+		by := e.By
+		if e.F == history.KeySet && by == "" {
+			by = e.Of
+		}
+		if by != owner {
 			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause}
 		}
 	}
 	return Finding{Outcome: outcome}
 }
 
-// liveOwner is whose key stood where the event at place i sets one: set there last, not gone, and not due to have expired.
+// recordsExpiry reports whether the servers record that keys expire.
+func (r *reading) recordsExpiry() bool {
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired })
+}
+
+// liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have expired,
+// where that is not recorded.
 func (r *reading) liveOwner(i int) history.Attempt {
 	e := &r.Events[i]
-	due, known := history.Never, false
-	for j := i - 1; j >= 0; j-- {
+	set := -1
+	for j := range i {
+		if o := &r.Events[j]; o.F == history.KeySet && o.Process == e.Process && o.Lock == e.Lock && o.Member == e.Member {
+			set = j
+		}
+	}
+	if set < 0 {
+		return ""
+	}
+	was := &r.Events[set]
+	due := was.Until
+	for j := set + 1; j < i; j++ {
 		o := &r.Events[j]
-		if o.Process != e.Process || o.Lock != e.Lock || o.Member != e.Member {
+		if o.Process != e.Process || o.Lock != e.Lock || o.Member != e.Member || o.Of != "" && o.Of != was.Of {
 			continue
 		}
 		if o.F == history.KeyGone {
 			return ""
 		}
-		if isDeadline := o.F == history.KeySet || o.F == history.KeyProlonged; isDeadline && !known {
-			due, known = o.Until, true
+		if o.F == history.KeyProlonged {
+			due = o.Until
 		}
-		if o.F == history.KeySet {
-			if e.Time < due {
-				return o.Of
-			}
-			return ""
-		}
+	}
+	if e.Time < due || r.recordsExpiry() {
+		return was.Of
 	}
 	return ""
 }

@@ -1,0 +1,125 @@
+package checker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	goparser "go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNoMutantSurvives changes one operator of the checker at a time and runs the package's short tests against it; a change
+// that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
+//
+//	FENCEPOST_FULL=1 go test ./checker -run TestNoMutantSurvives -timeout 0 -v
+//
+// FENCEPOST_MUTANTS=sections.go,reach.go asks for those files only; a file name ending in /7 for each seventh change in it.
+func TestNoMutantSurvives(t *testing.T) {
+	if os.Getenv("FENCEPOST_FULL") == "" {
+		t.Skip("set FENCEPOST_FULL=1")
+	}
+	asked := os.Getenv("FENCEPOST_MUTANTS")
+	if asked == "" {
+		asked = "*.go"
+	}
+	tried, survived := 0, 0
+	for _, pattern := range strings.Split(asked, ",") {
+		pattern, every := strings.TrimSpace(pattern), 1
+		if name, n, found := strings.Cut(pattern, "/"); found {
+			pattern = name
+			if _, err := fmt.Sscan(n, &every); err != nil || every < 1 {
+				t.Fatalf("FENCEPOST_MUTANTS: %q is no number of changes", n)
+			}
+		}
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("FENCEPOST_MUTANTS: no file %q", pattern)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for n := 0; ; n += every {
+				where, source := mutant(t, file, n)
+				if source == nil {
+					break
+				}
+				tried++
+				if !caught(t, file, source) {
+					survived++
+					t.Errorf("survived: %s", where)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d mutants survived", survived, tried)
+}
+
+// swaps lists what an operator is changed to.
+var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.EQL: token.NEQ,
+	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
+
+// mutant is the source of a file with its n-th operator changed, and where that is; nil if it has fewer.
+func mutant(t *testing.T, file string, n int) (where string, source []byte) {
+	t.Helper()
+	set := token.NewFileSet()
+	tree, err := goparser.ParseFile(set, file, nil, goparser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(tree, func(node ast.Node) bool {
+		x, ok := node.(*ast.BinaryExpr)
+		if !ok || swaps[x.Op] == 0 || isText(x.X) || isText(x.Y) {
+			return true
+		}
+		if n--; n == -1 {
+			where = fmt.Sprintf("%s: %v becomes %v", set.Position(x.OpPos), x.Op, swaps[x.Op])
+			x.Op = swaps[x.Op]
+		}
+		return true
+	})
+	if where == "" {
+		return "", nil
+	}
+	var b bytes.Buffer
+	if err := format.Node(&b, set, tree); err != nil {
+		t.Fatal(err)
+	}
+	return where, b.Bytes()
+}
+
+// isText reports whether an expression is a text in quotes, which can only be added to.
+func isText(x ast.Expr) bool {
+	literal, ok := x.(*ast.BasicLit)
+	return ok && literal.Kind == token.STRING
+}
+
+// caught reports whether the short tests fail, or never end, on the changed source; or it does not compile.
+func caught(t *testing.T, file string, source []byte) bool {
+	t.Helper()
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
+	original, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err := errors.Join(err, os.WriteFile(changed, source, 0o600), os.WriteFile(overlay, plan, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay, ".")
+	run.Env = append(os.Environ(), "FENCEPOST_FULL=")
+	return run.Run() != nil
+}
