@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -16,8 +17,8 @@ type Odds struct {
 	Servers int     // N
 	Held    int     // h: how many servers granted the lock that is held
 	Chance  float64 // k: that one server loses it, 0 to 1
-	Runs    int
-	Lost    int // runs in which a second client was granted the lock meanwhile
+	Runs    int     // that were made
+	Lost    int     // runs in which a second client was granted the lock meanwhile
 }
 
 // Quorum is the majority of the servers.
@@ -63,9 +64,9 @@ func binomial(n, k int) float64 {
 }
 
 // MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five servers, then each
-// server forgets everything with the given chance, and client-2 asks for the lock all the while.
-func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
-	o := &Odds{Servers: 5, Held: held, Chance: chance, Runs: runs}
+// server forgets everything with the given chance, and client-2 asks for the lock all the while. It stops when ctx is done.
+func MeasureOdds(ctx context.Context, held int, chance float64, runs int) (*Odds, error) {
+	o := &Odds{Servers: 5, Held: held, Chance: chance}
 	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
 	if err != nil {
 		return nil, err
@@ -80,6 +81,9 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	r := NewRunner(s)
 	var c checker.Checker
 	for seed := range uint64(runs) {
+		if ctx.Err() != nil {
+			break
+		}
 		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 		draw := sim.NewStream(seed, "losses")
 		for _, f := range forget {
@@ -94,6 +98,7 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 		if c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated {
 			o.Lost++
 		}
+		o.Runs++
 	}
 	return o, nil
 }

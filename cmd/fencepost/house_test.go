@@ -19,26 +19,27 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":    {},
-	"checker/linear":     {"checker/history"},
-	"checker":            {"checker/history", "checker/linear"},
-	"checker/slow":       {"checker/history"},
-	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim"},
-	"sim/consensus":      {"checker/history", "sim"},
-	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
-	"nemesis":            {"checker/history", "sim"},
-	"scenarios/locks":    {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
-	"scenarios/parallel": {},
-	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/corpus":   {"checker", "nemesis", "scenarios"},
-	"reports":            {"checker", "checker/history"},
-	"cmd/fencepost": {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
+	"checker/history":        {},
+	"checker/linear":         {"checker/history"},
+	"checker":                {"checker/history", "checker/linear"},
+	"checker/slow":           {"checker/history"},
+	"sim":                    {"checker/history"},
+	"sim/redis":              {"checker/history", "sim"},
+	"sim/consensus":          {"checker/history", "sim"},
+	"sim/etcd":               {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":          {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                {"checker/history", "sim"},
+	"scenarios/locks":        {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios":              {"checker", "checker/history", "nemesis", "scenarios/locks", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/parallel":     {},
+	"scenarios/tally":        {"checker", "checker/history", "nemesis"},
+	"scenarios/search":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":        {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
+	"reports":                {"checker", "checker/history"},
+	"cmd/fencepost/artefact": {},
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
 		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -151,6 +152,39 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// writesFiles is the one room that changes what is on the disk.
+const writesFiles = "cmd/fencepost/artefact"
+
+func TestOnlyOneRoomWritesFiles(t *testing.T) {
+	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin", "Stdout", "Stderr", "ErrNotExist", "Interrupt"}
+	seen := false
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		seen = seen || s.room == writesFiles
+		if s.room == writesFiles {
+			continue
+		}
+		for _, path := range s.imports() {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" && !slices.Contains(reads, sel.Sel.Name) {
+					t.Errorf("%s: os.%s does not only read", s.set.Position(n.Pos()), sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("there is no room %s", writesFiles)
 	}
 }
 

@@ -61,7 +61,7 @@ func wrap(text string, width int) []string {
 
 // progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
 // most ten times a second.
-func progressOn(w io.Writer) func(what string, done, of int) {
+var progressOn = func(w io.Writer) func(what string, done, of int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return func(string, int, int) {}
