@@ -23,6 +23,9 @@ const defaultWidth = 80
 // either.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -62,6 +65,9 @@ func wrap(text string, width int) []string {
 // progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
 // most ten times a second.
 var progressOn = func(w io.Writer) func(what string, done, of int) {
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return func(string, int, int) {}

@@ -49,14 +49,11 @@ func (f *Files) Take(dir, command string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
 	}
-	f.dir, f.lock = dir, flock.New(filepath.Join(dir, lockFile))
-	switch free, err := f.lock.TryLock(); {
-	case err != nil:
-		return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
-	case !free:
-		return fmt.Errorf("another fencepost is writing to the folder %s: wait for it, or name another folder with --out", dir)
+	f.dir = dir
+	err := f.keepOthersOut()
+	if err != nil {
+		return err
 	}
-	var err error
 	if f.sums, err = readSums(filepath.Join(dir, sumsFile)); err != nil {
 		return err
 	}
@@ -64,13 +61,35 @@ func (f *Files) Take(dir, command string) error {
 		return fmt.Errorf("%s holds what fencepost %s has left; name another folder with --out", dir, f.sums.command)
 	}
 	f.sums.command = command
-	return f.saveSums()
+	return nil
+}
+
+// keepOthersOut locks the folder.
+func (f *Files) keepOthersOut() error {
+	for {
+		lock := flock.New(filepath.Join(f.dir, lockFile))
+		switch free, err := lock.TryLock(); {
+		case err != nil:
+			return fmt.Errorf("cannot write to the folder %s: %w", f.dir, err)
+		case !free:
+			return fmt.Errorf("another fencepost is writing to the folder %s: wait for it, or name another folder with --out", f.dir)
+		}
+		held, err := lock.Stat()
+		there, gone := os.Stat(lock.Path())
+		if err == nil && gone == nil && os.SameFile(held, there) {
+			f.lock = lock
+			return nil
+		}
+		lock.Close() // the process that had it has removed it since it was opened here
+	}
 }
 
 // Close lets other processes in.
 func (f *Files) Close() {
 	if f != nil && f.lock != nil {
-		f.lock.Close() // the file stays: to remove it would let two in
+		os.Remove(f.lock.Path()) // while it is locked
+		f.lock.Close()
+		f.lock = nil
 	}
 }
 
