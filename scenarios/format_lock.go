@@ -65,13 +65,13 @@ func (f *file) lockFields(l *lockSettings, name string, s scope) []field {
 		{name: "ttl", read: into(&c.TTL, f.millis)},
 		{name: "retry", read: func(n ast.Node) {
 			f.mapping(n, name+".retry", []field{
-				{name: "delay", read: into(&c.Retry, f.delay)},
+				{name: "delay", read: into(&c.Retry, f.pause)},
 				{name: "patience", read: into(&c.Patience, orNone(f.positive))},
 			})
 		}},
 		{name: "release", read: into(&c.Release, choose(f.reader,
 			words(locks.ReleaseScript, locks.ReleaseDel, locks.ReleaseGetThenDel, locks.ReleaseCAD, locks.ReleaseDelex)))},
-		{name: "timeout", read: into(&c.Timeout, f.positive)},
+		{name: "timeout", read: into(&c.Timeout, f.period)},
 		{name: "extension", read: func(n ast.Node) { f.readExtension(n, name+".extension", l) }},
 		{name: "reentrant", read: into(&c.Reentry, choose(f.reader,
 			words(locks.CountedReentry, locks.UncountedReentry, locks.OverwritingReentry)))},
@@ -132,7 +132,7 @@ func (f *file) readExtension(n ast.Node, name string, l *lockSettings) {
 		{name: "mode", read: into(&x.Mode, choose(f.reader,
 			words(locks.ExtendChecked, locks.ExtendCAS, locks.ExtendUnchecked, locks.ExtendAnyAnswer, locks.ExtendIgnoreElapsed,
 				locks.ExtendOrAcquire, locks.ExtendExpire, locks.ExtendRelease, locks.ExtendReacquire)))},
-		{name: "every", read: into(&x.Every, f.positive)},
+		{name: "every", read: into(&x.Every, f.period)},
 		{name: "limit", read: into(&x.Limit, orNone(f.whole(1, maxCount)))},
 		{name: "in", read: into(&x.Background, choose(f.reader, []choice[bool]{{"background", true}, {"steps", false}}))},
 	})

@@ -34,7 +34,7 @@ func (f *file) serverFields() []field {
 		{name: "min-replicas-max-lag", read: into(&s.MinReplicasMaxLag, f.positive)},
 		{name: "semi-sync", read: into(&s.SemiSync, f.onOff)},
 		{name: "semi-sync-timeout", read: into(&s.SemiSyncTimeout, f.positive)},
-		{name: "down-after", read: into(&s.DownAfter, f.positive)},
+		{name: "down-after", read: into(&s.DownAfter, f.period)},
 		{name: "reconfigure-after", read: into(&s.ReconfigureAfter, f.duration)},
 	}
 }

@@ -58,8 +58,9 @@ func (h *hunt) run() error {
 		return fmt.Errorf("--seeds must be at least 1, not %d", h.seeds)
 	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
-	case h.workers < 0:
-		return fmt.Errorf("--workers must be at least 1, not %d", h.workers)
+	}
+	if err := checkWorkers(h.workers); err != nil {
+		return err
 	}
 	defer h.close()
 	if err := h.prepare(); err != nil {

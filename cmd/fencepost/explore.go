@@ -33,7 +33,10 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			x.stdout, x.stderr, x.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
 			defer x.close()
-			var err error
+			err := checkWorkers(x.workers)
+			if err != nil {
+				return err
+			}
 			if x.shard, err = shardOf(shard); err != nil {
 				return err
 			}
@@ -75,9 +78,6 @@ func (x *explore) begin(name string) error {
 	s, err := open(name)
 	if err != nil {
 		return err
-	}
-	if x.workers < 0 {
-		return fmt.Errorf("--workers must be at least 1, not %d", x.workers)
 	}
 	x.scenario = s
 	if x.found, err = search.NewExploration(s, x.from, x.seeds, x.shard); err != nil {
@@ -166,11 +166,11 @@ func (x *explore) run() error {
 		progress("runs", x.found.Done, x.found.Size())
 		x.saveNowAndThen()
 	})
-	if err != nil {
+	x.save()
+	if x.files.Fail(err); err != nil && x.found.Done == 0 {
 		return err
 	}
-	x.save()
-	return x.conclude(ctx)
+	return x.conclude(ctx) // also if a run failed: what was found before is told, and the failure at the end
 }
 
 // interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once.

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -249,5 +250,14 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(may, e.Name()) {
 			t.Errorf("%s does not belong at the top level", e.Name())
 		}
+	}
+}
+
+// TestOnlyWideIntegers builds the lowest room for a platform whose int has 32 bits: the compiler says what is wrong.
+func TestOnlyWideIntegers(t *testing.T) {
+	c := exec.Command("go", "build", "../../checker/history")
+	c.Env = append(os.Environ(), "GOARCH=386")
+	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "fencepost_needs_a_64_bit_platform") {
+		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -394,3 +394,40 @@ func TestSignalsReachTheProgram(t *testing.T) {
 		})
 	}
 }
+
+// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
+func TestLargestCounts(t *testing.T) {
+	const most = "9223372036854775807"
+	for _, args := range [][]string{
+		{"run", "lost.yaml", "--seeds", most, "--out", "out"},
+		{"run", "lost.yaml", "--seeds", most, "--shard", "2/3", "--out", "out"},
+		{"run", "lost.yaml", "--seed", most, "--seeds", most, "--workers", "4096", "--out", "out"},
+		{"explore", "promised.yaml", "--seeds", most, "--out", "out"},
+		{"explore", "promised.yaml", "--seeds", most, "--shard", "100000/100000", "--out", "out"},
+		{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--seeds", most, "--out", "out"},
+		{"compare", "--seeds", most},
+		{"corpus", "--seeds", most, "--sound", most, "--out", "out"},
+		{"verify", "sound.yaml", "--budget", most, "--out", "out"},
+		{"odds", "--runs", most},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			r := interruptAt(t, 3, interruptedFiles, append(args, "--json")...)
+			if err := json.Unmarshal(r.text, &r.doc); err != nil || r.doc["interrupted"] != true || r.stderr != "" ||
+				r.code != exitOtherwise && r.code != exitUndecided {
+				t.Errorf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
+			}
+			for _, key := range []string{"expected_runs", "unexpected_runs", "undecided_runs", "runs"} {
+				if n, _ := r.doc[key].(float64); n < 0 {
+					t.Errorf("%s: %v", key, n)
+				}
+			}
+		})
+	}
+	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most}, {"corpus", "--workers", most},
+		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}} {
+		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said, "fencepost: --workers must be 1 to 4096, not ") {
+			t.Errorf("%v: %s", args, said)
+		}
+	}
+}

@@ -205,10 +205,11 @@ func (j *job) runMany() error {
 	ctx, stop := interruptible()
 	defer stop()
 	progress := progressOn(j.stderr)
-	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) }); err != nil {
+	err = runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) })
+	if j.files.Fail(err); err != nil && runs.Done == 0 {
 		return err
 	}
-	return j.conclude(runs)
+	return j.conclude(runs) // also if a run failed: what the others came to is told, and the failure at the end
 }
 
 // conclude writes and tells what came of many runs, all of them or those before an interruption.

@@ -45,6 +45,17 @@ func (s screen) bold(text string) string {
 	return "\x1b[1m" + text + "\x1b[0m"
 }
 
+// mostWorkers is more than any machine has cores, and few enough to be started.
+const mostWorkers = 4096
+
+// checkWorkers refuses what is no number of workers; 0 is one a core.
+func checkWorkers(n int) error {
+	if n < 0 || n > mostWorkers {
+		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
+	}
+	return nil
+}
+
 // wrap breaks text between words into lines of at most width characters, where words allow it.
 func wrap(text string, width int) []string {
 	var lines []string

@@ -108,6 +108,9 @@ func (j *sweepJob) run() error {
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
+	if err := checkWorkers(j.workers); err != nil {
+		return o, err
+	}
 	if j.scenario, err = open(j.target); err != nil {
 		return o, err
 	}

@@ -119,10 +119,11 @@ func (j *verifyJob) prepare() error {
 		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
 	case j.time < 0:
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
-	case o.Workers < 0:
-		return fmt.Errorf("--workers must be at least 1, not %d", o.Workers)
 	}
-	var err error
+	err := checkWorkers(o.Workers)
+	if err != nil {
+		return err
+	}
 	if j.scenario, err = open(j.target); err != nil {
 		return err
 	}
