@@ -29,7 +29,7 @@ func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
 func (o *Odds) Formula() float64 {
 	p := 0.0
 	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
-		p += binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost))
+		p += float64(binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost)))
 	}
 	return p
 }
@@ -45,7 +45,7 @@ func (o *Odds) Interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.Measured()
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	half := float64(z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n)))
 	return max(0, centre-half), min(1, centre+half)
 }
 

@@ -261,3 +261,27 @@ func TestOnlyWideIntegers(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
+
+// TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
+// counts: the same run gives the same page everywhere.
+func TestNoFusedArithmetic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles for another platform")
+	}
+	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports", "./checker/...", "./nemesis", "./sim/...", "./scenarios/...")
+	c.Dir, c.Env = "../..", append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
+	text, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for line := range strings.Lines(string(text)) {
+		fused := strings.Contains(line, "\tFMADD") || strings.Contains(line, "\tFMSUB") || strings.Contains(line, "\tFNMADD") ||
+			strings.Contains(line, "\tFNMSUB")
+		if fused && !strings.Contains(line, "gonum") { // its lines are inlined; what it draws are pictures of their own
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	if !strings.Contains(string(text), "\tFADDD") {
+		t.Error("no code was seen")
+	}
+}
