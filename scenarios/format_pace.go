@@ -16,7 +16,7 @@ const shortestPeriod = time.Millisecond
 func (r *reader) period(n ast.Node) (time.Duration, bool) {
 	d, ok := r.duration(n)
 	if ok && d < shortestPeriod {
-		r.problem(startOf(n), shortestPeriod.String(), "this happens again and again: it takes a duration of at least %v, found %v", shortestPeriod, d)
+		r.problem(startOf(n), shortestPeriod.String(), "this recurs throughout a run and must be at least %v, found %v", shortestPeriod, d)
 		return 0, false
 	}
 	return d, ok
@@ -26,7 +26,7 @@ func (r *reader) period(n ast.Node) (time.Duration, bool) {
 func (r *reader) pause(n ast.Node) (sim.Delay, bool) {
 	d, ok := r.delay(n)
 	if ok && d.Hi < shortestPeriod {
-		r.problem(startOf(n), shortestPeriod.String(), "this happens again and again: it takes a duration of at least %v, or a range that ends there or later",
+		r.problem(startOf(n), shortestPeriod.String(), "this recurs throughout a run and must be at least %v, or a range that ends there or later",
 			shortestPeriod)
 		return sim.Delay{}, false
 	}

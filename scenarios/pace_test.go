@@ -32,7 +32,7 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 				text := withKey(t, base, row.key, short)
 				s, err := Parse("x.yaml", []byte(text))
 				if err != nil {
-					if strings.Contains(err.Error(), "again and again") {
+					if strings.Contains(err.Error(), "recurs throughout a run") {
 						refused[row.key] = true
 					}
 					continue
