@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // MaxPlan bounds the size of a plan's text, in bytes.
@@ -141,7 +142,7 @@ func (r *planReader) checkText(line string) error {
 		switch {
 		case c == utf8.RuneError && size == 1:
 			return r.errorf(column, "the plan is not UTF-8 text")
-		case unicode.IsControl(c) && c != '\t':
+		case history.Unprintable(c) && c != '\t':
 			return r.errorf(column, fmt.Sprintf("the plan is not text: it has the control character %U here", c))
 		}
 		line = line[size:]
@@ -205,7 +206,7 @@ func badScenario(name string) string {
 	switch {
 	case name == "":
 		return "the plan names no scenario"
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, history.Unprintable):
 		return "the name of the scenario has characters that no line can hold"
 	case len(line) > maxLine:
 		return "the name of the scenario is longer than a line may be"

@@ -55,7 +55,7 @@ func (c *chart) pinLevels() map[int]int {
 		if c.numbers[pos] == 0 {
 			continue
 		}
-		x := c.scale.place(c.lanes.history.Events[pos].Time) * narrow
+		x := float64(c.scale.place(c.lanes.history.Events[pos].Time) * narrow)
 		row := slices.IndexFunc(ends, func(end float64) bool { return x-end >= room })
 		if row < 0 && len(ends) < mostLevels {
 			row = len(ends)

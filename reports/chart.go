@@ -188,9 +188,11 @@ func (c *chart) around(n int) (first, last int) {
 
 // x places an instant on the page as it is first shown.
 func (c *chart) x(at history.Time) float64 {
-	return float64(c.Left) + c.scale.place(at)*float64(c.Right-c.Left)
+	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
+// px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from fusing the
+// two into one step of another precision: pages are the same on all platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 // instant gives a true time as the report writes it.
@@ -217,7 +219,7 @@ func (c *chart) mark(class, glyph string, at history.Time, y int, label, tip str
 	if at < c.from || at > c.to {
 		return
 	}
-	x, half := c.x(at), labelWidth(label)/2
+	x, half := c.x(at), float64(labelWidth(label)/2)
 	shift := max(float64(c.Left)+half, min(x, float64(c.Right)-half)) - x
 	c.Shapes = append(c.Shapes, shape{Kind: "mark", Class: class, Glyph: glyph, A: int64(at), X: px(x), Y: y,
 		Label: label, Shift: px(shift), Tip: tip, Events: positions(events)})
@@ -242,7 +244,7 @@ func positions(events []int) string {
 }
 
 // labelWidth estimates how many pixels a label takes.
-func labelWidth(s string) float64 { return 6.4 * float64(cells(s)) }
+func labelWidth(s string) float64 { return float64(6.4 * float64(cells(s))) }
 
 func (c *chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
@@ -253,7 +255,7 @@ func (c *chart) ClipX() int     { return c.Left - clipMargin }
 func (c *chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
 
 // MiddleY is where the label of a box stands.
-func (s shape) MiddleY() string { return px(float64(s.Y) + float64(s.Height)/2) }
+func (s shape) MiddleY() string { return px(float64(s.Y) + float64(float64(s.Height)/2)) }
 
 // tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
 func (c *chart) tracks() []history.Lock {

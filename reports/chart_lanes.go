@@ -204,9 +204,9 @@ func (c *chart) resourceLane(y int) int {
 			label = quoted(e.Value)
 		}
 		x := c.x(f.At)
-		tight := x-busy < labelWidth(label)/2+4
+		tight := x-busy < float64(labelWidth(label)/2)+4
 		if !tight && label != "" {
-			busy = x + labelWidth(label)/2
+			busy = x + float64(labelWidth(label)/2)
 		}
 		glyph, class := "dot", "effect "+colorOf(client)
 		switch {

@@ -15,8 +15,10 @@ type Comparison struct {
 	Model    []string // what the figures rest on
 	Troubles []Trouble
 	Locks    []ComparedLock
-	Files    string // the folder that holds each cell's scenario; empty if it was not asked for
-	Repeat   string // command to paste that makes the same comparison again
+	// Interrupted is set if a signal came before all runs were made. Locks whose times were not measured are left out.
+	Interrupted bool
+	Files       string // the folder that holds each cell's scenario; empty if it was not asked for
+	Repeat      string // command to paste that makes the same comparison again
 }
 
 // Trouble is what each lock is put through: a fault, or the few that make it bite.
@@ -57,11 +59,14 @@ type ComparedCell struct {
 }
 
 // LawTally counts how one law came out.
-type LawTally struct{ Holds, Violated, Undecided, Unchecked int }
+type LawTally struct {
+	Holds, Violated, Undecided, Unchecked int
+	NotRun                                int // runs that an interruption left out
+}
 
 // mark shows a tally in one sign. Only a law that held in every run gets the tick.
 func (t LawTally) mark() (string, style) {
-	untold := t.Undecided + t.Unchecked
+	untold := t.Undecided + t.Unchecked + t.NotRun
 	switch {
 	case t.Violated > 0 && t.Holds+untold == 0:
 		return "✗", red
@@ -75,7 +80,7 @@ func (t LawTally) mark() (string, style) {
 
 // Survives reports whether the data's promise was kept in every run.
 func (c *ComparedCell) Survives() bool {
-	return c.Absent == "" && c.Data.Holds > 0 && c.Data.Violated+c.Data.Undecided+c.Data.Unchecked == 0
+	return c.Absent == "" && c.Data.Holds > 0 && c.Data.Violated+c.Data.Undecided+c.Data.Unchecked+c.Data.NotRun == 0
 }
 
 // CompareText writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
@@ -102,6 +107,7 @@ func CompareText(w io.Writer, c *Comparison, opt TextOptions) error {
 	t.legend(p)
 	t.notes(p)
 	p.blank()
+	stopped(p, c.Interrupted)
 	t.commands(p)
 	return p.err
 }

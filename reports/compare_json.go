@@ -3,7 +3,7 @@ package reports
 import "fmt"
 
 // CompareJSON gives a comparison as one JSON object, ended by a newline: seeds, delay, retry, clients, model, faults,
-// locks. Each lock has its article (what the documents claim), alone and together (times in ns, rates per second) and its
+// interrupted, locks. Each lock has its article (what the documents claim), alone and together (times in ns, rates per second) and its
 // cells. A cell has its fault, fencing, and absent (why it was not run) or else survives, a tally of each of four laws, and the
 // scenario with its file's text and the command that repeats it.
 func CompareJSON(c *Comparison) ([]byte, error) {
@@ -23,6 +23,7 @@ func CompareJSON(c *Comparison) ([]byte, error) {
 		o.close('}')
 	}
 	o.close(']')
+	o.field("interrupted", c.Interrupted)
 	o.key("locks")
 	o.open('[')
 	for i := range c.Locks {
@@ -82,11 +83,19 @@ func (o *object) comparedCell(c *Comparison, cell *ComparedCell) {
 			o.field("violated", t.Violated)
 			o.field("undecided", t.Undecided)
 			o.field("unchecked", t.Unchecked)
+			o.notRun(t)
 			o.close('}')
 		}
 		o.scenarioFile(c, cell.Scenario, cell.Text)
 	}
 	o.close('}')
+}
+
+// notRun says how many runs an interruption left out, if it did.
+func (o *object) notRun(t LawTally) {
+	if t.NotRun > 0 {
+		o.field("not_run", t.NotRun)
+	}
 }
 
 // scenarioFile is where a figure comes from.

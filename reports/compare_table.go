@@ -235,7 +235,7 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 		if mark == "✓" || mark == "✗" {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds)
+		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds-tally.NotRun)
 		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
 			text += fmt.Sprintf(", and could not be told in %d", untold)
 		}

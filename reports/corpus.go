@@ -16,9 +16,10 @@ type Corpus struct {
 	Sound   []SoundLock // empty if they were not run
 	// Bound is the upper 95 % confidence bound of the rate of broken promises per run of a sound lock, over all of them. It is
 	// stated if none was broken.
-	Bound  float64
-	Files  string // folder with the scenario of each
-	Repeat string // command to paste that does it again
+	Bound       float64
+	Interrupted bool   // a signal came before everything was run
+	Files       string // folder with the scenario of each
+	Repeat      string // command to paste that does it again
 }
 
 // HuntedMutant is one mutant and what became of it.
@@ -112,6 +113,7 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 		soundLines(p, c)
 	}
 	p.blank()
+	stopped(p, c.Interrupted)
 	closing(p, c.Files, c.Repeat)
 	return p.err
 }

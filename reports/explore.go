@@ -23,8 +23,10 @@ type Exploration struct {
 	Laws     []ExploredLaw
 	Faults   []ExploredFault
 	Findings []ExploredFinding // broken promises first, then the rest, each by the seed that shows it first
-	Files    string            // folder with all that was found
-	Repeat   string            // command to paste that does it again, or goes on
+	// Interrupted is set if a signal ended the runs or the cutting down of findings.
+	Interrupted bool
+	Files       string // folder with all that was found
+	Repeat      string // command to paste that does it again, or goes on
 }
 
 // ExploredLaw counts how a law came out.
@@ -51,6 +53,7 @@ type ExploredFinding struct {
 	First      uint64   // the first seed that did
 	Drawn      int      // faults of the plan that was drawn for it
 	Tries      int      // runs that it took to cut it down
+	Cut        bool     // an interruption ended the cutting down
 	Minimal    bool     // no fault can be taken away and nothing made simpler
 	Often      int      // how many of the seeds 1 to 16 show it under the faults of Run
 	Run        *Run     // the smallest run that still shows it
@@ -83,6 +86,7 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	}
 	p.blank()
 	exploredFaults(p, e)
+	stopped(p, e.Interrupted)
 	notes(p, "open    ", e.Open)
 	notes(p, "note    ", e.Notes)
 	closing(p, e.Files, e.Repeat)
@@ -258,7 +262,10 @@ func exploredStory(p *page, f *ExploredFinding, full bool) {
 // size says how often it was found, and how small it has become.
 func (f *ExploredFinding) size() string {
 	how := "cut down as far as the budget of runs went"
-	if f.Minimal {
+	switch {
+	case f.Cut:
+		how = "the cutting down was interrupted"
+	case f.Minimal:
 		how = "nothing can be taken away or made simpler"
 	}
 	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", countGrouped(f.Runs, "run"),

@@ -24,6 +24,9 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 	case e.OK:
 		d.Class = "good"
 	}
+	if e.Interrupted {
+		d.Stopped = interruption
+	}
 	for i := range e.Laws {
 		d.LawRows = append(d.LawRows, e.Laws[i].row())
 	}
@@ -50,12 +53,12 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 
 // explorePage is what the template shows.
 type explorePage struct {
-	Scenario, Summary, Standing, Class, Size, Repeat string
-	LawRows                                          []lawRow
-	FaultRows                                        []faultRow
-	Stories                                          []exploreStory
-	Open, Notes                                      []string
-	Style                                            template.CSS
+	Scenario, Summary, Standing, Class, Size, Stopped, Repeat string
+	LawRows                                                   []lawRow
+	FaultRows                                                 []faultRow
+	Stories                                                   []exploreStory
+	Open, Notes                                               []string
+	Style                                                     template.CSS
 }
 
 type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }

@@ -1,7 +1,8 @@
 package reports
 
 // ExploreJSON gives an exploration as one JSON object, ended by a newline: scenario, shard, from, seeds, runs, laws, faults,
-// findings (each with its smallest run as JSON gives it), open, notes, expected.
+// findings (each with its smallest run as JSON gives it, and whether cutting it down was interrupted), interrupted, open, notes,
+// expected.
 func ExploreJSON(e *Exploration) ([]byte, error) {
 	var o object
 	o.open('{')
@@ -35,6 +36,7 @@ func ExploreJSON(e *Exploration) ([]byte, error) {
 		o.exploredFinding(&e.Findings[i])
 	}
 	o.close(']')
+	o.field("interrupted", e.Interrupted)
 	o.strings("open", e.Open)
 	o.strings("notes", e.Notes)
 	o.field("expected", e.OK)
@@ -80,6 +82,7 @@ func (o *object) exploredFinding(f *ExploredFinding) {
 	o.field("faults_drawn", f.Drawn)
 	o.field("tries", f.Tries)
 	o.field("minimal", f.Minimal)
+	o.field("interrupted", f.Cut)
 	o.field("seeds_of_16", f.Often)
 	o.strings("files", f.Files)
 	o.key("run")

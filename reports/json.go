@@ -24,7 +24,8 @@ func JSON(run *Run) ([]byte, error) {
 }
 
 // JSONMany gives many runs as one JSON object, ended by a newline: scenario, seeds (how many), from, expected_runs,
-// unexpected_runs, undecided_runs, distinct_digests, laws, faults, groups, expected, and the runs worth showing, each as JSON gives it.
+// unexpected_runs, undecided_runs, interrupted, distinct_digests, laws, faults, groups, expected, and the runs worth showing, each
+// as JSON gives it.
 func JSONMany(many *Many) ([]byte, error) {
 	var o object
 	o.open('{')
@@ -34,6 +35,7 @@ func JSONMany(many *Many) ([]byte, error) {
 	o.field("expected_runs", many.Expected)
 	o.field("unexpected_runs", many.Unexpected)
 	o.field("undecided_runs", many.Undecided)
+	o.field("interrupted", many.Interrupted)
 	o.field("distinct_digests", many.Digests)
 	o.key("laws")
 	o.open('{')

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // style is how a piece of text is set off. Meaning never hangs on it alone: a report reads the same without colour.
@@ -17,6 +19,9 @@ const (
 	green
 	yellow
 )
+
+// Styles are the escapes by which a text sets pieces off on a terminal that shows colours.
+var Styles = append(escapes[bold:], reset)
 
 var escapes = [...]string{bold: "\x1b[1m", red: "\x1b[1;31m", green: "\x1b[32m", yellow: "\x1b[33m"}
 
@@ -130,7 +135,7 @@ func wrap(text string, width int) []string {
 // printable replaces what a terminal would obey instead of show.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || r >= 0x2028 && r <= 0x202E || r >= 0x2066 && r <= 0x2069 {
+		if r == utf8.RuneError || history.Unprintable(r) {
 			return ' '
 		}
 		return r

@@ -36,6 +36,7 @@ func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 		plannedFaults(p, many)
 		p.blank()
 	}
+	stopped(p, many.Interrupted)
 	if many.Repeat != "" {
 		command(p, many.Repeat)
 	}

@@ -58,6 +58,8 @@ type Many struct {
 	Groups     []Group // what came out otherwise, most frequent first; a run may be in several
 	Runs       []*Run  // worth showing; the text shows the first in full
 	Repeat     string  // command to paste that makes the same runs again
+	// Interrupted is set if a signal came before all runs were made. Those that were not count as undecided.
+	Interrupted bool
 }
 
 // PlannedFault is a fault of all of many runs.

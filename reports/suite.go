@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // Suite is what a command judged, as a CI system counts it: a list of cases.
@@ -90,10 +92,10 @@ func JUnit(s Suite) ([]byte, error) {
 	return append([]byte(xml.Header), append(text, '\n')...), nil
 }
 
-// forXML leaves out the control characters that XML cannot hold.
+// forXML leaves out the control characters that XML cannot hold, and the others.
 func forXML(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
+		if r != '\n' && r != '\t' && history.Unprintable(r) || r == 0xfffe || r == 0xffff {
 			return -1
 		}
 		return r
@@ -114,18 +116,40 @@ func Markdown(s Suite) []byte {
 	for _, c := range s.Cases {
 		if c.Result != Passed && c.Story != "" {
 			fence := fence(c.Story)
-			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence, strings.TrimRight(c.Story, "\n"), fence)
+			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence, betweenFences(c.Story), fence)
 		}
 	}
 	if s.Repeat != "" {
-		fmt.Fprintf(&b, "\nAgain: `%s`\n", s.Repeat)
+		fmt.Fprintf(&b, "\nAgain: %s\n", codeSpan(s.Repeat))
 	}
 	return []byte(b.String())
 }
 
-// fence is a row of backticks longer than any in the text.
-func fence(text string) string {
-	longest, run := 2, 0
+// betweenFences is text that stands between fences.
+func betweenFences(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// codeSpan is text as code within a line, whatever stands in it (CommonMark 0.31, 6.1).
+func codeSpan(text string) string {
+	text = printable(text)
+	ticks := backticks(text, 0)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.TrimSpace(text) != text {
+		text = " " + text + " " // taken off again by who reads it
+	}
+	return ticks + text + ticks
+}
+
+// fence is a row of at least three backticks, longer than any in the text.
+func fence(text string) string { return backticks(text, 2) }
+
+// backticks is a row of more than so many backticks, longer than any in the text.
+func backticks(text string, more int) string {
+	longest, run := more, 0
 	for _, r := range text {
 		if run++; r != '`' {
 			run = 0
@@ -135,9 +159,10 @@ func fence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// cell makes text that stands in one cell of a table.
+// cell makes text that stands in one cell of a table, and means nothing else than itself.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "&", "&amp;").
+		Replace(printable(s))
 }
 
 func (r Result) sign() string {

@@ -2,8 +2,11 @@ package reports
 
 import (
 	"encoding/xml"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 var suite = Suite{Name: "run a|b", Repeat: "fencepost run a", Cases: []Case{
@@ -52,9 +55,40 @@ func TestMarkdownIsATableAndStories(t *testing.T) {
 		"| ? | a: deadlock-freedom | the limit came first |\n" +
 		"| – | a: fault-tolerance | unchecked |\n\n" +
 		"**token-order** expected holds, got &lt;violated> \\| by something\n\n" +
-		"````text\nclient-1 \x00 & client-2\n```\n````\n\n" +
+		"````text\nclient-1   & client-2\n```\n````\n\n" +
 		"Again: `fencepost run a`\n"
 	if got := string(Markdown(suite)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Whatever stands in a name, a message or a command, a summary shows it and nothing else: no code, no link, no cell ends early.
+func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
+	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`, "\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {
+		text := string(Markdown(Suite{Name: bad, Repeat: "run " + bad, Cases: []Case{{Group: bad, Name: bad, Result: Failed, Message: bad, Story: bad}}}))
+		lines := strings.Split(text, "\n")
+		if row := lines[4]; strings.Count(strings.ReplaceAll(row, `\\`, ""), "|")-strings.Count(strings.ReplaceAll(row, `\\`, ""), `\|`) != 4 {
+			t.Errorf("%q: the row has other cells: %s", bad, row)
+		}
+		for _, line := range []string{lines[0], lines[4], lines[6]} {
+			for _, sign := range "`*_[]<" {
+				bare := strings.NewReplacer(`\\`, "", `\`+string(sign), "", "**", "").Replace(line)
+				if strings.ContainsRune(bare, sign) {
+					t.Errorf("%q: %q means something in %s", bad, sign, line)
+				}
+			}
+		}
+		runs := regexp.MustCompile("`+").FindAllStringIndex(lines[len(lines)-2], -1)
+		for k, r := range runs { // a span of code ends at the next row of as many backticks as it begins with
+			if k > 0 && r[1]-r[0] == runs[0][1]-runs[0][0] && r[1] != len(lines[len(lines)-2]) {
+				t.Errorf("%q: the command is broken out of: %s", bad, lines[len(lines)-2])
+			}
+		}
+		if last := runs[len(runs)-1]; last[1]-last[0] != runs[0][1]-runs[0][0] {
+			t.Errorf("%q: the command does not end: %s", bad, lines[len(lines)-2])
+		}
+		if strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && history.Unprintable(c) }) {
+			t.Errorf("%q: a control character is written: %q", bad, text)
+		}
 	}
 }

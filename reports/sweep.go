@@ -21,9 +21,11 @@ type Sweep struct {
 	Notes             []string // what a reader must know beside the laws, a sentence each
 	Points, Runs      int      // all of them, those between the points of the grid included
 	// Bound is the highest chance of a violation in one run that lets all runs of a point pass with a chance of 5 %.
-	Bound  float64
-	Files  string // folder with what was left; empty if nothing was
-	Repeat string // command to paste that sweeps again
+	Bound float64
+	// Interrupted is set if a signal came before everything was tried.
+	Interrupted bool
+	Files       string // folder with what was left; empty if nothing was
+	Repeat      string // command to paste that sweeps again
 }
 
 // SweepAxis is one axis of the grid.
@@ -95,6 +97,7 @@ type SweepEdge struct {
 	Last, First   []SweepLevel // on both sides; a value for each axis
 	Before, After SweepState
 	Exact         bool // they are as near to each other as was asked for
+	Stopped       bool // an interruption kept them apart; otherwise no point between them is a valid scenario
 	Cause         SweepCause
 	Repeat        string // command to paste that shows how the law is broken on one side; empty if there is none
 }
@@ -147,7 +150,7 @@ func (c *SweepCell) state() SweepState {
 		return SweepInvalid
 	case c.Tally.Violated > 0:
 		return SweepBroken
-	case c.Tally.Holds > 0 && c.Tally.Undecided+c.Tally.Unchecked == 0:
+	case c.Tally.Holds > 0 && c.Tally.Undecided+c.Tally.Unchecked+c.Tally.NotRun == 0:
 		return SweepSafe
 	}
 	return SweepUntold
@@ -220,6 +223,8 @@ func (s *Sweep) standing() string {
 	}
 	n := len(s.Assertions)
 	switch {
+	case s.Interrupted && failed == 0:
+		return undecided
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:

@@ -30,6 +30,9 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		}
 		d.Maps = append(d.Maps, m)
 	}
+	if s.Interrupted {
+		d.Stopped = interruption
+	}
 	d.claims()
 	d.facts()
 	return sweepTemplate.Execute(w, d)
@@ -39,6 +42,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 type sweepPage struct {
 	*Sweep
 	Standing, Class, Size string // the class is good, bad or open; empty if nothing was asserted
+	Stopped               string
 	Claims                []claimOnPage
 	Maps                  []mapOnPage
 	Stories               []sweepStory

@@ -2,7 +2,7 @@ package reports
 
 // SweepJSON gives a sweep as one JSON object, ended by a newline: scenario, seeds (runs of each point), from (the first seed),
 // faults, with (what has one value at all points), axes (key, title, levels), points (of the grid: at, problem if it is no valid scenario, or else a tally of
-// each law with its causes), laws, assertions, notes, tried (points, those between the grid's included), runs. A law has its
+// each law with its causes), laws, assertions, interrupted, notes, tried (points, those between the grid's included), runs. A law has its
 // edges (the values on both sides, what it was before and after) and its lines (stretches of one state along an axis). An
 // assertion has its result (met, failed, undecided), the number of points at which it was tried, why, and the run that shows
 // the failure, as JSON gives it.
@@ -22,6 +22,7 @@ func SweepJSON(s *Sweep) ([]byte, error) {
 	o.list("points", cells, func(i int) { o.sweepPoint(s, i) })
 	o.list("laws", len(s.Laws), func(i int) { o.sweepLaw(s, &s.Laws[i]) })
 	o.list("assertions", len(s.Assertions), func(i int) { o.sweepAssertion(&s.Assertions[i]) })
+	o.field("interrupted", s.Interrupted)
 	o.field("notes", some(s.Notes))
 	o.field("tried", s.Points)
 	o.field("runs", s.Runs)
@@ -91,6 +92,7 @@ func (o *object) sweepPoint(s *Sweep, i int) {
 		o.field("violated", c.Tally.Violated)
 		o.field("undecided", c.Tally.Undecided)
 		o.field("unchecked", c.Tally.Unchecked)
+		o.notRun(c.Tally)
 		o.list("causes", len(c.Causes), func(n int) { o.sweepCause(&c.Causes[n]) })
 		o.close('}')
 	}

@@ -227,7 +227,7 @@ func roundTicks(lo, hi float64, few bool) (ticks []plot.Tick) {
 			break
 		}
 	}
-	for n := math.Ceil(lo/step-1e-9) + 0; n*step <= hi+step*1e-9; n++ { // + 0 makes zero of minus zero
+	for n := math.Ceil(lo/step-1e-9) + 0; n*step <= hi+float64(step*1e-9); n++ { // + 0 makes zero of minus zero
 		ticks = append(ticks, plot.Tick{Value: n * step, Label: strconv.FormatFloat(n*step, 'g', 6, 64)})
 	}
 	return ticks
@@ -246,7 +246,7 @@ func (c *SweepCell) shape(to draw.Canvas, at vg.Point, r vg.Length) {
 	stroke := func(ink color.Color, lines ...[]vg.Point) {
 		to.StrokeLines(draw.LineStyle{Color: ink, Width: r * 0.55}, lines...)
 	}
-	dot := func(x, y vg.Length) vg.Point { return vg.Point{X: at.X + x*r, Y: at.Y + y*r} }
+	dot := func(x, y vg.Length) vg.Point { return vg.Point{X: at.X + vg.Length(x*r), Y: at.Y + vg.Length(y*r)} }
 	mark, _ := c.mark()
 	switch mark {
 	case "✓":

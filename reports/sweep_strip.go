@@ -76,14 +76,14 @@ func (m *sweepMap) edges(c draw.Canvas, p *plot.Plot) {
 		if e.After == SweepBroken {
 			value = e.Last[0].Text
 		}
-		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-22*vg.Length(i%3), false, value) })
+		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-vg.Length(22*(i%3)), false, value) })
 	}
 	claim := sans(12, claimInk)
 	for i := range m.Assertions {
 		for k, t := range m.Assertions[i].Turns {
 			at := x(a.place(t.At))
 			c.StrokeLine2(claimLine, at, c.Min.Y, at, c.Max.Y)
-			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+22*vg.Length((i+k)%3), true, t.At.Text) })
+			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+vg.Length(22*((i+k)%3)), true, t.At.Text) })
 		}
 	}
 	for _, draw := range labels {

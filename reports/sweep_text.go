@@ -32,6 +32,7 @@ func SweepText(w io.Writer, s *Sweep, opt TextOptions) error {
 		}
 	}
 	p.blank()
+	stopped(p, s.Interrupted)
 	notes(p, "note    ", s.Notes)
 	closing(p, s.Files, s.Repeat)
 	for i := range s.Assertions {
@@ -148,7 +149,7 @@ func (s *Sweep) details(p *page, l *SweepLaw) {
 			p.hang(8, "", plain, e.Repeat)
 		}
 		if !e.Exact {
-			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: what lies between them is no valid scenario", s.at(e.Last), s.at(e.First)))
+			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: %s", s.at(e.Last), s.at(e.First), e.gap()))
 		}
 	}
 	for _, c := range l.causes() {
@@ -157,6 +158,14 @@ func (s *Sweep) details(p *page, l *SweepLaw) {
 	for _, c := range l.problems() {
 		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, count(c.points, "point")))
 	}
+}
+
+// gap says why the sides of an edge lie further apart than was asked for.
+func (e *SweepEdge) gap() string {
+	if e.Stopped {
+		return "the search between them was interrupted"
+	}
+	return "what lies between them is no valid scenario"
 }
 
 type causeSum struct {

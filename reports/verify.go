@@ -9,24 +9,25 @@ import (
 
 // Verification is what came of trying every placement of up to so many faults in a scenario.
 type Verification struct {
-	Scenario string
-	Summary  string
-	Seed     uint64 // of back-offs and owner values
-	Faults   int    // the most in one placement
-	OK       bool   // everything was tried, no promise broken, and every promise that had to be was exercised
-	Broken   bool   // a promise was
-	Open     []string
-	Laws     []ExploredLaw // the promised ones, over all schedules
-	Lengths  []VerifiedLength
-	Kinds    []VerifiedKind
-	Delays   []string // the assignments of delays, in words
-	AllEnds  bool     // the earlier of several faults took each of their ends, not one for each story
-	LeftOut  []VerifiedGap
-	Excluded []string // sorts of faults that the scenario does not promise to survive
-	Own      []string // the scenario's own faults, if they strike in every run
-	Found    *VerifiedViolation
-	Files    string // folder with the verdict and what was found
-	Repeat   string // command to paste that verifies again
+	Scenario    string
+	Summary     string
+	Seed        uint64 // of back-offs and owner values
+	Faults      int    // the most in one placement
+	OK          bool   // everything was tried, no promise broken, and every promise that had to be was exercised
+	Broken      bool   // a promise was
+	Open        []string
+	Laws        []ExploredLaw // the promised ones, over all schedules
+	Lengths     []VerifiedLength
+	Kinds       []VerifiedKind
+	Delays      []string // the assignments of delays, in words
+	AllEnds     bool     // the earlier of several faults took each of their ends, not one for each story
+	LeftOut     []VerifiedGap
+	Excluded    []string // sorts of faults that the scenario does not promise to survive
+	Own         []string // the scenario's own faults, if they strike in every run
+	Found       *VerifiedViolation
+	Interrupted bool   // a signal came before everything was tried
+	Files       string // folder with the verdict and what was found
+	Repeat      string // command to paste that verifies again
 }
 
 // VerifiedLength counts the schedules with one number of faults.
@@ -86,6 +87,7 @@ func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
+	stopped(p, v.Interrupted)
 	notes(p, "open    ", v.Open)
 	closing(p, v.Files, v.Repeat)
 	if v.Found != nil {

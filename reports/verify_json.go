@@ -2,7 +2,7 @@ package reports
 
 // VerifyJSON gives a verification as one JSON object, ended by a newline: scenario, faults (the most in one placement),
 // seed, outcome (holds, violated or undecided), laws, lengths, kinds, delays, all_ends, excluded, own_faults, left_out (kinds
-// that were not tried, and why), open, and the counterexample, null if there is none: law, cause, delay, and its run as JSON
+// that were not tried, and why), interrupted, open, and the counterexample, null if there is none: law, cause, delay, and its run as JSON
 // gives it. A length has its faults, starts, schedules, idle (those whose last fault struck nothing), placements (for which
 // the schedules stand) and whole (all were tried).
 func VerifyJSON(v *Verification) ([]byte, error) {
@@ -43,6 +43,7 @@ func VerifyJSON(v *Verification) ([]byte, error) {
 		o.field(g.Kind, g.Why)
 	}
 	o.close('}')
+	o.field("interrupted", v.Interrupted)
 	o.strings("open", v.Open)
 	o.verifiedViolation(v.Found)
 	o.close('}')

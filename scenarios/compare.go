@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +42,8 @@ type Comparison struct {
 	Model    []string // what the figures rest on, a sentence or two each
 	Troubles []Trouble
 	Rows     []Compared
+	// Interrupted is set if the context was done before all runs were made. Locks whose times were not measured are left out.
+	Interrupted bool
 }
 
 // Compared is one way to lock.
@@ -87,7 +91,10 @@ type Survival struct {
 type Written struct{ Name, Text string }
 
 // Tally counts how one law came out.
-type Tally struct{ Holds, Violated, Undecided, Unchecked int }
+type Tally struct {
+	Holds, Violated, Undecided, Unchecked int
+	NotRun                                int // runs that an interruption left out
+}
 
 func (t *Tally) add(o checker.Outcome) {
 	switch o {
@@ -102,17 +109,21 @@ func (t *Tally) add(o checker.Outcome) {
 	}
 }
 
-// Compare runs all scenarios of the comparison with seeds 1 to the given number, which must be at least 1. An error is a
-// failure of Fencepost's own.
-func Compare(seeds int) (*Comparison, error) {
+// Compare runs all scenarios of the comparison with seeds 1 to the given number, which must be at least 1. When ctx is done it
+// tells what it has measured by then. An error is a failure of Fencepost's own.
+func Compare(ctx context.Context, seeds int) (*Comparison, error) {
 	if seeds < 1 {
 		return nil, fmt.Errorf("a comparison needs at least one seed, not %d", seeds)
 	}
 	c := &Comparison{Seeds: seeds, Delay: compareDelay, Retry: compareRetry, Clients: compareClients, Model: compareModel,
 		Troubles: Troubles}
 	for i := range contenders {
-		row, err := contenders[i].measure(seeds)
-		if err != nil {
+		row, err := contenders[i].measure(ctx, seeds)
+		c.Interrupted = ctx.Err() != nil
+		switch {
+		case errors.Is(err, errUntimed):
+			return c, nil
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", contenders[i].name, err)
 		}
 		c.Rows = append(c.Rows, row)
@@ -120,17 +131,20 @@ func Compare(seeds int) (*Comparison, error) {
 	return c, nil
 }
 
-func (c *contender) measure(seeds int) (row Compared, err error) {
+// errUntimed reports a lock whose times were not measured because of an interruption.
+var errUntimed = errors.New("interrupted before the times were measured")
+
+func (c *contender) measure(ctx context.Context, seeds int) (row Compared, err error) {
 	row = Compared{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
-	if row.Alone, err = c.time(1, aloneCycles, seeds); err != nil {
+	if row.Alone, err = c.time(ctx, 1, aloneCycles, seeds); err != nil {
 		return row, err
 	}
-	if row.Together, err = c.time(compareClients, togetherCycles, seeds); err != nil {
+	if row.Together, err = c.time(ctx, compareClients, togetherCycles, seeds); err != nil {
 		return row, err
 	}
 	for _, fencing := range []bool{false, true} {
 		for _, t := range Troubles {
-			cell, err := c.survive(t, fencing, seeds)
+			cell, err := c.survive(ctx, t, fencing, seeds)
 			if err != nil {
 				return row, err
 			}
@@ -141,19 +155,22 @@ func (c *contender) measure(seeds int) (row Compared, err error) {
 }
 
 // survive runs one cell.
-func (c *contender) survive(t Trouble, fencing bool, seeds int) (Survival, error) {
+func (c *contender) survive(ctx context.Context, t Trouble, fencing bool, seeds int) (Survival, error) {
 	cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
 	if cell.Absent != "" {
 		return cell, nil
 	}
 	name, text := c.survival(t, fencing)
 	laws := make([]Tally, len(checker.Laws))
-	err := runEach(name, text, seeds, func(h *history.History) {
+	made, err := runEach(ctx, name, text, seeds, func(h *history.History) {
 		v := checker.Check(h)
 		for i, law := range checker.Laws {
 			laws[i].add(v.Of(law).Outcome)
 		}
 	})
+	for i := range laws {
+		laws[i].NotRun = seeds - made
+	}
 	of := func(l checker.Law) Tally { return laws[slices.Index(checker.Laws, l)] }
 	cell.Data, cell.Progress = of(checker.ResourceSafety), of(checker.DeadlockFreedom)
 	cell.Sections, cell.Leases = of(checker.MutualExclusion), of(checker.LeaseExclusion)
@@ -179,28 +196,38 @@ func expectation(laws []Tally, seeds int) string {
 }
 
 // time measures clients that do nothing but take and give back one lock.
-func (c *contender) time(clients, cycles, seeds int) (Timing, error) {
+func (c *contender) time(ctx context.Context, clients, cycles, seeds int) (Timing, error) {
 	name, text := c.timing(clients, cycles)
 	var s stopwatch
-	err := runEach(name, text, seeds, s.read)
+	made, err := runEach(ctx, name, text, seeds, s.read)
+	if err != nil {
+		return Timing{}, err
+	}
+	if made < seeds {
+		return Timing{}, errUntimed
+	}
 	t := s.timing()
 	t.Scenario = Written{name, text + s.expectation()}
-	return t, err
+	return t, nil
 }
 
-// runEach runs a scenario with seeds 1 … and hands out each history, which lives until the next.
-func runEach(name, text string, seeds int, read func(*history.History)) error {
+// runEach runs a scenario with seeds 1 … and hands out each history, which lives until the next. It says how many runs it made
+// until ctx was done.
+func runEach(ctx context.Context, name, text string, seeds int, read func(*history.History)) (made int, err error) {
 	s, err := Parse(name+".yaml", []byte(text))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r := NewRunner(s)
 	for seed := range seeds {
+		if ctx.Err() != nil {
+			return seed, nil
+		}
 		result, err := r.Run(s.Plan(uint64(seed) + 1))
 		if err != nil {
-			return fmt.Errorf("%s, seed %d: %w", name, seed+1, err)
+			return seed, fmt.Errorf("%s, seed %d: %w", name, seed+1, err)
 		}
 		read(result.History)
 	}
-	return nil
+	return seeds, nil
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ const fewSeeds = 3
 
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
-	c, err := Compare(fewSeeds)
+	c, err := Compare(context.Background(), fewSeeds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 }
 
 func TestAComparisonNeedsASeed(t *testing.T) {
-	if _, err := Compare(0); err == nil {
+	if _, err := Compare(context.Background(), 0); err == nil {
 		t.Error("no seeds were accepted")
 	}
 }

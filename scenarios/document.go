@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // Document is the text of a scenario as a tree that can be changed: keys set and taken away, and the whole printed
@@ -303,7 +305,8 @@ func (t *tree) flow() string {
 // quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
 func quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
-		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "\n\t\\\"")
+		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "\\\"") &&
+		!strings.ContainsFunc(s, history.Unprintable)
 	if inside && strings.ContainsAny(s, ",[]{}") || s == "null" || s == "~" || !plain {
 		return strconv.Quote(s)
 	}

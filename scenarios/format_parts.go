@@ -49,7 +49,7 @@ var serverKeys = []setting.Key[Servers]{
 		redis.DefaultSemiSyncTimeout, "after so long without one the master goes on asynchronously, until a replica has "+
 			"caught up"),
 	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
-		"how long a master must be silent before the Sentinel replaces it"),
+		"how long a master must be silent before the Sentinel replaces it").Recurring(),
 	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
 		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
 }

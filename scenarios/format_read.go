@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -95,6 +97,9 @@ func (r *reader) entries(n ast.Node, name string, entry func(key string, place a
 			r.problem(place, "", "expected a key, found %s", describe(i.Key()))
 			continue
 		}
+		if !r.printable(place, key) {
+			continue
+		}
 		if before, ok := seen[key]; ok {
 			r.problem(place, "", "%s stands here a second time; the first is in line %d", found(key), before.line)
 			continue
@@ -122,7 +127,18 @@ func (r *reader) scalar(n ast.Node, what string) (string, bool) {
 	if !ok {
 		r.problem(startOf(n), "", "expected %s, found %s", what, describe(n))
 	}
-	return text, ok
+	return text, ok && r.printable(startOf(n), text)
+}
+
+// printable refuses a text with control characters, which YAML can write as escapes, but no report can show.
+func (r *reader) printable(place at, text string) bool {
+	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
+	if i < 0 {
+		return true
+	}
+	c, _ := utf8.DecodeRuneInString(text[i:])
+	r.problem(place, "", "text here has no control characters, found %U in %s", c, found(text))
+	return false
 }
 
 // scalarText gives a scalar as it is written, without quotes: the key decides what 10, no and true mean, not YAML.

@@ -101,6 +101,11 @@ func (r *reader) value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
 		return r.durationIn(n, f)
 	case setting.Delay:
 		d, isDelay := r.delay(n)
+		if isDelay && f.Recurs && d.Hi < setting.ShortestPeriod {
+			r.problem(startOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, or a range that "+
+				"ends there or later", setting.ShortestPeriod)
+			return setting.Value{}, false
+		}
 		return setting.DelayOf(d), isDelay
 	case setting.Allowance:
 		a, isAllowance := r.allowance(n)
@@ -135,6 +140,11 @@ func (r *reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 		return setting.Value{}, false
 	}
 	v := setting.Value{N: int64(d)}
+	if f.Recurs && d < setting.ShortestPeriod {
+		r.problem(startOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, found %s",
+			setting.ShortestPeriod, found(text))
+		return setting.Value{}, false
+	}
 	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {
 	case !outside:
 		return v, true

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -12,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // Bounds on what is given to the YAML parser: its time and memory grow with the square of each. Scenarios have some
@@ -70,7 +71,7 @@ func (r *reader) checkText(text []byte) {
 		case c == utf8.RuneError && size == 1:
 			r.problem(place, "", "the file is not UTF-8 text")
 			return
-		case unicode.IsControl(c) && c != '\n' && c != '\t' && !(c == '\r' && bytes.HasPrefix(text, []byte("\r\n"))):
+		case history.Unprintable(c) && c != '\n' && c != '\t' && !(c == '\r' && bytes.HasPrefix(text, []byte("\r\n"))):
 			r.problem(place, "", "the file is not text: it has the control character %U here", c)
 			return
 		}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -15,8 +16,8 @@ type Odds struct {
 	Servers int     // N
 	Held    int     // h: how many servers granted the lock that is held
 	Chance  float64 // k: that one server loses it in its failover, 0 to 1
-	Runs    int
-	Lost    int // runs in which a second client was granted the lock meanwhile
+	Runs    int     // that were made
+	Lost    int     // runs in which a second client was granted the lock meanwhile
 }
 
 // Quorum is the majority of the servers.
@@ -27,7 +28,7 @@ func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
 func (o *Odds) Formula() float64 {
 	p := 0.0
 	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
-		p += binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost))
+		p += float64(binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost)))
 	}
 	return p
 }
@@ -43,7 +44,7 @@ func (o *Odds) Interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.Measured()
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	half := float64(z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n)))
 	return max(0, centre-half), min(1, centre+half)
 }
 
@@ -63,9 +64,9 @@ func binomial(n, k int) float64 {
 
 // MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five masters with a
 // replica each, then every master fails over to its replica, which with the given chance has not heard of the lock, and
-// client-2 asks for it.
-func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
-	o := &Odds{Servers: 5, Held: held, Chance: chance, Runs: runs}
+// client-2 asks for it. It stops when ctx is done.
+func MeasureOdds(ctx context.Context, held int, chance float64, runs int) (*Odds, error) {
+	o := &Odds{Servers: 5, Held: held, Chance: chance}
 	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
 	if err != nil {
 		return nil, err
@@ -80,6 +81,9 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 	r := NewRunner(s)
 	var c checker.Checker
 	for seed := range uint64(runs) {
+		if ctx.Err() != nil {
+			break
+		}
 		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 		draw := sim.NewStream(seed, "losses")
 		for _, f := range loses {
@@ -94,6 +98,7 @@ func MeasureOdds(held int, chance float64, runs int) (*Odds, error) {
 		if c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated {
 			o.Lost++
 		}
+		o.Runs++
 	}
 	return o, nil
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -52,7 +53,7 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		runs = 400
 	}
 	for _, held := range []int{3, 4, 5} {
-		o, err := MeasureOdds(held, 0.2, runs)
+		o, err := MeasureOdds(context.Background(), held, 0.2, runs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,12 +40,13 @@ type LinkDelay struct {
 // eventLimit ends a run that makes too little progress in time; honest runs have some thousands of events.
 // instantLimit ends one that makes none; honest instants have some dozens.
 const (
-	eventLimit   = 20_000_000
+	eventLimit   = 5_000_000
 	instantLimit = 200_000
 )
 
 // ErrEndless reports a run with more events than any honest one, in all or at one instant.
-var ErrEndless = errors.New("sim: the run has more than 20,000,000 events, or 200,000 at one instant; does some client loop without sleeping?")
+var ErrEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too short for so long a run, " +
+	"or some client loops without sleeping")
 
 // World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
 // concurrent use.

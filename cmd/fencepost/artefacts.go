@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
-	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -20,68 +20,39 @@ import (
 
 // prepare makes sure, before anything runs, that what the run leaves behind can be written.
 func (j *job) prepare() error {
-	if err := j.check(); err != nil {
+	if err := j.open(j.out, "run", j.html, j.metrics); err != nil {
 		return err
 	}
-	return canWrite(j.out, map[string]string{"html": j.html, "metrics": j.metrics})
+	if j.one() {
+		return j.files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile)
+	}
+	return j.files.Spare(runsFile, search.ScenarioFile, verdictFile)
 }
 
-// canWrite makes sure that a folder can be written to, and the files that flags name.
-func canWrite(dir string, files map[string]string) error {
-	dirs := []string{dir}
-	for _, flag := range slices.Sorted(maps.Keys(files)) {
-		file := files[flag]
-		if file == "" {
-			continue
-		}
-		dirs = append(dirs, filepath.Dir(file))
-		if info, err := os.Stat(file); err == nil && info.IsDir() {
-			return fmt.Errorf("--%s %s is a folder; name a file in it", flag, file)
-		}
-	}
-	for _, dir := range dirs {
-		if err := writable(dir); err != nil {
-			return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
-		}
-	}
-	return nil
-}
-
-// writable makes the folder if it is not there, and tries to write in it.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".fencepost-*")
-	if err != nil {
-		return err
-	}
-	f.Close()
-	return os.Remove(f.Name())
-}
+// one reports whether there is a single run.
+func (j *job) one() bool { return j.seeds == 1 && j.shard == search.Whole }
 
 // planPath is where the plan of a run is written.
 func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
 // folder is where the files of one run lie.
-func (j *job) folder(seed uint64) string {
-	if j.seeds == 1 && j.shard == search.Whole {
-		return j.out
+func (j *job) folder(seed uint64) string { return filepath.Join(j.out, j.place(seed)) }
+
+// place is that folder within the command's own.
+func (j *job) place(seed uint64) string {
+	if j.one() {
+		return ""
 	}
-	return filepath.Join(j.out, fmt.Sprintf("seed-%d", seed))
+	return fmt.Sprintf("seed-%d", seed)
 }
 
-// write leaves the files of one run in dir, and those that were asked for elsewhere.
-func (j *job) write(dir string, run *reports.Run) error {
-	if err := writeRun(dir, inputs(j.scenario, j.plan(run.Seed), run.Digest), run); err != nil {
-		return err
-	}
+// write leaves the files of one run, and those that were asked for elsewhere.
+func (j *job) write(run *reports.Run) {
+	writeRun(j.files, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), run.Digest), run)
 	if j.metrics != "" {
-		if err := os.WriteFile(j.metrics, reports.OpenMetrics(run), 0o666); err != nil {
-			return err
-		}
+		j.files.Write(j.metrics, artefact.Metrics, reports.OpenMetrics(run))
 	}
-	return j.writeHTML(run)
+	j.writeHTML(run)
 }
 
 // inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be moved.
@@ -93,26 +64,28 @@ func inputs(s *scenarios.Scenario, plan nemesis.Plan, digest string) []search.Fi
 	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
 }
 
-// writeRun leaves the files of one run in dir: what it was made from, what happened, and what came of it.
-func writeRun(dir string, from []search.File, run *reports.Run) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
+// The files in which a folder says what happened and what came of it.
+const (
+	historyFile = "history.jsonl"
+	verdictFile = "verdict.json"
+)
+
+// writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and what came
+// of it.
+func writeRun(files *artefact.Files, place string, from []search.File, run *reports.Run) {
 	var events bytes.Buffer
-	if err := history.Encode(&events, run.History); err != nil {
-		return err
+	err := history.Encode(&events, run.History)
+	files.Fail(err)
+	verdict, failed := reports.JSON(run)
+	files.Fail(failed)
+	if err != nil || failed != nil {
+		return
 	}
-	verdict, err := reports.JSON(run)
-	if err != nil {
-		return err
+	var all []artefact.File
+	for _, f := range append(from, search.File{Name: historyFile, Text: events.Bytes()}, search.File{Name: verdictFile, Text: verdict}) {
+		all = append(all, artefact.File{Name: path.Join(place, f.Name), Content: f.Text})
 	}
-	all := append(from, search.File{Name: "history.jsonl", Text: events.Bytes()}, search.File{Name: "verdict.json", Text: verdict})
-	for _, f := range all {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	files.Keep(all...)
 }
 
 // planText is the plan with the digest of the run that it gives.
@@ -122,44 +95,35 @@ func planText(p nemesis.Plan, digest string) string {
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
 // What was run goes along, for merge.
-func (j *job) writeMany(many *reports.Many, runs *search.Runs) error {
+func (j *job) writeMany(many *reports.Many, runs *search.Runs) {
 	record, err := runs.Encode()
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{runsFile: record, search.ScenarioFile: j.scenario.Text()} {
-		if err := os.WriteFile(filepath.Join(j.out, name), content, 0o666); err != nil {
-			return err
-		}
-	}
-	text, err := reports.JSONMany(many)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(j.out, "verdict.json"), text, 0o666); err != nil {
-		return err
+	j.files.Fail(err)
+	verdict, failed := reports.JSONMany(many)
+	j.files.Fail(failed)
+	if err == nil && failed == nil {
+		j.files.Keep(artefact.File{Name: runsFile, Content: record}, artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()},
+			artefact.File{Name: verdictFile, Content: verdict})
 	}
 	html, metrics := j.html, j.metrics
 	for i, run := range many.Runs {
 		if i > 0 {
 			j.html, j.metrics = "", "" // of the run that the text shows
 		}
-		if err := j.write(j.folder(run.Seed), run); err != nil {
-			return err
-		}
+		j.write(run)
 	}
 	j.html, j.metrics = html, metrics
-	return nil
 }
 
 // writeHTML writes the report, and beside it what porcupine draws of each lock.
-func (j *job) writeHTML(run *reports.Run) error {
+func (j *job) writeHTML(run *reports.Run) {
 	if j.html == "" {
-		return nil
+		return
 	}
 	var links []reports.Link
 	base := strings.TrimSuffix(j.html, filepath.Ext(j.html))
+	names := names{}
 	for _, e := range checker.Evidence(run.History) {
+		name := names.of(string(e.Lock))
 		for _, view := range []struct {
 			what string
 			show func(io.Writer) error
@@ -171,30 +135,47 @@ func (j *job) writeHTML(run *reports.Run) error {
 			if !view.has {
 				continue
 			}
-			path := fmt.Sprintf("%s-%s-%s.html", base, fileWord(string(e.Lock)), view.what)
-			if err := writeFile(path, view.show); err != nil {
-				return err
-			}
+			path := fmt.Sprintf("%s-%s-%s.html", base, name, view.what)
+			writePage(j.files, path, view.show)
 			links = append(links, reports.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(path)})
 		}
 	}
-	return writeFile(j.html, func(w io.Writer) error { return reports.HTML(w, run, links) })
+	writePage(j.files, j.html, func(w io.Writer) error { return reports.HTML(w, run, links) })
 }
 
-func writeFile(path string, write func(io.Writer) error) error {
+func writePage(files *artefact.Files, path string, write func(io.Writer) error) {
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
+	err := write(&b)
+	if files.Fail(err); err == nil {
+		files.Write(path, artefact.Page, b.Bytes())
 	}
-	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// fileWord makes a word that can stand in a file's name.
+// fileWord makes a word that can stand in a file's name, and in a link to it.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+		if strings.ContainsRune(`/\:*?"<>|#% `, r) || r < ' ' {
 			return '_'
 		}
 		return r
 	}, s)
+}
+
+// names are words that stand in files' names, each for one thing.
+type names map[string]bool
+
+// of makes a word that can stand in a file's name and that no other thing has, on a file system that heeds no case either.
+func (n names) of(s string) string {
+	const longest = 100
+	word := fileWord(s)
+	for len(word) > longest {
+		_, size := utf8.DecodeLastRuneInString(word)
+		word = word[:len(word)-size]
+	}
+	free := word
+	for i := 2; n[strings.ToLower(free)]; i++ {
+		free = fmt.Sprintf("%s-%d", word, i)
+	}
+	n[strings.ToLower(free)] = true
+	return free
 }

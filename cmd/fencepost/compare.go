@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -25,42 +25,45 @@ func newCompare() *cobra.Command {
 			if seeds < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
 			}
-			if err := o.check(); err != nil {
+			defer o.close()
+			if err := o.open(out, "compare", "", ""); err != nil {
 				return err
 			}
-			if out != "" {
-				if err := writable(out); err != nil {
-					return fmt.Errorf("cannot write to the folder %s: %w", out, err)
-				}
-			}
-			measured, err := scenarios.Compare(seeds)
+			ctx, stop := interruptible()
+			defer stop()
+			measured, err := scenarios.Compare(ctx, seeds)
 			if err != nil {
 				return err
 			}
 			comparison := compared(measured)
 			comparison.Files, comparison.Repeat = out, again(seeds, out)
-			if err := writeScenarios(out, measured); err != nil {
+			writeScenarios(o.files, measured)
+			o.tell(compareSuite(comparison))
+			if err := printCompared(c.OutOrStdout(), comparison, o.json); err != nil {
 				return err
 			}
-			if err := o.tell(compareSuite(comparison)); err != nil {
-				return err
+			if comparison.Interrupted {
+				return o.exit(scenarios.NotDecidable)
 			}
-			if !o.json {
-				s := screenOf(c.OutOrStdout())
-				return reports.CompareText(c.OutOrStdout(), comparison, reports.TextOptions{Width: s.width, Color: s.color})
-			}
-			text, err := reports.CompareJSON(comparison)
-			if err != nil {
-				return err
-			}
-			_, err = c.OutOrStdout().Write(text)
-			return err
+			return o.exit(scenarios.AsExpected)
 		},
 	}
 	o.register(c)
 	c.Flags().IntVar(&seeds, "seeds", 100, "how many runs to make for each cell")
 	c.Flags().StringVar(&out, "out", "", "write the scenario behind each cell to `DIR`")
 	return c
+}
+
+func printCompared(w io.Writer, c *reports.Comparison, asJSON bool) error {
+	if !asJSON {
+		s := screenOf(w)
+		return reports.CompareText(w, c, reports.TextOptions{Width: s.width, Color: s.color})
+	}
+	text, err := reports.CompareJSON(c)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
 }
 
 // again is the command that makes the same comparison.
@@ -73,10 +76,8 @@ func again(seeds int, out string) string {
 }
 
 // writeScenarios leaves one file for each figure, that run can repeat.
-func writeScenarios(dir string, c *scenarios.Comparison) error {
-	if dir == "" {
-		return nil
-	}
+func writeScenarios(to *artefact.Files, c *scenarios.Comparison) {
+	var all []artefact.File
 	for i := range c.Rows {
 		files := []scenarios.Written{c.Rows[i].Alone.Scenario, c.Rows[i].Together.Scenario}
 		for _, cell := range c.Rows[i].Survival {
@@ -85,17 +86,15 @@ func writeScenarios(dir string, c *scenarios.Comparison) error {
 			}
 		}
 		for _, f := range files {
-			if err := os.WriteFile(filepath.Join(dir, f.Name+".yaml"), []byte(f.Text), 0o666); err != nil {
-				return err
-			}
+			all = append(all, artefact.File{Name: f.Name + ".yaml", Content: []byte(f.Text)})
 		}
 	}
-	return nil
+	to.Keep(all...)
 }
 
 // compared turns what was measured into what is shown.
 func compared(c *scenarios.Comparison) *reports.Comparison {
-	out := &reports.Comparison{Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model}
+	out := &reports.Comparison{Interrupted: c.Interrupted, Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model}
 	for _, t := range c.Troubles {
 		out.Troubles = append(out.Troubles, reports.Trouble(t))
 	}
@@ -121,12 +120,12 @@ func comparedTiming(t *scenarios.Timing) reports.ComparedTiming {
 
 // compareSuite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
 func compareSuite(c *reports.Comparison) reports.Suite {
-	s := reports.Suite{Name: "compare", Repeat: c.Repeat}
+	s := reports.Suite{Name: "compare", Repeat: c.Repeat, Cases: reports.Interrupted("compare", c.Interrupted)}
 	for _, l := range c.Locks {
 		for _, cell := range l.Cells {
 			if cell.Absent == "" {
 				s.Cases = append(s.Cases, reports.Case{Group: l.Name, Name: cell.Scenario,
-					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", cell.Data.Holds, c.Seeds)})
+					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", cell.Data.Holds, c.Seeds-cell.Data.NotRun)})
 			}
 		}
 	}

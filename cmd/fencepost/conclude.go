@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -40,17 +41,25 @@ func (x *conclusion) register(c *cobra.Command) {
 }
 
 // prepare makes sure that everything can be written.
-func (x *conclusion) prepare() error {
-	return canWrite(x.out, map[string]string{"html": x.html})
+func (x *conclusion) prepare() error { return x.open(x.out, "explore", x.html, "") }
+
+// spare makes sure that nothing else lies in the folder where the results are to be. The record there, if there is one, has
+// been read.
+func (x *conclusion) spare() error {
+	if text, err := os.ReadFile(filepath.Join(x.out, recordFile)); err == nil {
+		x.files.Adopt(recordFile, text)
+	}
+	return x.files.Spare(recordFile, search.ScenarioFile, verdictFile)
 }
 
-// conclude cuts down, writes and tells what was found.
+// conclude cuts down, writes and tells what was found. Once ctx is done it cuts no further.
 func (x *conclusion) conclude(ctx context.Context) error {
+	report := x.report()
+	report.Interrupted = ctx.Err() != nil
 	plans, err := search.NewPlans(x.scenario)
 	if err != nil {
 		return err
 	}
-	report := x.report()
 	report.Within = nemesis.FormatDuration(plans.Within)
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
@@ -62,21 +71,16 @@ func (x *conclusion) conclude(ctx context.Context) error {
 				return err
 			}
 			report.Findings = append(report.Findings, *told)
+			report.Interrupted = report.Interrupted || told.Cut
 		}
 	}
 	text, err := reports.ExploreJSON(report)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(x.out, "verdict.json"), text, 0o666); err != nil {
-		return err
-	}
-	if err := x.writeHTML(report); err != nil {
-		return err
-	}
-	if err := x.tell(exploreSuite(report)); err != nil {
-		return err
-	}
+	x.files.Keep(artefact.File{Name: verdictFile, Content: text})
+	x.writeHTML(report)
+	x.tell(exploreSuite(report))
 	if x.json {
 		_, err = x.stdout.Write(text)
 	} else {
@@ -86,7 +90,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 		return err
 	}
 	standing, _ := x.found.Standing(x.scenario)
-	return exitFor(standing)
+	return x.exit(standing)
 }
 
 // report is all that the tallies say.
@@ -136,19 +140,21 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(x.out, slug(string(f.Law), f.Cause.String()))
+	place := slug(string(f.Law), f.Cause.String())
+	dir := filepath.Join(x.out, place)
 	run, err := described(small.Scenario, result, small.Scenario.Judge(result))
 	if err != nil {
 		return nil, err
 	}
 	run.Files, run.Repeat = dir, fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(dir, search.PlanFile)))
 	told := &reports.ExploredFinding{Law: string(f.Law), Cause: f.Cause.String(), Promised: f.Promised(x.scenario.Promise), Runs: f.Runs,
-		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}
+		First: f.First, Drawn: len(small.First.Faults), Tries: small.Runs, Cut: small.Ending == search.Interrupted, Minimal: small.Ending == search.Minimal, Often: small.Often, Run: run}
 	files := small.Files(testPackage)
 	for _, file := range files {
 		told.Files = append(told.Files, file.Name)
 	}
-	return told, writeRun(dir, files, run)
+	writeRun(x.files, place, files, run)
+	return told, nil
 }
 
 // testPackage is the package of the tests that are written; whoever takes one over gives it another.
@@ -163,18 +169,16 @@ func slug(law, cause string) string {
 }
 
 // writeHTML writes the page of the exploration, and one for each finding.
-func (x *conclusion) writeHTML(e *reports.Exploration) error {
+func (x *conclusion) writeHTML(e *reports.Exploration) {
 	if x.html == "" {
-		return nil
+		return
 	}
 	var beside []string
 	for i := range e.Findings {
 		f := &e.Findings[i]
 		page := strings.TrimSuffix(x.html, filepath.Ext(x.html)) + "-" + slug(f.Law, f.Cause) + ".html"
-		if err := writeFile(page, func(w io.Writer) error { return reports.HTML(w, f.Run, nil) }); err != nil {
-			return err
-		}
+		writePage(x.files, page, func(w io.Writer) error { return reports.HTML(w, f.Run, nil) })
 		beside = append(beside, filepath.Base(page))
 	}
-	return writeFile(x.html, func(w io.Writer) error { return reports.ExploreHTML(w, e, beside) })
+	writePage(x.files, x.html, func(w io.Writer) error { return reports.ExploreHTML(w, e, beside) })
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -65,13 +65,12 @@ func (h *hunt) run() error {
 		return fmt.Errorf("there are no %d seeds from --seed %d on", max(h.seeds, h.sound), h.from)
 	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
-	case h.workers < 0:
-		return fmt.Errorf("--workers must be at least 1, not %d", h.workers)
 	}
-	if err := h.check(); err != nil {
+	if err := checkWorkers(h.workers); err != nil {
 		return err
 	}
-	if err := canWrite(h.out, nil); err != nil {
+	defer h.close()
+	if err := h.prepare(); err != nil {
 		return err
 	}
 	ctx, stop := interruptible()
@@ -85,7 +84,26 @@ func (h *hunt) run() error {
 			return err
 		}
 	}
+	report.Interrupted = ctx.Err() != nil && report.Standing() != reports.Passed
 	return h.conclude(report)
+}
+
+// prepare makes sure that the scenario of each mutant and each lock can be written.
+func (h *hunt) prepare() error {
+	if err := h.open(h.out, "corpus", "", ""); err != nil {
+		return err
+	}
+	for _, m := range corpus.Mutants() {
+		if err := h.files.Spare(m.Name + ".yaml"); err != nil {
+			return err
+		}
+	}
+	for _, name := range corpus.Names() {
+		if err := h.files.Spare(name + ".yaml"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeat is the command that does the same again.
@@ -107,14 +125,13 @@ func (h *hunt) file(name string) string { return filepath.Join(h.out, name+".yam
 func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 	all := corpus.Mutants()
 	list := make([]*scenarios.Scenario, len(all))
+	var files []artefact.File
 	for i, m := range all {
 		text, err := m.Text()
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(h.file(m.Name), text, 0o666); err != nil {
-			return err
-		}
+		files = append(files, artefact.File{Name: m.Name + ".yaml", Content: text})
 		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
 			return err
 		}
@@ -124,6 +141,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 		}
 		report.Mutants = append(report.Mutants, told)
 	}
+	h.files.Keep(files...)
 	progress := progressOn(h.stderr)
 	timed := func(i int, hunt func()) {
 		start := time.Now()
@@ -132,7 +150,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 	}
 	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Prey) error {
 		m := &report.Mutants[i]
-		m.Hunted, m.Caught, m.Runs = true, p.Caught, p.Seeds
+		m.Hunted, m.Caught, m.Runs = !p.Cut, p.Caught, p.Seeds
 		if p.Caught {
 			m.Law, m.Cause = string(p.Law), p.Cause.String()
 		}
@@ -151,14 +169,12 @@ func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(h.file(name), s.Text(), 0o666); err != nil {
-			return err
-		}
+		h.files.Keep(artefact.File{Name: name + ".yaml", Content: s.Text()})
 		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
 		if err != nil {
 			return err
 		}
-		if err := e.Run(ctx, s, h.workers, func() error { progress("runs", before+e.Done, h.sound); return nil }); err != nil {
+		if err := e.Run(ctx, s, h.workers, func() { progress("runs", before+e.Done, h.sound) }); err != nil {
 			return err
 		}
 		before += e.Done
@@ -186,9 +202,7 @@ func (h *hunt) told(s *scenarios.Scenario, e *search.Exploration) reports.SoundL
 
 // conclude tells what came of it.
 func (h *hunt) conclude(report *reports.Corpus) error {
-	if err := h.tell(corpusSuite(report)); err != nil {
-		return err
-	}
+	h.tell(corpusSuite(report))
 	if h.json {
 		text, err := reports.CorpusJSON(report)
 		if err != nil {
@@ -200,6 +214,6 @@ func (h *hunt) conclude(report *reports.Corpus) error {
 	} else if err := reports.CorpusText(h.stdout, report, reports.TextOptions{Width: h.screen.width, Color: h.screen.color}); err != nil {
 		return err
 	}
-	return exitFor(map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise,
+	return h.exit(map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise,
 		reports.Undecided: scenarios.NotDecidable}[report.Standing()])
 }

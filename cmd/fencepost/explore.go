@@ -24,17 +24,19 @@ judges each run. Every way in which a law was broken is told once, cut down to t
 plan that still shows it, with a scenario file and a Go test to keep.
 
 Exit 1 if a law was broken that the scenario promises: one that it lists under "promise", or
-by default any that it does not expect to be violated.`,
+by default any that it does not expect to be violated. Ctrl-C stops the search and reports
+what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Example: `  fencepost explore kleppmann-gc-pause
   fencepost explore my-lock.yaml --seeds 1000000 --out found
   fencepost explore --resume found`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			x.stdout, x.stderr, x.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
-			if err := x.check(); err != nil {
+			defer x.close()
+			err := checkWorkers(x.workers)
+			if err != nil {
 				return err
 			}
-			var err error
 			if x.shard, err = shardOf(shard); err != nil {
 				return err
 			}
@@ -77,9 +79,6 @@ func (x *explore) begin(name string) error {
 	if err != nil {
 		return err
 	}
-	if x.workers < 0 {
-		return fmt.Errorf("--workers must be at least 1, not %d", x.workers)
-	}
 	x.scenario = s
 	if x.found, err = search.NewExploration(s, x.from, x.seeds, x.shard); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -90,7 +89,10 @@ func (x *explore) begin(name string) error {
 	if err := x.prepare(); err != nil {
 		return err
 	}
-	return x.refuse()
+	if err := x.refuse(); err != nil {
+		return err
+	}
+	return x.spare()
 }
 
 // refuse makes sure that no other exploration's results are overwritten, and none that is not finished.
@@ -123,11 +125,17 @@ func (x *explore) goOn(args []string, changed func(string) bool) error {
 			return fmt.Errorf("--%s does not go with --resume: what was begun says it", flag)
 		}
 	}
-	var err error
-	if x.found, err = readRecord(x.resume); err != nil {
+	if _, err := readRecord(x.resume); err != nil {
 		return err
 	}
 	x.out = x.resume
+	err := x.prepare()
+	if err != nil {
+		return err
+	}
+	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have gone on with it until now
+		return err
+	}
 	if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
 		return err
 	}
@@ -145,32 +153,28 @@ func (x *explore) goOn(args []string, changed func(string) bool) error {
 		}
 		x.found.Seeds = x.seeds
 	}
-	return x.prepare()
+	return x.spare()
 }
 
 // run explores, keeps what is found as it goes, and tells it.
 func (x *explore) run() error {
 	ctx, stop := interruptible()
 	defer stop()
-	if err := x.save(); err != nil {
-		return err
-	}
+	x.save()
 	progress := progressOn(x.stderr)
-	err := x.found.Run(ctx, x.scenario, x.workers, func() error {
+	err := x.found.Run(ctx, x.scenario, x.workers, func() {
 		progress("runs", x.found.Done, x.found.Size())
-		return x.saveNowAndThen()
+		x.saveNowAndThen()
 	})
-	if err != nil {
+	x.save()
+	if x.files.Fail(err); err != nil && x.found.Done == 0 {
 		return err
 	}
-	if err := x.save(); err != nil {
-		return err
-	}
-	return x.conclude(ctx)
+	return x.conclude(ctx) // also if a run failed: what was found before is told, and the failure at the end
 }
 
 // interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once.
-func interruptible() (context.Context, context.CancelFunc) {
+var interruptible = func() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop

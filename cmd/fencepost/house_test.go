@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,27 +20,28 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":    {},
-	"checker/linear":     {"checker/history"},
-	"checker":            {"checker/history", "checker/linear"},
-	"checker/slow":       {"checker/history"},
-	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim"},
-	"sim/consensus":      {"checker/history", "sim"},
-	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
-	"nemesis":            {"checker/history", "sim"},
-	"scenarios/setting":  {"sim"},
-	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
-	"scenarios/parallel": {},
-	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":   {"checker", "nemesis", "scenarios"},
-	"reports":            {"checker", "checker/history"},
-	"cmd/fencepost": {"checker", "checker/history", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
+	"checker/history":        {},
+	"checker/linear":         {"checker/history"},
+	"checker":                {"checker/history", "checker/linear"},
+	"checker/slow":           {"checker/history"},
+	"sim":                    {"checker/history"},
+	"sim/redis":              {"checker/history", "sim"},
+	"sim/consensus":          {"checker/history", "sim"},
+	"sim/etcd":               {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":          {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                {"checker/history", "sim"},
+	"scenarios/setting":      {"sim"},
+	"scenarios/locks":        {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
+	"scenarios":              {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/parallel":     {},
+	"scenarios/tally":        {"checker", "checker/history", "nemesis"},
+	"scenarios/search":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":        {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
+	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
+	"reports":                {"checker", "checker/history"},
+	"cmd/fencepost/artefact": {},
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
 		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -155,6 +157,39 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 	}
 }
 
+// writesFiles is the one room that changes what is on the disk.
+const writesFiles = "cmd/fencepost/artefact"
+
+func TestOnlyOneRoomWritesFiles(t *testing.T) {
+	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin", "Stdout", "Stderr", "ErrNotExist", "Interrupt"}
+	seen := false
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		seen = seen || s.room == writesFiles
+		if s.room == writesFiles {
+			continue
+		}
+		for _, path := range s.imports() {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" && !slices.Contains(reads, sel.Sel.Name) {
+					t.Errorf("%s: os.%s does not only read", s.set.Position(n.Pos()), sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("there is no room %s", writesFiles)
+	}
+}
+
 func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 	const maxFunction, maxFile = 60, 450
 	for _, s := range sources(t) {
@@ -216,5 +251,38 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(may, e.Name()) {
 			t.Errorf("%s does not belong at the top level", e.Name())
 		}
+	}
+}
+
+// TestOnlyWideIntegers builds the lowest room for a platform whose int has 32 bits: the compiler says what is wrong.
+func TestOnlyWideIntegers(t *testing.T) {
+	c := exec.Command("go", "build", "../../checker/history")
+	c.Env = append(os.Environ(), "GOARCH=386")
+	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "fencepost_needs_a_64_bit_platform") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
+// counts: the same run gives the same page everywhere.
+func TestNoFusedArithmetic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles for another platform")
+	}
+	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports", "./checker/...", "./nemesis", "./sim/...", "./scenarios/...")
+	c.Dir, c.Env = "../..", append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
+	text, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for line := range strings.Lines(string(text)) {
+		fused := strings.Contains(line, "\tFMADD") || strings.Contains(line, "\tFMSUB") || strings.Contains(line, "\tFNMADD") ||
+			strings.Contains(line, "\tFNMSUB")
+		if fused && !strings.Contains(line, "gonum") { // its lines are inlined; what it draws are pictures of their own
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	if !strings.Contains(string(text), "\tFADDD") {
+		t.Error("no code was seen")
 	}
 }

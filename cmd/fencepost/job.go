@@ -42,6 +42,7 @@ func (j *job) run() error {
 			j.out += fmt.Sprintf("-shard-%d-of-%d", j.shard.Index, j.shard.Of)
 		}
 	}
+	defer j.close()
 	if err := j.prepare(); err != nil {
 		return err
 	}
@@ -57,12 +58,8 @@ func (j *job) runOne() error {
 	if err != nil {
 		return err
 	}
-	if err := j.write(j.out, report); err != nil {
-		return err
-	}
-	if err := j.tell(runSuite(report)); err != nil {
-		return err
-	}
+	j.write(report)
+	j.tell(runSuite(report))
 	if j.json {
 		err = j.print(reports.JSON(report))
 	} else {
@@ -71,7 +68,7 @@ func (j *job) runOne() error {
 	if err != nil {
 		return err
 	}
-	return exitFor(judgement.Standing())
+	return j.exit(judgement.Standing())
 }
 
 // report runs one seed and says what came of it.
@@ -216,24 +213,21 @@ func (j *job) runMany() error {
 	ctx, stop := interruptible()
 	defer stop()
 	progress := progressOn(j.stderr)
-	if err := runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) }); err != nil {
+	err = runs.Run(ctx, j.scenario, j.workers, func() { progress("runs", runs.Done, runs.Size()) })
+	if j.files.Fail(err); err != nil && runs.Done == 0 {
 		return err
 	}
-	return j.conclude(runs)
+	return j.conclude(runs) // also if a run failed: what the others came to is told, and the failure at the end
 }
 
-// conclude writes and tells what came of many runs.
+// conclude writes and tells what came of many runs, all of them or those before an interruption.
 func (j *job) conclude(runs *search.Runs) error {
 	many, err := j.summary(runs)
 	if err != nil {
 		return err
 	}
-	if err := j.writeMany(many, runs); err != nil {
-		return err
-	}
-	if err := j.tell(manySuite(many)); err != nil {
-		return err
-	}
+	j.writeMany(many, runs)
+	j.tell(manySuite(many))
 	if j.json {
 		err = j.print(reports.JSONMany(many))
 	} else {
@@ -242,7 +236,7 @@ func (j *job) conclude(runs *search.Runs) error {
 	if err != nil {
 		return err
 	}
-	return exitFor(runs.Standing())
+	return j.exit(runs.Standing())
 }
 
 // summary runs again what is worth showing: a history lives only until the next run.
@@ -250,7 +244,7 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 	s, c := j.scenario, &runs.Campaign
 	many := &reports.Many{Scenario: s.Name, Summary: s.Summary, Seeds: c.Seeds, From: j.first, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: c.Undecided + runs.Size() - runs.Done, Digests: c.Digests(),
-		Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
+		Interrupted: !runs.Finished(), Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
 	for _, t := range runs.Laws {
 		many.Laws = append(many.Laws, exploredLaw(s, t))
 	}

@@ -36,11 +36,15 @@ func (o outcome) Error() string { return fmt.Sprintf("exit %d", int(o)) }
 
 // run is main without the process around it. Errors are told on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
+	out, problems := forPeople(stdout), forPeople(stderr)
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.Execute()
+	root.SetOut(out)
+	root.SetErr(problems)
+	err := checkArguments(args)
+	if err == nil {
+		err = root.Execute()
+	}
 	var o outcome
 	var badFile *scenarios.FormatError
 	var badPlan *nemesis.PlanError
@@ -50,10 +54,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &o):
 		return int(o)
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(problems, err)
 		return exitBadInput
 	default:
-		fmt.Fprintf(stderr, "fencepost: %s\n", strings.TrimSpace(err.Error()))
+		fmt.Fprintf(problems, "fencepost: %s\n", strings.TrimSpace(err.Error()))
 		return exitBadInput
 	}
 }

@@ -28,9 +28,6 @@ if it had never been divided.`,
 				return fmt.Errorf("merge needs the folders of the shards\nsee: %s -h", c.CommandPath())
 			}
 			m.dirs, m.cmd = args, c
-			if err := m.check(); err != nil {
-				return err
-			}
 			if _, err := os.Stat(filepath.Join(args[0], runsFile)); err == nil {
 				return m.runs()
 			}
@@ -73,12 +70,14 @@ func (m *merge) explorations() error {
 	if err := m.spare(x.out); err != nil {
 		return err
 	}
+	defer x.close()
 	if err := x.prepare(); err != nil {
 		return err
 	}
-	if err := x.save(); err != nil {
+	if err := x.spare(); err != nil {
 		return err
 	}
+	x.save()
 	ctx, stop := interruptible()
 	defer stop()
 	return x.conclude(ctx)
@@ -109,6 +108,7 @@ func (m *merge) runs() error {
 	if err := m.spare(j.out); err != nil {
 		return err
 	}
+	defer j.close()
 	if err := j.prepare(); err != nil {
 		return err
 	}

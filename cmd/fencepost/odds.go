@@ -35,30 +35,26 @@ article says, beside it. Exit 1 if the formula lies outside the 99 % interval.`,
 			if runs < 1 {
 				return fmt.Errorf("--runs must be at least 1, not %d", runs)
 			}
-			if err := o.check(); err != nil {
+			defer o.close()
+			if err := o.open("", "odds", "", ""); err != nil {
 				return err
 			}
-			rows, err := measureOdds(k, runs)
+			odds, err := measureOdds(k, runs)
 			if err != nil {
 				return err
 			}
 			if o.json {
-				err = oddsJSON(c.OutOrStdout(), rows)
+				err = odds.json(c.OutOrStdout())
 			} else {
-				err = oddsTable(c.OutOrStdout(), k, runs, rows)
+				err = odds.table(c.OutOrStdout(), k)
 			}
 			if err != nil {
 				return err
 			}
-			suite := oddsSuite(rows)
+			suite := odds.suite()
 			suite.Repeat = fmt.Sprintf("%s odds --chance %s --runs %d", program(), chance, runs)
-			if err := o.tell(suite); err != nil {
-				return err
-			}
-			if slices.ContainsFunc(rows, func(r oddsRow) bool { return !r.Agrees }) {
-				return outcome(exitOtherwise)
-			}
-			return nil
+			o.tell(suite)
+			return o.exit(odds.standing())
 		},
 	}
 	o.register(c)
@@ -77,9 +73,16 @@ func parseChance(text string) (float64, error) {
 	return v / 100, nil
 }
 
+// odds are what was measured.
+type odds struct {
+	Rows        []oddsRow `json:"odds"`
+	Interrupted bool      `json:"interrupted"` // a signal came before all runs were made
+}
+
 // oddsRow is the odds for one number of keys held.
 type oddsRow struct {
 	Held     int     `json:"held"`
+	Runs     int     `json:"runs"` // that were made
 	Measured float64 `json:"measured"`
 	Low      float64 `json:"low"` // of the 99 % interval
 	High     float64 `json:"high"`
@@ -88,45 +91,64 @@ type oddsRow struct {
 	Agrees   bool    `json:"agrees"`
 }
 
-func measureOdds(chance float64, runs int) ([]oddsRow, error) {
-	var rows []oddsRow
+// measureOdds measures for each number of keys held, until it is interrupted.
+func measureOdds(chance float64, runs int) (*odds, error) {
+	ctx, stop := interruptible()
+	defer stop()
+	all := &odds{}
 	for held := 3; held <= 5; held++ {
-		o, err := scenarios.MeasureOdds(held, chance, runs)
+		o, err := scenarios.MeasureOdds(ctx, held, chance, runs)
 		if err != nil {
 			return nil, err
 		}
-		low, high := o.Interval()
-		rows = append(rows, oddsRow{held, o.Measured(), low, high, o.Formula(), o.Article(), o.Agrees()})
+		all.Interrupted = all.Interrupted || o.Runs < runs
+		if o.Runs > 0 {
+			low, high := o.Interval()
+			all.Rows = append(all.Rows, oddsRow{held, o.Runs, o.Measured(), low, high, o.Formula(), o.Article(), o.Agrees()})
+		}
 	}
-	return rows, nil
+	return all, nil
 }
 
-func oddsTable(w io.Writer, chance float64, runs int, rows []oddsRow) error {
-	fmt.Fprintf(w, "Redlock on 5 masters, each of which fails over and loses the lock by that with chance %g %%; %d "+
-		"runs a row\n\n", chance*100, runs)
-	fmt.Fprintf(w, "held  measured  99 %% interval        formula    article k^N\n")
-	for _, r := range rows {
+// standing is Otherwise if the formula lies outside the interval of what was measured.
+func (o *odds) standing() scenarios.Standing {
+	switch {
+	case slices.ContainsFunc(o.Rows, func(r oddsRow) bool { return !r.Agrees }):
+		return scenarios.Otherwise
+	case o.Interrupted:
+		return scenarios.NotDecidable
+	}
+	return scenarios.AsExpected
+}
+
+func (o *odds) table(w io.Writer, chance float64) error {
+	fmt.Fprintf(w, "Redlock on 5 masters, each of which fails over and loses the lock by that with chance %g %%\n\n", chance*100)
+	fmt.Fprintf(w, "held      runs  measured  99 %% interval        formula    article k^N\n")
+	for _, r := range o.Rows {
 		mark := "agrees"
 		if !r.Agrees {
 			mark = "DISAGREES"
 		}
-		fmt.Fprintf(w, "%4d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Measured, r.Low, r.High, r.Formula, r.Article, mark)
+		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.Measured, r.Low, r.High, r.Formula, r.Article, mark)
+	}
+	if o.Interrupted {
+		fmt.Fprintf(w, "\nstopped by a signal before all runs were made\n")
 	}
 	_, err := fmt.Fprintf(w, "\nThe article's k^N is the chance that all servers lose the lock at once. A second client needs\n"+
 		"only a quorum of servers that do not know the lock: those that lost it and those that never had it.\n")
 	return err
 }
 
-func oddsJSON(w io.Writer, rows []oddsRow) error {
+func (o *odds) json(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
-	return out.Encode(map[string][]oddsRow{"odds": rows})
+	return out.Encode(o)
 }
 
-// oddsSuite has a case for each row.
-func oddsSuite(rows []oddsRow) reports.Suite {
-	s := reports.Suite{Name: "odds"}
-	for _, r := range rows {
+// suite has a case for each row.
+func (o *odds) suite() reports.Suite {
+	s := reports.Suite{Name: "odds", Cases: reports.Interrupted("odds", o.Interrupted)}
+	for _, r := range o.Rows {
 		c := reports.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: reports.Passed,
 			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured, r.Low, r.High, r.Formula)}
 		if !r.Agrees {

@@ -3,17 +3,19 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// output is where a command that judges tells a CI system what came out.
+// output is where a command that judges tells a CI system what came out, and all else that it writes.
 type output struct {
 	json  bool
 	junit string
+	files *artefact.Files
 }
 
 func (o *output) register(c *cobra.Command) {
@@ -24,42 +26,46 @@ func (o *output) register(c *cobra.Command) {
 // stepSummary is the variable in which GitHub names the file for the summary of a step.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// check makes sure, before anything runs, that the file can be written.
-func (o *output) check() error {
-	if o.junit == "" {
+// open makes sure, before anything runs, that what a command leaves in its folder, if it has one, and the page and the metrics
+// that flags ask for can be written. Whoever has opened closes.
+func (o *output) open(dir, command, html, metrics string) error {
+	o.files = artefact.New()
+	for _, of := range []struct {
+		flag, path string
+		kind       artefact.Kind
+	}{{"junit", o.junit, artefact.Page}, {"html", html, artefact.Page}, {"metrics", metrics, artefact.Metrics}} {
+		if err := o.files.Claim(of.flag, of.path, of.kind); err != nil {
+			return err
+		}
+	}
+	if dir == "" {
 		return nil
 	}
-	if info, err := os.Stat(o.junit); err == nil && info.IsDir() {
-		return fmt.Errorf("--junit %s is a folder; name a file in it", o.junit)
-	}
-	if err := writable(filepath.Dir(o.junit)); err != nil {
-		return fmt.Errorf("cannot write to the folder %s: %w", filepath.Dir(o.junit), err)
-	}
-	return nil
+	return o.files.Take(dir, command)
 }
 
+// close lets other processes write where this one has.
+func (o *output) close() { o.files.Close() }
+
 // tell writes what was judged where it is asked for.
-func (o *output) tell(s reports.Suite) error {
+func (o *output) tell(s reports.Suite) {
 	if o.junit != "" {
 		text, err := reports.JUnit(s)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(o.junit, text, 0o666); err != nil {
-			return err
+		if o.files.Fail(err); err == nil {
+			o.files.Write(o.junit, artefact.Page, text)
 		}
 	}
-	path := os.Getenv(stepSummary)
-	if path == "" {
-		return nil
+	if path := os.Getenv(stepSummary); path != "" {
+		if err := artefact.Append(path, reports.Markdown(s)); err != nil {
+			o.files.Fail(fmt.Errorf("%s: %w", stepSummary, err))
+		}
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("%s: %w", stepSummary, err)
+}
+
+// exit ends a command that has printed its report: with what could not be written, or else by how all came out.
+func (o *output) exit(s scenarios.Standing) error {
+	if err := o.files.Finish(); err != nil {
+		return err
 	}
-	if _, err := f.Write(reports.Markdown(s)); err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", stepSummary, err)
-	}
-	return f.Close()
+	return exitFor(s)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -63,30 +64,16 @@ func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 }
 
 // save writes the record so that a kill at any moment leaves the old or the new one, whole.
-func (x *conclusion) save() error {
+func (x *conclusion) save() {
 	text, err := x.found.Encode()
-	if err != nil {
-		return err
-	}
 	x.saved = time.Now()
-	if err := replaceFile(filepath.Join(x.out, search.ScenarioFile), x.scenario.Text()); err != nil {
-		return err
+	if x.files.Fail(err); err == nil {
+		x.files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()}, artefact.File{Name: recordFile, Content: text})
 	}
-	return replaceFile(filepath.Join(x.out, recordFile), text)
 }
 
-func (x *conclusion) saveNowAndThen() error {
-	if time.Since(x.saved) < savedEvery {
-		return nil
+func (x *conclusion) saveNowAndThen() {
+	if time.Since(x.saved) >= savedEvery {
+		x.save()
 	}
-	return x.save()
-}
-
-// replaceFile writes beside the file and renames.
-func replaceFile(path string, content []byte) error {
-	beside := path + ".new"
-	if err := os.WriteFile(beside, content, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(beside, path)
 }

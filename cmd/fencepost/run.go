@@ -46,8 +46,8 @@ func newRun() *cobra.Command {
 			if seeds < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
 			}
-			if workers < 0 {
-				return fmt.Errorf("--workers must be at least 1, not %d", workers)
+			if err := checkWorkers(workers); err != nil {
+				return err
 			}
 			s, err := open(args[0])
 			if err != nil {

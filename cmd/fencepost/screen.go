@@ -23,6 +23,9 @@ const defaultWidth = 80
 // either.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -40,6 +43,17 @@ func (s screen) bold(text string) string {
 		return text
 	}
 	return "\x1b[1m" + text + "\x1b[0m"
+}
+
+// mostWorkers is more than any machine has cores, and few enough to be started.
+const mostWorkers = 4096
+
+// checkWorkers refuses what is no number of workers; 0 is one a core.
+func checkWorkers(n int) error {
+	if n < 0 || n > mostWorkers {
+		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
+	}
+	return nil
 }
 
 // wrap breaks text between words into lines of at most width characters, where words allow it.
@@ -61,7 +75,10 @@ func wrap(text string, width int) []string {
 
 // progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
 // most ten times a second.
-func progressOn(w io.Writer) func(what string, done, of int) {
+var progressOn = func(w io.Writer) func(what string, done, of int) {
+	if p, ok := w.(*printable); ok {
+		w = p.to
+	}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return func(string, int, int) {}

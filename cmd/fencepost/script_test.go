@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fencepost": main})
+	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 
 // TestCommand runs what a user types and compares what a user sees.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -73,9 +74,8 @@ func touch(file string) error {
 	if file == "" {
 		return nil
 	}
-	f, err := os.Create(file)
-	if err != nil {
+	if err := artefact.Append(file, nil); err != nil {
 		return fmt.Errorf("%s: %w", bazelStatus, err)
 	}
-	return f.Close()
+	return nil
 }

@@ -50,6 +50,7 @@ func manySuite(m *reports.Many) reports.Suite {
 		all.Result = reports.Undecided
 	}
 	s.Cases = append(s.Cases, all)
+	s.Cases = append(s.Cases, reports.Interrupted(m.Scenario, m.Interrupted)...)
 	for _, g := range m.Groups {
 		c := reports.Case{Group: m.Scenario, Name: g.Name, Result: reports.Failed,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Expected, g.Got, g.Runs, g.First)}
@@ -81,6 +82,11 @@ func exploreSuite(e *reports.Exploration) reports.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, openCases(e.Scenario, e.Open)...)
+	interrupted := reports.Interrupted(e.Scenario, e.Interrupted)
+	if e.OK { // all seeds were run: only the cutting down of what is not promised was interrupted
+		interrupted = nil
+	}
+	s.Cases = append(s.Cases, interrupted...)
 	return s
 }
 
@@ -105,7 +111,7 @@ func findingStories(e *reports.Exploration, law string) string {
 
 // corpusSuite has a case for each mutant and each sound lock.
 func corpusSuite(r *reports.Corpus) reports.Suite {
-	s := reports.Suite{Name: "corpus", Repeat: r.Repeat}
+	s := reports.Suite{Name: "corpus", Repeat: r.Repeat, Cases: reports.Interrupted("corpus", r.Interrupted)}
 	for _, m := range r.Mutants {
 		c := reports.Case{Group: m.Of, Name: m.Name, Result: reports.NotRun, Message: m.Defect}
 		switch {

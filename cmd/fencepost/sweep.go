@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -41,7 +39,8 @@ or the end of it that no other has (lock.ttl, ttl), or a value in the line of a 
 number (faults.1.restart, or restart): restart, for, by, at, pass, ppm, number.
 
 Exit 0 if all assertions are met, or there are none; 1 if one failed; 2 for bad input; 3 if one
-could not be told, or its condition was true at no point.`,
+could not be told, or its condition was true at no point. Ctrl-C stops the sweep and reports what
+it has found; then exit 3 if no assertion failed.`,
 		Example: `  fencepost sweep delayed-restart --vary restart=0s..12s/500ms
   fencepost sweep delayed-restart --vary restart=1s..25s/1s --vary ttl=2s..20s/2s \
       --assert "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
@@ -73,16 +72,13 @@ func (j *sweepJob) run() error {
 	if err != nil {
 		return err
 	}
+	defer j.close()
 	if err := j.prepare(); err != nil {
 		return err
 	}
 	ctx, stop := interruptible()
 	defer stop()
 	swept, err := j.subject.Sweep(ctx, options)
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(j.command.ErrOrStderr(), "fencepost: interrupted; an edge is known only when all points are")
-		return outcome(exitUndecided)
-	}
 	if err != nil {
 		return err
 	}
@@ -90,12 +86,8 @@ func (j *sweepJob) run() error {
 	if err != nil {
 		return err
 	}
-	if err := j.write(report); err != nil {
-		return err
-	}
-	if err := j.tell(sweepSuite(report)); err != nil {
-		return err
-	}
+	j.write(report)
+	j.tell(sweepSuite(report))
 	w := j.command.OutOrStdout()
 	if j.json {
 		text, err := reports.SweepJSON(report)
@@ -111,11 +103,14 @@ func (j *sweepJob) run() error {
 			return err
 		}
 	}
-	return exitFor(swept.Standing())
+	return j.exit(swept.Standing())
 }
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
+	if err := checkWorkers(j.workers); err != nil {
+		return o, err
+	}
 	if j.scenario, err = open(j.target); err != nil {
 		return o, err
 	}
@@ -162,10 +157,10 @@ func (j *sweepJob) prepare() error {
 	if j.out == "" {
 		j.out = "_runs/sweep-" + j.scenario.Name
 	}
-	if err := canWrite(j.out, map[string]string{"html": j.html}); err != nil {
+	if err := j.open(j.out, "sweep", j.html, ""); err != nil {
 		return err
 	}
-	return j.check()
+	return j.files.Spare(sweepFile)
 }
 
 // repeat is the command that sweeps again.

@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -17,7 +18,7 @@ import (
 func (j *sweepJob) report(s *sweep.Sweep) (*reports.Sweep, error) {
 	r := &reports.Sweep{Scenario: j.scenario.Name, Summary: j.scenario.Summary, Seeds: s.Seeds, From: s.From,
 		Faults: j.subject.Faults(), Fixed: j.subject.Given(), Points: len(s.Points) + len(s.Between), Bound: tally.UpperBound(s.Seeds),
-		Files: j.out, Repeat: j.repeat()}
+		Interrupted: s.Interrupted, Files: j.out, Repeat: j.repeat()}
 	if ttl, fixed := s.Fixed("lock.ttl"); fixed {
 		r.At = "lock.ttl " + ttl.Text
 		r.Fixed = slices.DeleteFunc(r.Fixed, func(given string) bool { return given == r.At })
@@ -70,6 +71,14 @@ func sweepLevels(levels []sweep.Level) (all []reports.SweepLevel) {
 
 func sweepLevel(l sweep.Level) reports.SweepLevel { return reports.SweepLevel{Text: l.Text, N: l.N} }
 
+// notRun is how many runs of a point an interruption left out.
+func notRun(s *sweep.Sweep, p *sweep.Point) int {
+	if !p.Stopped {
+		return 0
+	}
+	return s.Seeds - p.Runs
+}
+
 // causes are the ways in which a law was broken at a point.
 func causes(p *sweep.Point, law checker.Law) (all []reports.SweepCause) {
 	for _, f := range p.Findings {
@@ -86,7 +95,7 @@ func (j *sweepJob) law(s *sweep.Sweep, law checker.Law) (reports.SweepLaw, error
 	for _, p := range s.Points {
 		t := p.Tally(law)
 		l.Cells = append(l.Cells, reports.SweepCell{Problem: p.Problem, Causes: causes(p, law),
-			Tally: reports.LawTally{Holds: t.Holds, Violated: t.Violated, Undecided: t.Undecided, Unchecked: t.Unchecked}})
+			Tally: reports.LawTally{Holds: t.Holds, Violated: t.Violated, Undecided: t.Undecided, Unchecked: t.Unchecked, NotRun: notRun(s, p)}})
 	}
 	for _, line := range s.Lines(law) {
 		along := reports.SweepLine{Axis: line.Axis}
@@ -115,7 +124,7 @@ func (j *sweepJob) law(s *sweep.Sweep, law checker.Law) (reports.SweepLaw, error
 // edge tells the nth edge of a law.
 func (j *sweepJob) edge(s *sweep.Sweep, e *sweep.Edge, n int) (reports.SweepEdge, error) {
 	out := reports.SweepEdge{Cell: e.Point, Axis: e.Axis, Last: sweepLevels(e.Last.Levels), First: sweepLevels(e.First.Levels),
-		Before: sweepStates[e.Before], After: sweepStates[e.After], Exact: e.Exact}
+		Before: sweepStates[e.Before], After: sweepStates[e.After], Exact: e.Exact, Stopped: e.Stopped}
 	for _, side := range []struct {
 		point *sweep.Point
 		state sweep.State
@@ -132,10 +141,7 @@ func (j *sweepJob) edge(s *sweep.Sweep, e *sweep.Edge, n int) (reports.SweepEdge
 		if err != nil {
 			return out, err
 		}
-		path, err := j.leave(fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, fileWord(sweepStates[side.state].String())), text)
-		if err != nil {
-			return out, err
-		}
+		path := j.leave(fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, fileWord(sweepStates[side.state].String())), text)
 		if len(all) > 0 {
 			out.Repeat = fmt.Sprintf("%s run %s --seed %d", program(), shellWord(path), seed)
 		}
@@ -144,12 +150,9 @@ func (j *sweepJob) edge(s *sweep.Sweep, e *sweep.Edge, n int) (reports.SweepEdge
 }
 
 // leave writes a scenario into the folder of the sweep.
-func (j *sweepJob) leave(name, text string) (path string, err error) {
-	path = filepath.Join(j.out, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return "", err
-	}
-	return path, os.WriteFile(path, []byte(text), 0o666)
+func (j *sweepJob) leave(name, text string) (path string) {
+	j.files.Keep(artefact.File{Name: name, Content: []byte(text)})
+	return filepath.Join(j.out, name)
 }
 
 // asserted tells what became of the ith assertion. The run that shows a failure is made again, from the file that is left.
@@ -164,6 +167,9 @@ func (j *sweepJob) asserted(s *sweep.Sweep, i int) (reports.SweepAssertion, erro
 		out.Why = "the condition was true at no point that was run: nothing was tried"
 	case scenarios.NotDecidable:
 		out.Why = fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end", a.Untold, a.Points)
+		if a.Untold == 0 {
+			out.Why = fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
+		}
 	case scenarios.Otherwise:
 		found := "holds in all runs"
 		if a.Want == checker.Holds {
@@ -179,20 +185,20 @@ func (j *sweepJob) asserted(s *sweep.Sweep, i int) (reports.SweepAssertion, erro
 
 // counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a folder.
 func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*reports.Run, error) {
-	dir := fmt.Sprintf("assertion-%d", n)
-	path, err := j.leave(filepath.Join(dir, "scenario.yaml"), s.Claimed(a.Counter, a.Law, a.Want))
+	place := fmt.Sprintf("assertion-%d", n)
+	text := s.Claimed(a.Counter, a.Law, a.Want)
+	path := filepath.Join(j.out, place, search.ScenarioFile)
+	scenario, err := scenarios.Parse(path, []byte(text))
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := scenarios.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	one := job{scenario: scenario, first: a.Seed, seeds: 1, faults: scenario.Faults, runner: scenarios.NewRunner(scenario)}
-	one.out = filepath.Join(j.out, dir)
+	scenario.Path = path // where it will be
+	one := job{scenario: scenario, first: a.Seed, seeds: 1, shard: search.Whole, faults: scenario.Faults, runner: scenarios.NewRunner(scenario)}
+	one.out = filepath.Join(j.out, place)
 	run, _, err := one.report(a.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return run, one.write(one.out, run)
+	writeRun(j.files, place, inputs(scenario, one.plan(a.Seed), run.Digest), run)
+	return run, nil
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -68,6 +67,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 
 // run makes sure that everything can be read and written, then verifies, writes and tells.
 func (j *verifyJob) run() error {
+	defer j.close()
 	if err := j.prepare(); err != nil {
 		return err
 	}
@@ -92,12 +92,8 @@ func (j *verifyJob) run() error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(j.out, "verdict.json"), text, 0o666); err != nil {
-		return err
-	}
-	if err := j.tell(verifySuite(report)); err != nil {
-		return err
-	}
+	j.files.Keep(artefact.File{Name: verdictFile, Content: text})
+	j.tell(verifySuite(report))
 	if w := j.command.OutOrStdout(); j.json {
 		_, err = w.Write(text)
 	} else {
@@ -108,7 +104,7 @@ func (j *verifyJob) run() error {
 		return err
 	}
 	standing, _ := v.Standing()
-	return exitFor(standing)
+	return j.exit(standing)
 }
 
 // prepare reads the flags, and makes sure, before anything runs, that what is found can be written.
@@ -123,10 +119,11 @@ func (j *verifyJob) prepare() error {
 		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
 	case j.time < 0:
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
-	case o.Workers < 0:
-		return fmt.Errorf("--workers must be at least 1, not %d", o.Workers)
 	}
-	var err error
+	err := checkWorkers(o.Workers)
+	if err != nil {
+		return err
+	}
 	if j.scenario, err = open(j.target); err != nil {
 		return err
 	}
@@ -142,10 +139,10 @@ func (j *verifyJob) prepare() error {
 	if j.out == "" {
 		j.out = "_runs/verify-" + j.scenario.Name
 	}
-	if err := canWrite(j.out, nil); err != nil {
+	if err := j.open(j.out, "verify", "", ""); err != nil {
 		return err
 	}
-	return j.check()
+	return j.files.Spare(verdictFile)
 }
 
 // chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name of one

@@ -18,7 +18,7 @@ func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error
 	s, o := j.scenario, &v.Options
 	standing, open := v.Standing()
 	r := &reports.Verification{Scenario: s.Name, Summary: s.Summary, Seed: o.Seed, Faults: o.Faults, OK: standing == scenarios.AsExpected,
-		Broken: standing == scenarios.Otherwise, Open: open, AllEnds: o.AllEnds, Files: j.out, Repeat: j.repeat()}
+		Broken: standing == scenarios.Otherwise, Interrupted: v.Stop == verify.AtInterruption, Open: open, AllEnds: o.AllEnds, Files: j.out, Repeat: j.repeat()}
 	for _, t := range v.Laws() {
 		r.Laws = append(r.Laws, exploredLaw(s, t))
 	}
@@ -73,12 +73,14 @@ func (j *verifyJob) counterexample(v *verify.Verification) (*reports.Run, error)
 	}
 	run.Expected = promises(s, run.Verdict)
 	run.OK, run.Undecided = false, false
-	run.Files = filepath.Join(j.out, "counterexample")
+	const place = "counterexample"
+	run.Files = filepath.Join(j.out, place)
 	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
 	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, run.Digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
-	return run, writeRun(run.Files, files, run)
+	writeRun(j.files, place, files, run)
+	return run, nil
 }
 
 // promises holds each promised law against its promise.
@@ -127,5 +129,6 @@ func verifySuite(v *reports.Verification) reports.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, openCases(v.Scenario, v.Open)...)
+	s.Cases = append(s.Cases, reports.Interrupted(v.Scenario, v.Interrupted)...)
 	return s
 }

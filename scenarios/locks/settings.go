@@ -27,7 +27,7 @@ var (
 	retryKey = group("retry", "when and how often an acquire tries again")
 
 	retryDelay = setting.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
-		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond}, "between a failed attempt and the next")
+		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond}, "between a failed attempt and the next").Recurring()
 
 	retryPatience = setting.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
 		"after which an acquire gives up; `none`: never", "none")
@@ -39,7 +39,7 @@ var (
 
 	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
 		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
-			"coordination service must be given time to elect")
+			"coordination service must be given time to elect").Recurring()
 
 	reentrantKey = setting.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
 		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives it back; "+
@@ -92,7 +92,7 @@ var (
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
 		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
-			"time between two extensions").Depending("TTL / 3"),
+			"time between two extensions").Recurring().Depending("TTL / 3"),
 		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1, maxCount,
 			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
 		setting.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },

@@ -38,7 +38,7 @@ func BenchmarkExploreMemory(b *testing.B) {
 					b.Fatal(err)
 				}
 				next := 0
-				err = e.Run(context.Background(), s, 0, func() error {
+				err = e.Run(context.Background(), s, 0, func() {
 					if e.Done >= next {
 						next = e.Done + seeds/20
 						runtime.GC()
@@ -46,7 +46,6 @@ func BenchmarkExploreMemory(b *testing.B) {
 						runtime.ReadMemStats(&m)
 						highest = max(highest, m.HeapAlloc)
 					}
-					return nil
 				})
 				if err != nil {
 					b.Fatal(err)

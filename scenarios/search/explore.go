@@ -40,9 +40,9 @@ func newExploration(span Span) *Exploration {
 }
 
 // Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are done or
-// ctx is. After each portion it calls saved, if not nil, with all that has been found up to there counted in, and stops at
-// its error. What comes of it does not depend on workers, portions and interruptions.
-func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, saved func() error) error {
+// ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in. What comes of
+// it does not depend on workers, portions and interruptions.
+func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	return runPortions(ctx, e.Span, workers, func(span Span) func(first, n int) (*Exploration, error) {
 		w, err := newExplorer(s)
 		return func(first, n int) (*Exploration, error) {
@@ -51,12 +51,11 @@ func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers in
 			}
 			return w.explore(span, first, n)
 		}
-	}, func(part *Exploration) error {
+	}, func(part *Exploration) {
 		e.add(part)
-		if saved != nil {
-			return saved()
+		if counted != nil {
+			counted()
 		}
-		return nil
 	})
 }
 

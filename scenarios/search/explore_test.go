@@ -127,7 +127,7 @@ func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 	for calls := 0; !stopped.Finished(); calls++ {
 		ctx, cancel := context.WithCancel(context.Background())
-		stopped.Run(ctx, s, 2, func() error { cancel(); return nil })
+		stopped.Run(ctx, s, 2, cancel)
 		cancel()
 		line, err := stopped.Encode()
 		if err != nil {

@@ -13,14 +13,15 @@ import (
 // Prey is what a hunt came to.
 type Prey struct {
 	Caught bool        // some run broke a law that the scenario promises
-	Seeds  int         // how many runs that took, the breaking one included; all of them if none did
+	Cut    bool        // ctx ended the hunt before a run did, with some seeds left
+	Seeds  int         // how many runs that took, the breaking one included; all that were made if none did
 	Law    checker.Law // the first that it broke, in the order of checker.Laws
 	Cause  checker.Cause
 }
 
 // Hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises, and at
-// most so many.
-func Hunt(s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
+// most so many. It ends early when ctx is done.
+func Hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
 		return Prey{}, err
@@ -29,6 +30,9 @@ func Hunt(s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
 	r := scenarios.NewRunner(s)
 	var judge checker.Checker
 	for n := range seeds {
+		if ctx.Err() != nil {
+			return Prey{Cut: true, Seeds: n}, nil
+		}
 		seed := from + uint64(n)
 		plan := plans.Plan(seed)
 		result, err := r.Run(plan)
@@ -37,7 +41,7 @@ func Hunt(s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
 		}
 		for _, f := range judge.CheckOnly(result.History, promised).Findings {
 			if f.Outcome == checker.Violated {
-				return Prey{true, n + 1, f.Law, f.Cause}, nil
+				return Prey{Caught: true, Seeds: n + 1, Law: f.Law, Cause: f.Cause}, nil
 			}
 		}
 	}
@@ -46,14 +50,14 @@ func Hunt(s *scenarios.Scenario, from uint64, seeds int) (Prey, error) {
 
 // Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in their
 // order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can time it
-// there. It stops early when ctx is done, after the hunts under way, or at the first error.
+// there. It stops early when ctx is done, which cuts the hunts under way, or at the first error.
 func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int, around func(i int, hunt func()), take func(i int, p Prey) error) error {
 	if around == nil {
 		around = func(_ int, hunt func()) { hunt() }
 	}
 	start := func() func(int) (Prey, error) {
 		return func(i int) (p Prey, err error) {
-			around(i, func() { p, err = Hunt(list[i], from, seeds) })
+			around(i, func() { p, err = Hunt(ctx, list[i], from, seeds) })
 			if err != nil {
 				err = fmt.Errorf("%s: %w", list[i].Name, err)
 			}

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -49,6 +51,9 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
 		return fmt.Errorf("%w: its sum does not match what it holds", ErrDamaged)
 	}
+	if unprintable(held.Bytes()) {
+		return fmt.Errorf("%w: it has control characters", ErrDamaged)
+	}
 	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -58,6 +63,20 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 		return fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)
 	}
 	return nil
+}
+
+// unprintable reports whether a text of JSON has a control character in some string. No record of this program has one.
+func unprintable(text []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return false
+		}
+		if s, ok := token.(string); ok && strings.ContainsFunc(s, history.Unprintable) {
+			return true
+		}
+	}
 }
 
 // Encode gives the exploration as one line of JSON, for DecodeExploration.

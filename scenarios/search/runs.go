@@ -66,12 +66,11 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 			}
 			return part, nil
 		}
-	}, func(part *Runs) error {
+	}, func(part *Runs) {
 		r.add(part)
 		if made != nil {
 			made()
 		}
-		return nil
 	})
 }
 

@@ -34,7 +34,12 @@ func ParseShard(text string) (Shard, error) {
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Size is how many of n positions the shard has.
-func (s Shard) Size(n int) int { return (n - s.Index + s.Of) / s.Of }
+func (s Shard) Size(n int) int {
+	if n < s.Index {
+		return 0
+	}
+	return (n-s.Index)/s.Of + 1
+}
 
 // Position is the shard's own i-th position, from 0.
 func (s Shard) Position(i int) int { return s.Index - 1 + i*s.Of }

@@ -61,8 +61,9 @@ type Shrunk struct {
 // taken out of the scenario, lest the law be no longer violated by the same cause. What comes out is run once more, from its
 // printed texts. The result depends on the arguments alone, unless ctx interrupts it.
 //
-// runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so. It is
-// an error if the plan is not valid for the scenario, if it does not violate the law by this cause, or if a run fails.
+// runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so. The same
+// goes for ctx: if it is done from the start, the result is the violation as it was found. It is an error if the plan is not
+// valid for the scenario, if it does not violate the law by this cause, or if a run fails.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -86,12 +87,9 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	}
 	small := plan
 	small.Scenario = subject.scenario.Name
-	if !subject.fails(small) {
-		switch {
-		case sh.err != nil:
+	if !subject.violates(small) {
+		if sh.err != nil {
 			return nil, sh.err
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
 		}
 		return nil, fmt.Errorf("%s: the plan does not violate %s by %s", s.Name, law, cause)
 	}

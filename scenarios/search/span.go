@@ -79,19 +79,24 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon.
-const portion = 64
+// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon, since a job that was
+// begun is finished.
+const portion = 8
 
 // runPortions runs the seeds of a span that are left, a portion a job, and hands out what comes of them in their order. It
 // stops early when ctx is done, or at the first error. start makes one worker's own function, which must not touch what take
 // changes: it is given the span as it was at the beginning.
-func runPortions[R any](ctx context.Context, s Span, workers int, start func(Span) func(first, n int) (R, error), take func(R) error) error {
+func runPortions[R any](ctx context.Context, s Span, workers int, start func(Span) func(first, n int) (R, error), take func(R)) error {
 	left := s.Size() - s.Done
 	worker := func() func(int) (R, error) {
 		run := start(s)
 		return func(job int) (R, error) { return run(s.Done+job*portion, min(portion, left-job*portion)) }
 	}
-	_, err := parallel.InOrder(ctx, workers, (left+portion-1)/portion, worker, func(_ int, r R) error { return take(r) })
+	jobs := left / portion
+	if left%portion > 0 {
+		jobs++
+	}
+	_, err := parallel.InOrder(ctx, workers, jobs, worker, func(_ int, r R) error { take(r); return nil })
 	return err
 }
 

@@ -35,7 +35,17 @@ type Form struct {
 	Least, Most int64 // of a Count; of a Duration in ns, where Most zero is any
 	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: anything goes
 	Required    bool  // the key must be given
+	// Recurs says that the duration passes between two turns of what goes on for as long as a hold, a wait or a run lasts: the
+	// next try for a lock or an answer, the next extension, the next look at a master. It, or the end of a delay, is at least
+	// ShortestPeriod: what turns faster spends the run on itself.
+	Recurs bool
 }
+
+// ShortestPeriod is the least time between two turns of what recurs.
+const ShortestPeriod = time.Millisecond
+
+// Recurring gives the key with a form that recurs.
+func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
 
 // Value is what stands in a file: a word, or numbers in the unit of its kind.
 type Value struct {
@@ -153,6 +163,10 @@ func (f *Form) Values() string {
 	case Duration:
 		parts = append(parts, f.durations())
 	case Delay:
+		if f.Recurs {
+			parts = append(parts, "delay that ends at "+durationText(int64(ShortestPeriod))+" or later")
+			break
+		}
 		parts = append(parts, "delay")
 	case Count:
 		parts = append(parts, strconv.FormatInt(f.Least, 10)+" to "+strconv.FormatInt(f.Most, 10))
@@ -180,6 +194,8 @@ func (f *Form) durations() string {
 		text = "whole " + map[int64]string{int64(time.Millisecond): "milliseconds", int64(time.Second): "seconds"}[f.Step]
 	}
 	switch {
+	case f.Recurs:
+		return text + ", at least " + durationText(int64(ShortestPeriod))
 	case f.Most > 0:
 		return text + " from " + durationText(f.Least) + " to " + durationText(f.Most)
 	case f.Least > 1:

@@ -47,6 +47,7 @@ type Edge struct {
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are no further apart than was asked for
+	Stopped       bool // the sweep was interrupted before they were; otherwise no point between them is a valid scenario
 }
 
 // side joins two neighbours of the grid along an axis that has something between them.
@@ -94,6 +95,7 @@ func (w *sweeper) cross(e side, resolution int64) (crossed, error) {
 	var out crossed
 	known := map[int64]*Point{lo: a, hi: b}
 	var failed error
+	stopped := false
 	point := func(n int64) *Point {
 		if p := known[n]; p != nil {
 			return p
@@ -109,11 +111,15 @@ func (w *sweeper) cross(e side, resolution int64) (crossed, error) {
 	}
 	for _, law := range laws {
 		at := func(n int64) (State, bool) {
-			state := point(n).State(law)
-			return state, state != Invalid
+			if stopped = stopped || w.ctx.Err() != nil; stopped && known[n] == nil {
+				return Untold, false
+			}
+			p := point(n)
+			stopped = stopped || p.Stopped
+			return p.State(law), p.told(law)
 		}
 		for _, f := range bisect(lo, hi, a.State(law), b.State(law), resolution, at) {
-			out.edges = append(out.edges, Edge{law, e.axis, e.a, known[f.last], known[f.first], f.before, f.after, f.exact})
+			out.edges = append(out.edges, Edge{law, e.axis, e.a, known[f.last], known[f.first], f.before, f.after, f.exact, stopped && !f.exact})
 		}
 	}
 	return out, failed
@@ -121,5 +127,5 @@ func (w *sweeper) cross(e side, resolution int64) (crossed, error) {
 
 // flips reports whether a law comes out otherwise at b than at a, both of which were run.
 func flips(a, b *Point, law checker.Law) bool {
-	return a.State(law) != b.State(law) && a.State(law) != Invalid && b.State(law) != Invalid
+	return a.State(law) != b.State(law) && a.told(law) && b.told(law)
 }

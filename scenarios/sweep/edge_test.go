@@ -119,7 +119,7 @@ func swept(states []State) *Sweep {
 	for i := 1; i < len(states); i++ {
 		if a, b := s.Points[i-1], s.Points[i]; flips(a, b, checker.LeaseExclusion) {
 			last, first := pointOf(states[i-1], k.number(int64(10*i-4))), pointOf(states[i], k.number(int64(10*i-3)))
-			s.Edges = append(s.Edges, Edge{checker.LeaseExclusion, 0, i - 1, last, first, states[i-1], states[i], true})
+			s.Edges = append(s.Edges, Edge{checker.LeaseExclusion, 0, i - 1, last, first, states[i-1], states[i], true, false})
 		}
 	}
 	return s

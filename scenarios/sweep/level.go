@@ -89,7 +89,7 @@ func (k *Key) parseRate(text string) (int64, error) {
 	}
 	digits, isPercent := strings.CutSuffix(text, "%")
 	if v, err := strconv.ParseFloat(digits, 64); isPercent && err == nil && math.Abs(v) <= 100 {
-		if ppm := math.Round(v * 1e4); math.Abs(v*1e4-ppm) < 1e-6 {
+		if ppm := math.Round(v * 1e4); math.Abs(float64(v*1e4)-ppm) < 1e-6 {
 			return int64(ppm), nil
 		}
 	}

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,7 +32,9 @@ type Point struct {
 	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out here.
 	Struck []int
 	Runs   int
-	cut    bool // left before all seeds had run, when the laws in question were broken
+	// Stopped is set if the sweep was interrupted before all seeds had run.
+	Stopped bool
+	cut     bool // left before all seeds had run, when the laws in question were broken
 }
 
 // State is what a law comes to at the point.
@@ -42,7 +45,7 @@ func (p *Point) State(law checker.Law) State {
 	switch t := p.Tally(law); {
 	case t.Violated > 0:
 		return Broken
-	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.cut:
+	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.cut && !p.Stopped:
 		return Safe
 	}
 	return Untold
@@ -147,14 +150,22 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
+// told reports whether the point says for good what a law comes to there: no run that is left could change it.
+func (p *Point) told(law checker.Law) bool {
+	state := p.State(law)
+	return state != Invalid && (state == Broken || !p.Stopped)
+}
+
 // sweeper is one worker.
 type sweeper struct {
 	*Sweep
+	ctx     context.Context
 	checker checker.Checker
 	strikes tally.Strikes
 }
 
-// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any.
+// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any. It stops when ctx is
+// done.
 func (w *sweeper) measure(levels []Level, until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	v := w.subject.vary(w.Axes, levels)
@@ -169,6 +180,9 @@ func (w *sweeper) measure(levels []Level, until []checker.Law) (*Point, error) {
 	p.Laws = tally.NewLaws(checker.Laws)
 	runner := scenarios.NewRunner(v.scenario)
 	for i := range w.Seeds {
+		if p.Stopped = w.ctx.Err() != nil; p.Stopped {
+			break
+		}
 		plan := v.scenario.Plan(w.From + uint64(i))
 		result, err := runner.Run(plan)
 		if err != nil {

@@ -30,6 +30,8 @@ type Sweep struct {
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
+	// Interrupted is set if ctx was done before everything was tried. What was not is stopped, and untold.
+	Interrupted bool
 }
 
 // Options say what is varied, and what is asked.
@@ -105,8 +107,8 @@ func (o *Options) Resolve(text string) error {
 }
 
 // Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it does not
-// depend on the number of workers. An error says what is wrong with the options, that no point is a valid scenario, that a
-// condition cannot be computed at a point, that a run failed, or is ctx's.
+// depend on the number of workers. When ctx is done it tells what it has found by then. An error says what is wrong with the
+// options, that no point is a valid scenario, that a condition cannot be computed at a point, or that a run failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func (o *Options) Words(levels []Level) string {
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
-		w := &sweeper{Sweep: s}
+		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) (*Point, error) {
 			if job < n {
 				return w.measure(s.Points[job].Levels, nil)
@@ -188,7 +190,11 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return ctx.Err()
+		s.Interrupted = true
+		for _, left := range s.Points[len(grid):] {
+			left.Stopped = true
+			grid = append(grid, left)
+		}
 	case valid == 0:
 		return fmt.Errorf("no point is a valid scenario: at %s %s", s.Words(grid[0].Levels), grid[0].Problem)
 	}
@@ -196,7 +202,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid along which some law comes out otherwise.
+// findEdges bisects every side of the grid along which some law comes out otherwise. Once ctx is done it takes the sides that are
+// left for edges as they are.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
@@ -208,17 +215,23 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 		}
 	}
 	start := func() func(int) (crossed, error) {
-		w := &sweeper{Sweep: s}
+		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) (crossed, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
 	}
-	_, err := parallel.InOrder(ctx, s.Workers, len(flipped), start, func(job int, c crossed) error {
+	done, err := parallel.InOrder(ctx, s.Workers, len(flipped), start, func(job int, c crossed) error {
 		s.Edges = append(s.Edges, c.edges...)
 		s.Between = append(s.Between, c.tried...)
 		s.Progress("edges", job+1, len(flipped))
 		return nil
 	})
-	if err == nil {
-		err = ctx.Err()
+	s.Interrupted = s.Interrupted || ctx.Err() != nil
+	for _, e := range flipped[done:] {
+		if err != nil {
+			return err
+		}
+		var c crossed
+		c, err = (&sweeper{Sweep: s, ctx: ctx}).cross(e, s.resolution(e.axis))
+		s.Edges = append(s.Edges, c.edges...)
 	}
 	return err
 }
@@ -321,6 +334,9 @@ func (s *Sweep) judge() error {
 				a.count(p, s.From)
 			}
 		}
+		if s.Interrupted && a.Standing != scenarios.Otherwise {
+			a.Standing = scenarios.NotDecidable
+		}
 	}
 	return nil
 }
@@ -352,7 +368,7 @@ func (s *Sweep) Idle() []int {
 	for i := range s.subject.faults {
 		most := -1
 		for _, p := range s.Points {
-			if p.Problem == "" {
+			if p.Runs > 0 {
 				most = max(most, p.Struck[i])
 			}
 		}
@@ -364,9 +380,12 @@ func (s *Sweep) Idle() []int {
 }
 
 // Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true. Without
-// any, nothing was claimed, and nothing failed.
+// any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
 func (s *Sweep) Standing() scenarios.Standing {
 	sum := scenarios.AsExpected
+	if s.Interrupted {
+		sum = scenarios.NotDecidable
+	}
 	for _, a := range s.Asserted {
 		switch a.Standing {
 		case scenarios.Otherwise:

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -292,13 +291,62 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedSweepHasNoResult(t *testing.T) {
-	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..9s/1s"}}
+// A sweep that is interrupted after any number of runs tells what those came to: no point comes out otherwise than in the whole
+// sweep, what was not run is untold, and an edge lies where the whole sweep has one, if further apart.
+func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
+	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"}, asserts: []string{"lease-exclusion holds when restart >= 20s"}}
 	b := c.subject(t)
 	o := c.options(t, b)
-	ctx, cancel := context.WithCancel(context.Background())
-	o.Progress = func(what string, done, of int) { cancel() }
-	if s, err := b.Sweep(ctx, o); s != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", s, err)
+	o.Seeds, o.Workers = 2, 1
+	whole, err := b.Sweep(context.Background(), o)
+	if err != nil || whole.Interrupted || len(whole.Edges) == 0 {
+		t.Fatalf("%v, %d edges", err, len(whole.Edges))
 	}
+	cutEdges := 0
+	for checks := range 60 {
+		s, err := b.Sweep(&doneAfter{context.Background(), checks}, o)
+		if err != nil || len(s.Points) != len(whole.Points) {
+			t.Fatalf("after %d checks: %v", checks, err)
+		}
+		if !s.Interrupted {
+			continue
+		}
+		if s.Standing() != scenarios.NotDecidable {
+			t.Errorf("after %d checks it stands %v", checks, s.Standing())
+		}
+		for _, law := range s.Laws {
+			for i, p := range s.Points {
+				if state := p.State(law); state != Untold && state != whole.Points[i].State(law) {
+					t.Errorf("after %d checks %s is %v at %s, in the whole sweep %v", checks, law, state, s.Words(p.Levels), whole.Points[i].State(law))
+				}
+			}
+		}
+		for _, e := range s.Edges {
+			inside := slices.ContainsFunc(whole.Edges, func(w Edge) bool {
+				return w.Law == e.Law && e.Last.Levels[0].N <= w.Last.Levels[0].N && w.First.Levels[0].N <= e.First.Levels[0].N
+			})
+			if !inside || e.Exact == e.Stopped {
+				t.Errorf("after %d checks there is an edge of %s from %v to %v, exact %t", checks, e.Law, e.Last.Levels, e.First.Levels, e.Exact)
+			}
+			if e.Stopped {
+				cutEdges++
+			}
+		}
+	}
+	if cutEdges == 0 {
+		t.Error("no search for an edge was interrupted")
+	}
+}
+
+// doneAfter is a context that is done once it was asked a number of times.
+type doneAfter struct {
+	context.Context
+	left int
+}
+
+func (d *doneAfter) Err() error {
+	if d.left--; d.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

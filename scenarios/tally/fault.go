@@ -69,6 +69,7 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 // Strikes follows one run after another. The zero value is ready.
 type Strikes struct {
 	plan   []nemesis.Fault
+	lines  []string // of the plan's faults, as they print themselves
 	struck []bool
 	under  []bool                  // struck, and not over yet
 	met    []bool                  // met a lock in use
@@ -96,7 +97,10 @@ func (s *Strikes) Struck(i int) bool { return s.struck[i] }
 // Follow finds out what became of each fault of a plan.
 func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 	n := len(plan)
-	s.plan = plan
+	s.plan, s.lines = plan, s.lines[:0]
+	for i := range plan {
+		s.lines = append(s.lines, plan[i].String())
+	}
 	s.struck, s.under, s.met = cleared(s.struck, n), cleared(s.under, n), cleared(s.met, n)
 	if s.busy == nil {
 		s.busy = map[history.Process]int{}
@@ -121,7 +125,7 @@ func cleared(b []bool, n int) []bool {
 func (s *Strikes) fault(e *history.Event) {
 	for i := range s.plan {
 		f := &s.plan[i]
-		if string(e.F) != f.Kind.String() || !written(f, e.Value) {
+		if !s.written(i, e.Value) || string(e.F) != f.Kind.String() {
 			continue
 		}
 		switch {
@@ -138,11 +142,15 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// written reports whether the history's line is of f. A failover is recorded when a replica has become master, without the
-// time that it was planned for.
-func written(f *nemesis.Fault, line string) bool {
-	text := f.String()
-	return text == line || f.Kind == nemesis.FailOver && strings.HasPrefix(text, line+" ")
+// written reports whether the history's line is of the ith fault. A failover is recorded when a replica has become master,
+// without the time that it was planned for.
+func (s *Strikes) written(i int, line string) bool {
+	text := s.lines[i]
+	if s.plan[i].Kind == nemesis.FailOver {
+		rest, ok := strings.CutPrefix(text, line)
+		return ok && (rest == "" || rest[0] == ' ')
+	}
+	return text == line
 }
 
 // client takes note of who asks for locks and holds them; the probe, which asks when all is over, does not count.

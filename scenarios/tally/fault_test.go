@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,5 +94,31 @@ func TestEqualFaultsAreCountedOneByOne(t *testing.T) {
 	new(Strikes).Count(tallies, []nemesis.Fault{f, f, f}, h)
 	if got := tallies[0]; got != (Fault{nemesis.Pause, 3, 2, 1}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A fault is written out once for a run, not once for each event: that of a plan of thousands took most of the time.
+func TestFaultsAreWrittenOutOnce(t *testing.T) {
+	const faults = 200
+	h := &history.History{}
+	var plan []nemesis.Fault
+	for i := range faults {
+		f, err := nemesis.Parse(fmt.Sprintf("pause client-1 for 1ms at %dms", 2*i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, f)
+		for _, of := range []history.Type{history.Invoke, history.OK} {
+			h.Events = append(h.Events, history.Event{Process: history.Nemesis, Type: of, F: history.F(f.Kind.String()), Value: f.String()})
+		}
+	}
+	var s Strikes
+	if allocated := testing.AllocsPerRun(3, func() { s.Follow(plan, h) }); allocated > 10*faults {
+		t.Errorf("%d faults and %d events took %.0f allocations", faults, len(h.Events), allocated)
+	}
+	for i := range plan {
+		if !s.Struck(i) {
+			t.Errorf("fault %d never struck", i+1)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -25,6 +26,7 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
+	cut   bool // ctx ended it before all was tried
 }
 
 // grower makes branches grow. It belongs to one worker.
@@ -63,6 +65,15 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 		g.beyond = max(g.beyond, history.Of(x.Within))
 	}
 	return g
+}
+
+// cutShort keeps what was tried and found before ctx ended a job.
+func (g *grower) cutShort(done *growth, err error) (*growth, error) {
+	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
+		return done, err
+	}
+	g.growth.cut = true
+	return g.growth, nil
 }
 
 // bare judges the run of a branch itself.

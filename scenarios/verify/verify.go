@@ -124,14 +124,15 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 		g := newGrower(ctx, v)
 		return func(job int) (*growth, error) {
 			if n == 0 {
-				return g.bare(&level[job])
+				return g.cutShort(g.bare(&level[job]))
 			}
 			of, part := job/parts, job%parts
-			return g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts}, n < v.Options.Faults)
+			return g.cutShort(g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts}, n < v.Options.Faults))
 		}
 	}
+	cut := false
 	done, err := parallel.InOrder(ctx, v.Options.Workers, jobs, start, func(job int, g *growth) error {
-		next = append(next, g.next...)
+		next, cut = append(next, g.next...), cut || g.cut
 		length.add(job/parts%max(kinds, 1), &g.Tally)
 		if v.Options.Progress != nil {
 			v.Options.Progress(n, job+1, jobs)
@@ -145,7 +146,7 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 		}
 		return nil
 	})
-	length.Whole = done == jobs
+	length.Whole = done == jobs && !cut
 	switch {
 	case errors.Is(err, errFound):
 		v.Stop = AtCounterexample

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// instantOfSignal names the variable that says at which of its instants the program under test gets a signal; 0 is never.
+const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
+
+// interruptedMain is the program, but that it sends itself SIGTERM at one instant and waits until it has come. The instants are
+// those at which it asks whether to stop, and those at which it says how far it is. At the end it says how many there were.
+func interruptedMain() {
+	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	var instants atomic.Int64
+	var signalled context.Context
+	instant := func() {
+		if instants.Add(1) == at && signalled != nil {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Signal(syscall.SIGTERM)
+			}
+			if err != nil {
+				panic(err)
+			}
+			<-signalled.Done()
+		}
+	}
+	begin := interruptible
+	interruptible = func() (context.Context, context.CancelFunc) {
+		ctx, stop := begin()
+		signalled = ctx
+		return asked{ctx, instant}, stop
+	}
+	progressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
+	code := run(os.Args[1:], os.Stdout, os.Stderr)
+	fmt.Fprintf(os.Stderr, "instants %d\n", instants.Load())
+	os.Exit(code)
+}
+
+// asked is a context that notes when it is asked whether it is over.
+type asked struct {
+	context.Context
+	instant func()
+}
+
+func (a asked) Err() error {
+	a.instant()
+	return a.Context.Err()
+}
+
+// told is what one call of the program came to.
+type told struct {
+	code     int
+	instants int
+	stderr   string
+	text     []byte
+	doc      map[string]any
+	dir      string
+}
+
+// interruptAt runs the program in a folder with the given files and interrupts it at an instant.
+func interruptAt(t *testing.T, instant int, files map[string]string, args ...string) *told {
+	t.Helper()
+	r := &told{dir: t.TempDir()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("fencepost-interrupted", args...)
+	c.Dir, c.Env = r.dir, append(os.Environ(), fmt.Sprintf("%s=%d", instantOfSignal, instant))
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	r.code, r.text = c.ProcessState.ExitCode(), stdout.Bytes()
+	lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")
+	last := lines[len(lines)-1]
+	r.stderr = strings.Join(lines[:len(lines)-1], "\n")
+	if _, err := fmt.Sscanf(last, "instants %d", &r.instants); err != nil {
+		t.Fatalf("%v at instant %d: %s", args, instant, stderr.String())
+	}
+	return r
+}
+
+// number is a number of a JSON document, 0 if it is not there.
+func number(v any) int {
+	n, _ := v.(float64)
+	return int(n)
+}
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// anyOf reports whether one of a list is so.
+func anyOf(v any, so func(map[string]any) bool) bool {
+	for _, e := range list(v) {
+		if so(object(e)) {
+			return true
+		}
+	}
+	return false
+}
+
+// interruptible commands: what they are called with, and what their JSON must say for exit 1, and for exit 0.
+var longCommands = []struct {
+	name     string
+	args     []string
+	broken   func(doc map[string]any) bool
+	complete func(doc map[string]any) bool // nil: what is not interrupted is
+	check    func(t *testing.T, r *told)
+	marked   bool // it has a page
+}{
+	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out"},
+		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
+		check: func(t *testing.T, r *told) {
+			if made := number(r.doc["expected_runs"]) + number(r.doc["unexpected_runs"]); number(r.doc["unexpected_runs"]) != made ||
+				(made > 0) != (len(list(r.doc["groups"])) > 0 && len(list(r.doc["runs"])) > 0) {
+				t.Errorf("not all of %d runs are told", made)
+			}
+		}},
+	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out"},
+		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 }},
+	{name: "explore", args: []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
+		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
+	{name: "explore unpromised", args: []string{"explore", "unpromised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
+		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
+	{name: "sweep", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/2s", "--law", "lease-exclusion", "--seeds", "4", "--out", "out",
+		"--html", "page.html", "--assert", "lease-exclusion holds when ttl >= 3s"}, marked: true,
+		broken: func(d map[string]any) bool {
+			return anyOf(d["assertions"], func(a map[string]any) bool { return a["result"] == "failed" })
+		},
+		check: func(t *testing.T, r *told) {
+			if len(list(r.doc["points"])) != 5 {
+				t.Error("a point is missing")
+			}
+		}},
+	{name: "sweep, nothing asserted", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--law", "lease-exclusion",
+		"--seeds", "4", "--out", "out"}, broken: func(map[string]any) bool { return false }},
+	{name: "compare", args: []string{"compare", "--seeds", "1", "--out", "out"}, broken: func(map[string]any) bool { return false }},
+	{name: "verify", args: []string{"verify", "lost.yaml", "--keep-faults", "--kinds", "pause", "--out", "out"},
+		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
+	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out"},
+		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
+	{name: "corpus", args: []string{"corpus", "--seeds", "2", "--sound", "60", "--out", "out"},
+		broken: func(d map[string]any) bool {
+			return anyOf(d["mutants"], func(m map[string]any) bool { return m["caught"] == false }) ||
+				anyOf(d["sound"], func(l map[string]any) bool { return len(list(l["broken"])) > 0 })
+		}},
+	{name: "odds", args: []string{"odds", "--runs", "40"},
+		broken: func(d map[string]any) bool {
+			return anyOf(d["odds"], func(r map[string]any) bool { return r["agrees"] == false })
+		}},
+}
+
+func brokenPromise(d map[string]any) bool {
+	for _, l := range object(d["laws"]) {
+		if law := object(l); law["promised"] == true && number(law["violated"]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["seeds"]) }
+
+// tellsWhatTheRecordHolds holds what is told of an exploration against the record, from which it goes on.
+func tellsWhatTheRecordHolds(t *testing.T, r *told) {
+	e, err := readRecord(filepath.Join(r.dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if number(r.doc["runs"]) != e.Done || len(list(r.doc["findings"])) != len(e.Findings) {
+		t.Fatalf("%d runs and %d findings are told, %d and %d recorded", number(r.doc["runs"]), len(list(r.doc["findings"])), e.Done,
+			len(e.Findings))
+	}
+	for _, f := range e.Findings {
+		if !anyOf(r.doc["findings"], func(g map[string]any) bool {
+			law := object(object(object(g["run"])["laws"])[string(f.Law)])
+			return g["law"] == string(f.Law) && g["cause"] == f.Cause.String() && number(g["runs"]) == f.Runs && law["outcome"] == "violated"
+		}) {
+			t.Errorf("%s by %s is not told", f.Law, f.Cause)
+		}
+		if _, err := os.Stat(filepath.Join(r.dir, "out", slug(string(f.Law), f.Cause.String()), search.PlanFile)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var interruptedFiles = map[string]string{
+	"lost.yaml": "name: lost\nservers: {redis: 1, persistence: none}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 3s}\n" +
+		"faults:\n  - crash redis-1 losing everything at 1s, restart after 1s\nexpect: {lease-exclusion: holds}\npromise: [ownership]\n" +
+		"mix: {weights: {pause: 1}}\n",
+	"sound.yaml": "name: sound\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 1s}\nmix: {weights: {pause: 1, crash: 1}}\n" +
+		"promise: [ownership]\n",
+	"promised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
+		"work: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\npromise: [mutual-exclusion]\n",
+	"unpromised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
+		"work: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\nexpect: {mutual-exclusion: violated, resource-safety: violated}\n",
+}
+
+// TestInterruptedCommandsTellWhatTheyFound sends each long command a signal at many instants, from its first to its last, and
+// reads what it says: everything that it has found, that it was interrupted, and the exit code of what was found.
+func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
+	for _, c := range longCommands {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			args := append(c.args, "--json", "--workers", "1", "--junit", "junit.xml")
+			if c.name == "compare" || c.name == "odds" {
+				args = append(c.args, "--json", "--junit", "junit.xml")
+			}
+			whole := interruptAt(t, 0, interruptedFiles, args...)
+			if whole.code == exitBadInput || whole.instants < 3 {
+				t.Fatalf("exit %d, %d instants: %s", whole.code, whole.instants, whole.stderr)
+			}
+			interrupted := 0
+			for _, instant := range someInstants(whole.instants) {
+				r := interruptAt(t, instant, interruptedFiles, args...)
+				if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" {
+					t.Fatalf("instant %d of %d, exit %d: %v\n%s%s", instant, whole.instants, r.code, err, r.stderr, r.text)
+				}
+				complete := r.doc["interrupted"] == false
+				if c.complete != nil {
+					complete = c.complete(r.doc)
+				}
+				want := exitUndecided
+				switch {
+				case c.broken(r.doc):
+					want = exitOtherwise
+				case complete:
+					want = exitExpected
+				}
+				if r.code != want {
+					t.Errorf("instant %d of %d: exit %d, not %d\n%s", instant, whole.instants, r.code, want, r.text)
+				}
+				if c.check != nil {
+					c.check(t, r)
+				}
+				if r.doc["interrupted"] == true {
+					interrupted++
+					r.isMarked(t, c.marked, complete)
+				}
+			}
+			if interrupted == 0 {
+				t.Error("it was never interrupted")
+			}
+		})
+	}
+}
+
+// isMarked makes sure that the files say that the work was interrupted.
+func (r *told) isMarked(t *testing.T, page, complete bool) {
+	t.Helper()
+	junit, err := os.ReadFile(filepath.Join(r.dir, "junit.xml"))
+	if err != nil || !complete && !bytes.Contains(junit, []byte(`<error message="interrupted:`)) {
+		t.Errorf("junit.xml does not say so: %v\n%s", err, junit)
+	}
+	if text, err := os.ReadFile(filepath.Join(r.dir, "page.html")); page && (err != nil || !bytes.Contains(text, []byte("<b>Stopped:</b> interrupted:"))) {
+		t.Errorf("the page does not say so: %v", err)
+	}
+}
+
+// someInstants are the first few of n, then ever fewer, and the last few.
+func someInstants(n int) (all []int) {
+	step := 1
+	if testing.Short() {
+		step = n/3 + 1
+	}
+	for i := 1; i <= n; i += step {
+		all = append(all, i)
+		if len(all) > 3 {
+			step = max(step, i/2)
+		}
+	}
+	return append(all, n-1, n)
+}
+
+// TestTextSaysThatItWasInterrupted reads the reports for people.
+func TestTextSaysThatItWasInterrupted(t *testing.T) {
+	for _, c := range longCommands {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := interruptAt(t, 2, interruptedFiles, c.args...)
+			if !bytes.Contains(r.text, []byte("\nstopped ")) || r.code == exitBadInput {
+				t.Errorf("exit %d: %s\n%s", r.code, r.stderr, r.text)
+			}
+		})
+	}
+}
+
+// TestInterruptedExplorationGoesOn resumes an exploration after an interruption at each instant: what comes of it is what comes
+// of one that was never interrupted.
+func TestInterruptedExplorationGoesOn(t *testing.T) {
+	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
+	whole := interruptAt(t, 0, interruptedFiles, args...)
+	for _, instant := range someInstants(whole.instants) {
+		r := interruptAt(t, instant, interruptedFiles, args...)
+		again := exec.Command("fencepost", "explore", "--resume", "out", "--json")
+		again.Dir = r.dir
+		text, _ := again.Output()
+		if again.ProcessState.ExitCode() != whole.code || !bytes.Equal(text, whole.text) {
+			t.Fatalf("instant %d of %d: resumed, it comes to exit %d\n%s\nnot to\n%s", instant, whole.instants, again.ProcessState.ExitCode(),
+				text, whole.text)
+		}
+		if of, want := folder(t, filepath.Join(r.dir, "out")), folder(t, filepath.Join(whole.dir, "out")); !reflect.DeepEqual(of, want) {
+			t.Fatalf("instant %d of %d: the folders differ", instant, whole.instants)
+		}
+	}
+}
+
+// folder reads all files in a folder, by their paths within it.
+func folder(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestSignalsReachTheProgram builds the program, waits until its record holds a finding, and sends it a signal.
+func TestSignalsReachTheProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"), ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			here := t.TempDir()
+			if err := os.WriteFile(filepath.Join(here, "promised.yaml"), []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.CommandContext(t.Context(), filepath.Join(dir, "fencepost"), "explore", "promised.yaml", "--seeds", "9223372036854775807",
+				"--out", "out", "--json")
+			var stdout, stderr bytes.Buffer
+			c.Dir, c.Stdout, c.Stderr = here, &stdout, &stderr
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				if e, err := readRecord(filepath.Join(here, "out")); err == nil && len(e.Findings) > 0 {
+					break
+				}
+			}
+			if err := c.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			c.Wait()
+			r := &told{code: c.ProcessState.ExitCode(), dir: here}
+			if err := json.Unmarshal(stdout.Bytes(), &r.doc); err != nil || r.code != exitOtherwise || r.doc["interrupted"] != true {
+				t.Fatalf("exit %d: %v\n%s%s", r.code, err, stderr.String(), stdout.String())
+			}
+			tellsWhatTheRecordHolds(t, r)
+		})
+	}
+}
+
+// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
+func TestLargestCounts(t *testing.T) {
+	const most = "9223372036854775807"
+	for _, args := range [][]string{
+		{"run", "lost.yaml", "--seeds", most, "--out", "out"},
+		{"run", "lost.yaml", "--seeds", most, "--shard", "2/3", "--out", "out"},
+		{"run", "lost.yaml", "--seed", most, "--seeds", most, "--workers", "4096", "--out", "out"},
+		{"explore", "promised.yaml", "--seeds", most, "--out", "out"},
+		{"explore", "promised.yaml", "--seeds", most, "--shard", "100000/100000", "--out", "out"},
+		{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--seeds", most, "--out", "out"},
+		{"compare", "--seeds", most},
+		{"corpus", "--seeds", most, "--sound", most, "--out", "out"},
+		{"verify", "sound.yaml", "--budget", most, "--out", "out"},
+		{"odds", "--runs", most},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			r := interruptAt(t, 3, interruptedFiles, append(args, "--json")...)
+			if err := json.Unmarshal(r.text, &r.doc); err != nil || r.doc["interrupted"] != true || r.stderr != "" ||
+				r.code != exitOtherwise && r.code != exitUndecided {
+				t.Errorf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
+			}
+			for _, key := range []string{"expected_runs", "unexpected_runs", "undecided_runs", "runs"} {
+				if n, _ := r.doc[key].(float64); n < 0 {
+					t.Errorf("%s: %v", key, n)
+				}
+			}
+		})
+	}
+	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most}, {"corpus", "--workers", most},
+		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}} {
+		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said, "fencepost: --workers must be 1 to 4096, not ") {
+			t.Errorf("%v: %s", args, said)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/reports"
+)
+
+// hostile are texts that a terminal would obey, or show in another order.
+var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2028", "a\rb", "\x07", "a\nb", "\x1b]0;x\x07"}
+
+// checkClean makes sure that a command refused its input, in words that a terminal can show.
+func checkClean(t *testing.T, what string, args ...string) string {
+	t.Helper()
+	var out, problems bytes.Buffer
+	code := run(args, &out, &problems)
+	for _, text := range []string{out.String(), problems.String()} {
+		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && history.Unprintable(c) }); i >= 0 || !utf8.ValidString(text) {
+			t.Errorf("%s: a control character is written: %q", what, text)
+		}
+	}
+	if code != exitBadInput || problems.Len() == 0 {
+		t.Errorf("%s: exit %d: %q", what, code, problems.String())
+	}
+	return problems.String()
+}
+
+// TestNoArgumentHasControlCharacters gives every command and every flag of it a hostile text.
+func TestNoArgumentHasControlCharacters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tried := 0
+	for _, c := range newRoot().Commands() {
+		for _, bad := range hostile {
+			checkClean(t, c.Name(), c.Name(), "x"+bad)
+			checkClean(t, c.Name(), c.Name(), "--"+bad)
+		}
+		eachFlag(c, func(f *pflag.Flag) {
+			for _, bad := range hostile {
+				checkClean(t, c.Name()+" --"+f.Name, c.Name(), "x", "--"+f.Name+"="+bad)
+				tried++
+			}
+		})
+	}
+	checkClean(t, "no command", "\x1b[2J")
+	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 || tried < 100 {
+		t.Errorf("%v was written, %d flags tried: %v", entries, tried, err)
+	}
+}
+
+func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) { c.LocalFlags().VisitAll(visit) }
+
+// TestNoEscapeOfAPlanIsPrinted puts hostile texts into each line of a plan, and into what the environment says.
+func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	lines := []string{"# a plan", "scenario kleppmann-gc-pause", "seed 1", "pause client-1 for 15s after acquired",
+		"cut client-1 | redis-4 at 0s for 30s # why"}
+	for i := range lines {
+		for at := range len(lines[i]) + 1 {
+			bad := hostile[(i+at)%len(hostile)]
+			if strings.Contains(bad, "\n") {
+				continue // which is another line
+			}
+			changed := append([]string{}, lines...)
+			changed[i] = lines[i][:at] + bad + lines[i][at:]
+			if err := os.WriteFile("plan.txt", []byte(strings.Join(changed, "\n")+"\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			said := checkClean(t, changed[i], "replay", "plan.txt")
+			if !strings.HasPrefix(said, fmt.Sprintf("plan.txt:%d:", i+1)) {
+				t.Errorf("%q: %s", changed[i], said)
+			}
+		}
+	}
+	for _, name := range []string{bazelIndex, jobIndex, stepSummary} {
+		for _, bad := range hostile {
+			t.Setenv(bazelTotal, "2")
+			t.Setenv(name, "nowhere/"+bad)
+			args := []string{"run", "setnx-holder-crash", "--seeds", "2", "--out", "out"}
+			if name == jobIndex {
+				args = append(args, "--shard", "/2")
+			}
+			if name == stepSummary {
+				t.Setenv(bazelTotal, "")
+			}
+			checkClean(t, name, args...)
+			t.Setenv(name, "")
+		}
+	}
+}
+
+// TestNoEscapeOfARecordIsPrinted puts a hostile text in place of every string of a record, whose sum is made anew.
+func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range interruptedFiles {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		file        string
+		make, again []string
+	}{
+		{runsFile, []string{"run", "lost.yaml", "--seeds", "8", "--out", "out1"}, []string{"merge", "out1", "--out", "out"}},
+		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out2"}, []string{"explore", "--resume", "out2"}},
+		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out3"}, []string{"merge", "out3", "--out", "out"}},
+	} {
+		var out, problems bytes.Buffer
+		if code := run(c.make, &out, &problems); code == exitBadInput {
+			t.Fatal(problems.String())
+		}
+		path := c.make[len(c.make)-1] + "/" + c.file
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record struct {
+			Held json.RawMessage `json:"held"`
+		}
+		if err := json.Unmarshal(whole, &record); err != nil {
+			t.Fatal(err)
+		}
+		quotes := strings.Split(string(record.Held), `"`) // no string of a record has one
+		for i := 1; i < len(quotes); i += 2 {
+			bad, err := json.Marshal(hostile[i%len(hostile)])
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := append([]string{}, quotes...)
+			changed[i] += strings.Trim(string(bad), `"`)
+			held := strings.Join(changed, `"`)
+			if err := os.WriteFile(path, fmt.Appendf(nil, `{"sum":"%x","held":%s}`, sha256.Sum256([]byte(held)), held), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			checkClean(t, c.file+" "+quotes[i], c.again...)
+		}
+	}
+}
+
+// TestPrintableTakesTextInPieces writes texts in two pieces, cut anywhere.
+func TestPrintableTakesTextInPieces(t *testing.T) {
+	for text, want := range map[string]string{
+		"a é 世\t\x1b[2J\u009b\n": "a é 世\t" + `\u001b[2J\u009b` + "\n",
+		"\xff\xe4\xb8":           `\xff`, // what is cut off at the end is not written
+	} {
+		for at := range len(text) + 1 {
+			var b bytes.Buffer
+			w := &printable{to: &b, styles: true}
+			for _, piece := range []string{text[:at], text[at:]} {
+				if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if b.String() != want {
+				t.Errorf("%q cut at %d: got %q, want %q", text, at, b.String(), want)
+			}
+		}
+	}
+}
+
+// TestStylesPassWhereThereAreColours writes all styles of a report, and one that is none of them.
+func TestStylesPassWhereThereAreColours(t *testing.T) {
+	text := strings.Join(reports.Styles, "x")
+	for _, styles := range []bool{false, true} {
+		var b bytes.Buffer
+		fmt.Fprint(&printable{to: &b, styles: styles}, text+"\x1b[5m")
+		want := text
+		if !styles {
+			want = strings.ReplaceAll(text, "\x1b", `\u001b`)
+		}
+		if want += `\u001b[5m`; b.String() != want || len(reports.Styles) < 5 {
+			t.Errorf("styles %t: got %q, want %q", styles, b.String(), want)
+		}
+	}
+}
+
+// TestTwoDoNotResumeOneExploration keeps a folder locked, as another process does, and tries to go on in it.
+func TestTwoDoNotResumeOneExploration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("promised.yaml", []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	if code := run([]string{"explore", "promised.yaml", "--seeds", "8", "--out", "found"}, &out, &problems); code == exitBadInput {
+		t.Fatal(problems.String())
+	}
+	other := artefact.New()
+	if err := other.Take("found", "explore"); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if said := checkClean(t, "resume", "explore", "--resume", "found"); !strings.HasPrefix(said, "fencepost: another fencepost is writing to the folder found") {
+		t.Error(said)
+	}
+}

@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// hostile are texts that a terminal would obey, or show in another order.
+var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00", "\x1b]0;x\x07"}
+
+// TestNoControlCharacterGetsIn puts hostile texts, as YAML writes them with escapes, in place of every value and every key of the
+// catalogue. Each is refused at its place, in words that a terminal can show.
+func TestNoControlCharacterGetsIn(t *testing.T) {
+	files, err := filepath.Glob("catalogue/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	tried := 0
+	for i, path := range files {
+		if testing.Short() && i%8 > 0 {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := ParseDocument(path, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc.Set("source", "a document")
+		for k, at := range places(&doc.root, "") {
+			bad := hostile[(i+k)%len(hostile)]
+			value := doc.Clone()
+			value.Set(at, "x"+bad)
+			checkRefused(t, at, value)
+			if _, last, _ := cutLast(at, "."); strings.Trim(last, "0123456789") != "" {
+				key := doc.Clone()
+				key.Rename(at, last+bad)
+				checkRefused(t, at, key)
+			}
+			tried++
+		}
+	}
+	if tried < 100 {
+		t.Errorf("%d places were tried", tried)
+	}
+}
+
+// places are the paths of all scalars.
+func places(t *tree, path string) (all []string) {
+	for _, e := range t.entries {
+		all = append(all, places(&e.value, strings.TrimPrefix(path+"."+e.key, "."))...)
+	}
+	for i := range t.items {
+		all = append(all, places(&t.items[i], fmt.Sprintf("%s.%d", path, i+1))...)
+	}
+	if t.sort == isScalar {
+		return []string{path}
+	}
+	return all
+}
+
+func checkRefused(t *testing.T, at string, doc *Document) {
+	t.Helper()
+	_, err := Parse("my.yaml", []byte(doc.String()))
+	var bad *FormatError
+	if !errors.As(err, &bad) || bad.Problems[0].Line == 0 || bad.Problems[0].Column == 0 {
+		t.Fatalf("%s: %v\n%q", at, err, doc.String())
+	}
+	if i := strings.IndexFunc(strings.ReplaceAll(bad.Error(), "\n", ""), history.Unprintable); i >= 0 {
+		t.Fatalf("%s: the message has a control character: %q", at, bad.Error())
+	}
+}
+
+// What does not refuse a text in the file as it is refuses it by its place, too.
+func TestControlCharactersInTheTextOfAFile(t *testing.T) {
+	for _, bad := range hostile {
+		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), "my.yaml:2:") || strings.ContainsFunc(err.Error(), history.Unprintable) {
+			t.Errorf("%q: %q", bad, fmt.Sprint(err))
+		}
+	}
+}
+
+// Line breaks and tabs in quoted prose are none of them.
+func TestProseMayBreakLines(t *testing.T) {
+	s, err := Parse("my.yaml", []byte("name: x\nsummary: \"a\\n\\tb\"\nservers: {redis: 1}\nlock: {protocol: setnx}\n"))
+	if err != nil || s.Summary != "a\n\tb" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,56 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// TestNoPeriodIsTooShort gives every documented key that takes a duration very short ones, in a run with a long hold and a network
+// that takes no time: the file is refused at its place, or the run has no more events than a bound that takes seconds.
+func TestNoPeriodIsTooShort(t *testing.T) {
+	const most = 2_000_000
+	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}
+	if testing.Short() {
+		shorts = shorts[:1]
+	}
+	refused := map[string]bool{}
+	tried := 0
+	for _, row := range documented(t) {
+		for _, short := range shorts {
+			for _, d := range locks.Definitions {
+				base := minimal[d.Name]
+				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
+					{"lock.extension", "{}"}, {"servers.replicas", "1"}} {
+					if row.key != with.key && !strings.HasPrefix(with.key, row.key+".") {
+						if changed := withKey(t, base, with.key, with.value); valid(changed) {
+							base = changed
+						}
+					}
+				}
+				text := withKey(t, base, row.key, short)
+				s, err := Parse("x.yaml", []byte(text))
+				if err != nil {
+					if strings.Contains(err.Error(), "recurs throughout a run") {
+						refused[row.key] = true
+					}
+					continue
+				}
+				tried++
+				r, err := NewRunner(s).Run(s.Plan(1))
+				if err != nil || r.Events > most {
+					t.Errorf("%s %s: %d events: %v\n%s", row.key, short, r.Events, err, text)
+				}
+			}
+		}
+	}
+	if len(refused) != 4 || tried < 15*len(shorts) {
+		t.Errorf("%v were refused, %d runs made", refused, tried)
+	}
+}
+
+func valid(text string) bool {
+	_, err := Parse("x.yaml", []byte(text))
+	return err == nil
+}
