@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -30,7 +31,11 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 		spans := make([]span, 1+r.IntN(6))
 		for i := range spans {
 			from, grant := r.Int64N(24), r.Int32N(4)
-			spans[i] = span{from: from, to: from + 1 + r.Int64N(4), grant: grant, at: i, shared: grant%2 == 0 && round%2 == 0}
+			spans[i] = span{from: from, to: from + r.Int64N(5), grant: grant, at: i, shared: grant%2 == 0 && round%2 == 0}
+		}
+		for i := range spans {
+			a := &spans[i]
+			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b span) bool { return b.grant == a.grant && b.from == a.to && !b.isInstant() })
 		}
 		i, j, found := v.first(spans)
 		wi, wj, want := firstByPairs(spans)
