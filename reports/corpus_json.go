@@ -1,8 +1,9 @@
 package reports
 
-// CorpusJSON gives what became of the corpus as one JSON object, ended by a newline: first_seed, seeds, mutants (each with name, of,
-// edits, defect, source, scenario, and if it was hunted caught, runs, law and cause), caught, median_runs, most_runs, sound (each with
-// name, promise, runs, broken and open), sound_runs, rate_below, interrupted and expected. It states no times: equal runs give equal bytes.
+// CorpusJSON gives what became of the corpus as one JSON object, ended by a newline: first_seed, seeds, mutants (each with
+// name, of, edits, defect, source, scenario, and if it was hunted caught, runs, law and cause), caught, median_runs,
+// most_runs, sound (each with name, promise, runs, broken and open), sound_runs, rate_below, interrupted and expected. It
+// states no times: equal runs give equal bytes.
 func CorpusJSON(c *Corpus) ([]byte, error) {
 	var o object
 	o.open('{')

@@ -51,7 +51,8 @@ func Hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (P
 // Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in their
 // order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can time it
 // there. It stops early when ctx is done, which cuts the hunts under way, or at the first error.
-func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int, around func(i int, hunt func()), take func(i int, p Prey) error) error {
+func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int,
+	around func(i int, hunt func()), take func(i int, p Prey) error) error {
 	if around == nil {
 		around = func(_ int, hunt func()) { hunt() }
 	}

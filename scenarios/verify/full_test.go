@@ -78,8 +78,8 @@ limit: 10s
 }
 
 // shown is what a run comes to whatever the fault was called and whenever exactly it struck: what each process records,
-// with times. What the strike itself records is left out: the end of a client, when a key ends by a jump. So is the probe, which begins
-// some time after the last fault.
+// with times. What the strike itself records is left out: the end of a client, when a key ends by a jump or comes
+// back by one. So is the probe, which begins some time after the last fault.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -90,7 +90,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 		if e.Process == history.Nemesis || e.F == history.Crashed {
 			continue
 		}
-		if kind == nemesis.Jump && e.F == history.KeyGone && e.Why == history.Expired {
+		if kind == nemesis.Jump && (e.F == history.KeyGone && e.Why == history.Expired || e.F == history.KeySet && e.By == "") {
 			e.Time = 0
 		}
 		b := lines[e.Process]

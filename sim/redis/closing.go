@@ -37,12 +37,12 @@ func (n *Node) hangUp(conn uint64) {
 // hangUpAll closes the connections of all clients, as a Sentinel demands of a node whose role it changes (CLIENT KILL TYPE
 // normal, and pubsub, in sentinelSendSlaveOf of sentinel.c). What they wait for is not answered.
 func (n *Node) hangUpAll() {
-	for _, h := range n.held {
+	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {
 			h.to.Drop()
 		}
-	}
-	n.held, n.heldBytes = n.held[:0], n.heldBytes[:0]
+		return h.to != nil || h.end > h.from // what is left are connections that are being closed
+	})
 	for _, b := range n.repl.waiting {
 		b.r.Drop()
 	}

@@ -262,7 +262,8 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 		case name == "RANK" && !ok:
 			return o, errNotInt
 		case name == "RANK" && v == 0:
-			return o, "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list"
+			return o, "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... " +
+				"or use negative to start from the end of the list"
 		case name == "RANK":
 			o.rank = v
 		case !ok || v < 0:

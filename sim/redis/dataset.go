@@ -22,7 +22,8 @@ type key struct {
 }
 
 // dataset is the data of a node: miniredis for the values, keys for everything about time and ownership.
-// Invariant: a key is in keys if and only if it exists in miniredis, and else in hidden or not there; miniredis itself knows no TTL.
+// Invariant: a key is in keys if and only if it exists in miniredis, and else in hidden or not there; miniredis itself
+// knows no TTL.
 type dataset struct {
 	mini *miniredis.Miniredis
 	db   *miniredis.RedisDB

@@ -6,17 +6,22 @@
 //
 // Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before they
 // act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what Redis
-// would lose; the same calls give the same bytes, records and log.
+// would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real redis-server
+// whose wall clock they move (rig_test.go, testdata/clock.c).
 //
-// Non-goals: commands whose reply is random or comes unasked (SPOP, publish/subscribe, blocking pops), streams, several
-// databases, eviction, cluster. They are refused with an error that names fencepost, never answered wrongly.
+// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), RESP3, streams, several databases, eviction,
+// cluster. They are refused with an error that names fencepost, never answered wrongly.
+//
+// Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in the
+// order in which it was made.
 //
 // # Expiry
 //
 // A deadline is an absolute time in whole milliseconds on the node's wall clock, and a key is expired once the clock's
 // whole milliseconds are strictly greater. So a forward jump of the clock ends keys early and a backward jump lets them
-// live longer. Redis also deletes expired keys in the background, in a cycle that is coarser; as it never serves a key
-// past its deadline, clients cannot see the difference, and the node removes each key at the instant it dies.
+// live longer. A key that has expired is served no more, but is there until a command comes across it or the background
+// cycle does, every 100 ms: if the clock goes back before, the key is alive again. Its DEL goes to the file and to the
+// replicas when it is deleted; its record says expired at the instant from which it is not served.
 //
 // # Persistence
 //
@@ -36,14 +41,22 @@
 // resync, sent in one letter; a partial one would leave the same data. Who follows whom outlives a process, as Redis
 // writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the second's
 // acknowledgement, not after repl-timeout. A master that becomes a replica answers those who wait for replicas with
-// -UNBLOCKED, as Redis does, but cannot close their connections.
+// -UNBLOCKED and closes their connections. A Sentinel has a node whose role it changes close those of all its clients, the
+// one that it promotes as well.
+//
+// # Publish and subscribe
+//
+// Messages are pushed to those who are subscribed at that moment, in RESP2, at the end of the turn, with its replies. They
+// reach the subscribers of replicas in the stream of effects, and stand in no file. A connection that its client has closed
+// takes its subscriptions, its transaction and what it watches with it, once the server hears of that.
 //
 // # Records
 //
 // Only masters record, so that the nodes of a shard tell one story between them; [Group] says what a failover and the
 // resyncs after it add.
 // key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY hand
-// the owner on with the value. A record's Until is the first instant at which the key is no longer served. After a
+// the owner on with the value. Each field of a hash and each member of a set or sorted set has an owner and records of its
+// own (members.go). A record's Until is the first instant at which the key is no longer served. After a
 // restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline has a
 // key-gone and a key-set with an empty By.
 //

@@ -111,7 +111,9 @@ func (g *Group) resynced(n *Node, was *snapshot) {
 			why = history.Expired
 		}
 		if why != "" {
-			n.host.Record(history.Event{Type: history.OK, F: history.KeyGone, Lock: history.Lock(h.name), Member: h.member, Of: h.owner, Why: why})
+			gone := h.gone(why)
+			gone.Type = history.OK
+			n.host.Record(gone)
 		}
 	}
 	n.repl.told, n.repl.had = nil, nil

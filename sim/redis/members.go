@@ -70,9 +70,10 @@ func (n *Node) settleMembers(name string, k *key, c change) {
 		if there[m] {
 			continue
 		}
-		gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Member: m, Of: k.members[m], By: n.attempt, Why: history.Deleted}
-		if c.expired {
-			gone.By, gone.Why = "", history.Expired
+		h := holding{name: name, member: m, owner: k.members[m]}
+		gone := h.gone(history.Expired)
+		if !c.expired {
+			gone.By, gone.Why = n.attempt, history.Deleted
 		}
 		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && n.data.db.Type(name) == "hash"
 		n.record(gone)
@@ -104,7 +105,8 @@ func (n *Node) recordMember(name string, m Member, k *key) {
 	if n.silent() {
 		return
 	}
-	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: n.attempt, Value: m.Value, Until: n.until(k.when)})
+	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: n.attempt,
+		Value: m.Value, Until: n.until(k.when)})
 }
 
 // recordGone records that a key ceased to be, or that all its members did.
@@ -154,6 +156,11 @@ type holding struct {
 	text         bool   // the value goes into records
 	deadline     int64
 	ended        bool
+}
+
+// gone is the record of its end.
+func (h *holding) gone(why history.Why) history.Event {
+	return history.Event{F: history.KeyGone, Lock: history.Lock(h.name), Member: h.member, Of: h.owner, Why: why}
 }
 
 // holdings appends what a key comes to.

@@ -63,7 +63,8 @@ func (n *Node) refusesListener(c *command, sub string) string {
 	if c.subs != nil {
 		name += "|" + strings.ToLower(sub)
 	}
-	return "ERR Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+	return "ERR Can't execute '" + name +
+		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 }
 
 // subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.

@@ -156,6 +156,21 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 		"4.006s client-1 EXEC: -ERR EXEC without MULTI", "4.01s client-1 PUBSUB CHANNELS: *0")
 }
 
+// Who waits for replicas meanwhile is disconnected like all others, and gets no answer.
+func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
+	c.Cut(master, replica1)
+	c.client("client-1", 0, func(s *session) {
+		s.do(master, "SET lock a")
+		r := s.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: master}, Args: []string{"WAIT", "1", "0"}})[0]
+		s.say("WAIT: reset %v", r.Status == sim.Reset)
+		s.listen(master, 0)
+	})
+	c.at(500*ms, func() { c.failOver(replica1) })
+	c.run(20 * time.Second)
+	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "1.002s client-1 WAIT: reset true", "1.002s client-1 hears closed")
+}
+
 // REPLICAOF by hand disconnects only those who wait for replicas; these are told why.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)

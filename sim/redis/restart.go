@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// snapshot is the data at one moment, hidden keys included, sorted by name, and why what the next life does not find is lost.
+// snapshot is the data at one moment, hidden keys included, sorted by name, and why what the next life does not find is
+// lost.
 type snapshot struct {
 	keys []Key
 	lost history.Why
@@ -125,11 +126,11 @@ func (n *Node) compareOne(before, after *holding, lost history.Why) {
 			why = history.Expired
 		}
 		n.cfg.Group.note(before, why)
-		n.record(history.Event{F: history.KeyGone, Lock: history.Lock(before.name), Member: before.member, Of: before.owner, Why: why})
+		n.record(before.gone(why))
 	}
 	if after != nil {
-		set := history.Event{F: history.KeySet, Lock: history.Lock(after.name), Member: after.member, Of: after.owner, By: n.attempt,
-			Until: n.until(after.deadline)}
+		set := history.Event{F: history.KeySet, Lock: history.Lock(after.name), Member: after.member, Of: after.owner,
+			By: n.attempt, Until: n.until(after.deadline)}
 		if after.text {
 			set.Value = after.value
 		}

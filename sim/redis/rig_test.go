@@ -109,29 +109,47 @@ func values(s string) (count int) {
 	return count
 }
 
-// differ plays the steps and, if the two differ, fails with the fewest steps after which they still do.
+// differ plays the steps and, if the two differ, fails with as few steps as still show it.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
-	what := r.play(steps)
-	if what == "" {
+	if r.play(steps) == "" {
 		return
 	}
+	steps = shrink(steps, func(fewer []step) bool { return r.play(fewer) != "" })
+	var list []string
+	for _, s := range steps {
+		list = append(list, s.String())
+	}
+	r.t.Fatalf("%s\nafter all of\n%s", r.play(steps), strings.Join(list, "\n"))
+}
+
+// shrink takes away whatever steps it can, halves first and single ones last, until it can spare none.
+func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false
-		for size := len(steps) / 2; size > 0; size /= 2 {
+		for size := max(len(steps)/2, 1); size > 0; size /= 2 {
 			for i := 0; i+size <= len(steps); {
-				fewer := slices.Delete(slices.Clone(steps), i, i+size)
-				if now := r.play(fewer); now != "" {
-					steps, what, smaller = fewer, now, true
+				if fewer := slices.Delete(slices.Clone(steps), i, i+size); fails(fewer) {
+					steps, smaller = fewer, true
 				} else {
 					i += size
 				}
 			}
 		}
 	}
-	var list []string
-	for _, s := range steps {
-		list = append(list, s.String())
+	return steps
+}
+
+func TestDifferencesAreShrunkToTheStepsThatShowThem(t *testing.T) {
+	var steps []step
+	for i := range 100 {
+		steps = append(steps, step{conn: i})
 	}
-	r.t.Fatalf("%s\nafter all of\n%s", what, strings.Join(list, "\n"))
+	has := func(list []step, conn int) bool {
+		return slices.ContainsFunc(list, func(s step) bool { return s.conn == conn })
+	}
+	got := shrink(steps, func(list []step) bool { return has(list, 17) && has(list, 80) || has(list, 3) && len(list) > 90 })
+	if len(got) != 2 || got[0].conn != 17 || got[1].conn != 80 {
+		t.Errorf("left are %v", got)
+	}
 }

@@ -172,7 +172,8 @@ var notSimulated = map[string]string{
 	"blpop": blocking, "brpop": blocking, "brpoplpush": blocking, "blmove": blocking, "blmpop": blocking,
 	"bzpopmin": blocking, "bzpopmax": blocking, "bzmpop": blocking,
 
-	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer, "object": aServer,
+	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer,
+	"object":  aServer,
 	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
 	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer, "psync": aServer, "replconf": aServer, "dump": aServer,
 	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer, "asking": aServer,

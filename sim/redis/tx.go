@@ -6,7 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection that has one, until it is closed. On a node with replication every connection has one.
+// connection is the state of a connection that has one, until it is closed. On a node with replication every connection
+// has one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// doorkeeper is a server that is told of closed connections, keeps requests back until it hangs up, and answers all others.
+type doorkeeper struct {
+	gossip
+	kept []*Incoming
+}
+
+func (d *doorkeeper) Closed(connID uint64) { d.note(fmt.Sprintf("closed %d", connID)) }
+
+func (d *doorkeeper) Serve(r *Incoming) {
+	switch r.Args[0] {
+	case "KEEP":
+		d.kept = append(d.kept, r)
+	case "HANGUP":
+		for _, k := range d.kept {
+			k.Drop()
+		}
+		r.Reply([]byte("+bye\r\n"))
+		d.host.HangUp(r.ConnID)
+	default:
+		d.gossip.Serve(r)
+	}
+}
+
+func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
+	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
+	d := &doorkeeper{gossip: gossip{echo: echo{w: l.World}}}
+	l.AddServer("s", d)
+	return l, d
+}
+
+// What a server says before it hangs up arrives before the end of the connection; what was sent meanwhile is not executed;
+// the next request opens another.
+func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
+	l, d := newDoorkeeper(t)
+	at := Conn{Server: "s"}
+	l.client("c", func(env Env) {
+		env.Go("waiting", func(env Env) {
+			r := env.Call(time.Second, nil, to("s", "KEEP"))[0]
+			l.say("kept: reset %v", r.Status == Reset)
+		})
+		env.Sleep(5 * ms)
+		replies := env.Call(time.Second, nil, to("s", "HANGUP"), to("s", "GET"))
+		l.say("%s %v", replies[0].Raw()[:4], replies[1].Status == Reset)
+		_, status := env.Receive(at, time.Second)
+		l.say("closed %v", status == Reset)
+		l.say("again %v", env.Call(time.Second, nil, to("s", "GET"))[0].Status == Answered)
+	})
+	l.run()
+	l.want(l.log, "7ms kept: reset true", "7ms +bye true", "7ms closed true", "11ms again true")
+	for _, line := range d.got {
+		if line == "5ms closed 1" {
+			t.Error("a server is told of a connection that it closed itself")
+		}
+	}
+}
+
+// A server hears of the end of a connection after the requests on it, one delay later, whether its client closed it or
+// crashed; a cut and a pause keep that back, and another life of the server does not hear of it.
+func TestServerHearsThatItsClientHasGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after func(*lab)
+		crash         bool
+		told          string
+	}{
+		"closed":    {told: "6ms closed 1"},
+		"crashed":   {crash: true, told: "6ms closed 1"},
+		"cut":       {before: func(l *lab) { l.Cut("c", "s") }, after: func(l *lab) { l.Heal("c", "s") }, told: "51ms closed 1"},
+		"paused":    {before: func(l *lab) { l.Pause("s") }, after: func(l *lab) { l.Resume("s") }, told: "50ms closed 1"},
+		"restarted": {before: func(l *lab) { l.Stop("s", PowerLoss); l.Restart("s") }},
+	} {
+		l, d := newDoorkeeper(t)
+		l.client("c", func(env Env) {
+			env.Call(time.Second, nil, to("s", "GET"))
+			env.Sleep(3 * ms)
+			if !c.crash {
+				env.Close(Conn{Server: "s"})
+				env.Close(Conn{Server: "s"}) // once is enough
+			}
+			env.Sleep(100 * ms)
+		})
+		if c.crash {
+			l.At(Time(5*ms), func() { l.Crash("c") })
+		}
+		if c.before != nil {
+			l.At(Time(4*ms), func() { c.before(l) })
+		}
+		if c.after != nil {
+			l.At(Time(50*ms), func() { c.after(l) })
+		}
+		l.run()
+		var told []string
+		for _, line := range d.got {
+			if len(line) > 8 && line[len(line)-8:] == "closed 1" {
+				told = append(told, line)
+			}
+		}
+		if fmt.Sprint(told) != fmt.Sprint([]string{c.told}) && !(c.told == "" && told == nil) {
+			t.Errorf("%s: the server was told %q, not %q", name, told, c.told)
+		}
+	}
+}
+
+// A delay of the next message strikes a message, not the end of a connection that happens to leave before it.
+func TestEndOfAConnectionIsNoMessage(t *testing.T) {
+	l, _ := newDoorkeeper(t)
+	l.client("c", func(env Env) {
+		env.Call(time.Second, nil, to("s", "GET"))
+		l.DelayNext("c", "s", 20*ms, func() {})
+		env.Close(Conn{Server: "s"})
+		env.Call(time.Second, nil, Request{Conn: Conn{Server: "s", N: 1}, Args: []string{"GET"}})
+		l.say("answered")
+	})
+	l.run()
+	l.want(l.log, "24ms answered")
+}
