@@ -19,10 +19,9 @@ type lateness struct {
 	ended     history.Time // end of its lease
 }
 
-// delay is a stretch of a client's time that a fault, or the wait for another lock, may have cost it.
+// delay is a stretch of a client's time that a fault may have cost it.
 type delay struct {
 	fault *fault
-	ask   int32 // the wait for another lock, -1 if it is none
 	cost  history.Time
 }
 
