@@ -335,9 +335,12 @@ func (s *section) release() {
 		s.env.Point(sim.BeforeRelease)
 		e := h.event(history.Invoke, history.Release)
 		s.env.Record(e)
-		if h.Release(s.env, h.hold) {
+		switch h.Release(s.env, h.hold) {
+		case locks.Confirmed:
 			e.Type = history.OK
-		} else {
+		case locks.Unanswered:
+			e.Type, e.Why = history.Info, history.NoReply
+		case locks.Denied:
 			e.Type, e.Why = history.Fail, history.NotOwner
 		}
 		s.env.Record(e)

@@ -88,7 +88,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	first, entered := l.enter(env, h, key)
 	l.library.counted(entered && !first)
 	if !entered || !first && !l.waitInLine(env, h, key, patience) {
-		if h.Token == 0 || !l.leave(env, h) {
+		if h.Token == 0 || l.leave(env, h) != Confirmed {
 			l.Close(env) // the key may still be there, or come to be: it goes with the lease
 		}
 		return nil
@@ -181,10 +181,10 @@ func (l *etcd) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's key. If nobody confirms that, the session goes with it, so that a late request of this
 // attempt finds nothing of the next one's.
-func (l *etcd) Release(env sim.Env, h *Hold) bool {
+func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	left := l.leave(env, h)
-	if !left {
+	if left != Confirmed {
 		l.Close(env)
 	}
 	return left
@@ -193,17 +193,22 @@ func (l *etcd) Release(env sim.Env, h *Hold) bool {
 // leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a newer
 // one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an
 // answer, although its lease lives, is gone by that.
-func (l *etcd) leave(env sim.Env, h *Hold) bool {
+func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	if !l.config.CompareRevision {
-		return len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) == 2
+		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
+			return Unanswered
+		}
+		return Confirmed
 	}
 	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=", strconv.FormatInt(int64(h.Token), 10),
 		"THEN", "2", "DELETE", h.value)
 	if len(r) != 3 {
-		return false
+		return Unanswered
 	}
-	s := l.library.etcd
-	return integer(&r[1]) == 1 || l.caller.repeated && s != nil && s.alive(env)
+	if s := l.library.etcd; integer(&r[1]) == 1 || l.caller.repeated && s != nil && s.alive(env) {
+		return Confirmed
+	}
+	return Denied
 }
 
 // Close ends the session and revokes its lease.

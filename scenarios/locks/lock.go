@@ -26,14 +26,34 @@ type Lock interface {
 	Reenter(env sim.Env, h *Hold) bool
 }
 
+// Answer is what a client has learned of its release.
+type Answer uint8
+
+const (
+	Denied     Answer = iota // too few servers still knew the attempt as owner
+	Unanswered               // too few answered to tell
+	Confirmed                // enough servers gave the lock back, or none had to be asked
+)
+
+// answered is what one server's answer says, or none.
+func answered(r *sim.Reply) Answer {
+	switch {
+	case r.Status == sim.NoReply || r.Status == sim.Reset:
+		return Unanswered
+	case isOne(r):
+		return Confirmed
+	}
+	return Denied
+}
+
 // protocol is what each lock protocol does in its own way.
 type protocol interface {
 	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrLimit).
 	Extend(env sim.Env, h *Hold) error
-	// Release gives the lock back. It reports whether the servers confirmed that, or had not to be asked.
-	Release(env sim.Env, h *Hold) bool
+	// Release gives the lock back.
+	Release(env sim.Env, h *Hold) Answer
 	// Close ends what the library does beside the client's work.
 	Close(env sim.Env)
 }
@@ -97,10 +117,10 @@ func (l *reentrant) Reenter(env sim.Env, h *Hold) bool {
 	return true
 }
 
-func (l *reentrant) Release(env sim.Env, h *Hold) bool {
+func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 	if h.entered > 0 {
 		h.entered--
-		return true
+		return Confirmed
 	}
 	return l.protocol.Release(env, h)
 }

@@ -358,7 +358,7 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 			if (c.protocol == SetNX) != (h.Remaining(env) == sim.Forever) || (c.protocol == Fenced) != (h.Token == 1) {
 				t.Errorf("%s: remaining %v, token %d", c.protocol, h.Remaining(env), h.Token)
 			}
-			if released := l.Release(env, h); released != (c.release != ReleaseGetThenDel) {
+			if released := l.Release(env, h) == Confirmed; released != (c.release != ReleaseGetThenDel) {
 				t.Errorf("%s, %s: released %v", c.protocol, c.release, released)
 			}
 		})

@@ -67,6 +67,7 @@ type ballot struct {
 	of       []voter // whom each request is about
 	yes      []voter // those that said yes
 	taken    bool    // one said that another has the lock
+	silent   int     // of how many nothing was heard
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
@@ -143,18 +144,27 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 }
 
 // Release is asked of all servers, also of those that did not grant the lock.
-func (l *redlock) Release(env sim.Env, h *Hold) bool { return l.release(env, h) >= l.config.Quorum }
+func (l *redlock) Release(env sim.Env, h *Hold) Answer {
+	switch yes, silent := l.release(env, h); {
+	case yes >= l.config.Quorum:
+		return Confirmed
+	case yes+silent >= l.config.Quorum:
+		return Unanswered
+	}
+	return Denied
+}
 
 // Close has nothing to end.
 func (l *redlock) Close(sim.Env) {}
 
-func (l *redlock) release(env sim.Env, h *Hold) int {
-	yes := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	n := len(yes)
+// release counts the servers that gave the lock back, and those of which nothing was heard.
+func (l *redlock) release(env sim.Env, h *Hold) (yes, silent int) {
+	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
+	yes, silent = len(gave), l.idle.silent
 	if w := l.config.Wait; w != nil && w.Release {
-		l.wait(env, h, yes)
+		l.wait(env, h, gave)
 	}
-	return n
+	return yes, silent
 }
 
 func isOne(r *sim.Reply) bool {
@@ -203,6 +213,7 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 		b = &ballot{}
 	}
 	b.requests, b.of, b.yes, b.taken = b.requests[:0], b.of[:0], b.yes[:0], false
+	b.silent = 0
 	n, first := len(l.now), 0
 	if l.config.Order == Rotated {
 		first = l.config.First
@@ -243,6 +254,7 @@ func (b *ballot) settle(env sim.Env, from int, replies []sim.Reply, says func(*s
 		}
 		b.taken = b.taken || r.Nil()
 		if r.Status == sim.NoReply || r.Status == sim.Reset {
+			b.silent++
 			env.Close(b.requests[from+i].Conn)
 		}
 	}

@@ -130,30 +130,30 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 }
 
 // Release removes the key in the configured way.
-func (l *single) Release(env sim.Env, h *Hold) bool {
+func (l *single) Release(env sim.Env, h *Hold) Answer {
 	key := string(l.config.Key)
 	h.server = l.now[0]
-	var n int64
+	args := releaseArgs(l.config.Key, h.value)
 	switch l.config.Release {
 	case ReleaseDel:
-		n, _ = l.ask(env, h, "release", "DEL", key).Int()
+		args = []string{"DEL", key}
 	case ReleaseGetThenDel:
-		if owner, _ := l.ask(env, h, "compare", "GET", key).Bulk(); owner != h.value {
-			return false
+		compared := l.ask(env, h, "compare", "GET", key)
+		if owner, _ := compared.Bulk(); owner != h.value {
+			return min(answered(compared), Unanswered)
 		}
 		env.Point(sim.OwnerCompared)
-		n, _ = l.ask(env, h, "release", "DEL", key).Int()
+		args = []string{"DEL", key}
 	case ReleaseCAD:
-		n, _ = l.ask(env, h, "release", "CAD", key, h.value).Int()
+		args = []string{"CAD", key, h.value}
 	case ReleaseDelex:
-		n, _ = l.ask(env, h, "release", "DELEX", key, "IFEQ", h.value).Int()
-	default:
-		n, _ = l.ask(env, h, "release", releaseArgs(l.config.Key, h.value)...).Int()
+		args = []string{"DELEX", key, "IFEQ", h.value}
 	}
+	a := answered(l.ask(env, h, "release", args...))
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h)
 	}
-	return n == 1
+	return a
 }
 
 // Close has nothing to end: the topology task ends with the client.

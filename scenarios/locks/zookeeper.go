@@ -276,7 +276,7 @@ func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is
 // gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
-func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
+func (l *zooKeeper) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	bare, tried := l.config.Names == BareNames, false
 	for bare || h.node.session == l.client.Session() {
@@ -286,16 +286,22 @@ func (l *zooKeeper) Release(env sim.Env, h *Hold) bool {
 		}
 		switch err {
 		case nil:
-			return true
+			return Confirmed
 		case zookeeper.NoNode:
-			return tried
+			if tried {
+				return Confirmed
+			}
+			return Denied
 		}
 		tried = tried || unanswered(err)
 		if !l.client.Await(env, l.config.TTL) {
-			return false
+			break
 		}
 	}
-	return false
+	if tried {
+		return Unanswered
+	}
+	return Denied
 }
 
 // Close ends the session.
