@@ -7,110 +7,112 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// advice is one thing to change. Whoever applies the measure already is not told to; an advice for some services is not given
-// to the users of another.
+// advice is one thing to change.
 type advice struct {
-	text    string
-	measure history.Measure   // empty: nobody can be known to apply it
-	only    []history.Service // empty: all
+	text   string
+	unless history.Measure   // not told to those who apply this
+	given  history.Measure   // told to nobody else than those who apply this
+	only   []history.Service // told to the users of these; empty: all
 }
 
 // anyRedis lists the services with a server's clock and disk to look after.
 var anyRedis = []history.Service{history.Redis, history.Redlock}
 
 // guard closes every list whose violation can reach the data.
-var guard = advice{text: "Guard the data by a fencing token.", measure: history.Fencing}
+var guard = advice{text: "Guard the data by a fencing token.", unless: history.Fencing}
 
 // remedies holds what the documents give against each cause: antirez (Redis: distributed locks), Kleppmann (How to do
 // distributed locking), and the comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always share a server."}},
 	DeposedMaster: {
-		{text: "Send WAIT after setting the lock and obey its count.", measure: history.WaitForReplicas, only: anyRedis},
-		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.", measure: history.MinReplicas, only: anyRedis},
+		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
+		{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.", unless: history.MinReplicas, only: anyRedis},
 		{text: "Take the lock from a consensus service.", only: anyRedis},
 		guard,
 	},
 	ValidityMiscounted: {
-		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.", measure: history.ElapsedCheck},
-		{text: "Measure it on a monotonic clock.", measure: history.MonotonicClock},
-		{text: "Subtract an allowance for clocks that drift.", measure: history.DriftAllowance},
-		{text: "Stop working when the validity is over.", measure: history.ValidityCheck},
+		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.", unless: history.ElapsedCheck},
+		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock},
+		{text: "Subtract an allowance for clocks that drift.", unless: history.DriftAllowance},
+		{text: "Keep clocks in step, or allow for more drift than now.", given: history.DriftAllowance},
+		{text: "Stop working when the validity is over.", unless: history.ValidityCheck},
 		guard,
 	},
 	ExpiredEarly: {
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis},
-		{text: "Allow for drift in the validity.", measure: history.DriftAllowance},
+		{text: "Allow for drift in the validity.", unless: history.DriftAllowance},
+		{text: "Keep clocks in step, or allow for more drift than now.", given: history.DriftAllowance},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
 		guard,
 	},
-	LeaseNotRechecked: {{text: "After waiting, check that the own lease still lives before returning the lock.", measure: history.Recheck}, guard},
+	LeaseNotRechecked: {{text: "After waiting, check that the own lease still lives before returning the lock.", unless: history.Recheck}, guard},
 	RemovedByNonOwner: {
-		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.", measure: history.OwnerCheck},
-		{text: "Give each attempt its own random value.", measure: history.OwnValue},
+		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.", unless: history.OwnerCheck},
+		{text: "Give each attempt its own random value.", unless: history.OwnValue},
 		guard,
 	},
 	ProlongedByNonOwner: {{text: "Prolong only after comparing the owner, in one step: a script, or CAS."}, guard},
 	RemovedByOwner:      {{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working once the key is given up."}},
 	LostInCrash: {
 		{text: "Restart a crashed server only after the longest TTL has passed."},
-		{text: "Or persist with appendfsync always.", measure: history.FsyncAlways},
+		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways},
 		guard,
 	},
 	LostInFailover: {
-		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", measure: history.WaitForReplicas},
-		{text: "Wait for all replicas, or promote only one that has acknowledged.", measure: history.NoWait},
+		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", unless: history.WaitForReplicas},
+		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas},
 		{text: "After a failover acquire anew."},
 		guard,
 	},
 	HolderOutlivedLease: {
 		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has seen; checking the remaining validity before a write only narrows the gap.",
-			measure: history.Fencing},
+			unless: history.Fencing},
 		{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is inside: do nothing there that the resource does not check.",
-			measure: history.NoFencing},
+			given: history.Fencing},
 	},
 	Untold: {{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again."}},
 	SessionExpired: {
-		{text: "Stop working when told that the session is lost: the service may end one at any time.", measure: history.StopWhenLost},
-		{text: "Send a fencing token with every read and write.", measure: history.Fencing},
+		{text: "Stop working when told that the session is lost: the service may end one at any time.", unless: history.StopWhenLost},
+		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 	},
 	WaitedForOther: {
 		{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first lease."},
-		{text: "Renew a lock while waiting.", measure: history.Renewal},
+		{text: "Renew a lock while waiting.", unless: history.Renewal},
 		guard,
 	},
-	StaleEffect: {{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.", measure: history.Fencing},
+	StaleEffect: {{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.", unless: history.Fencing},
 		{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives (fsync always, or a consensus service's revision).",
-			measure: history.NoFencing}},
+			given: history.Fencing}},
 	LostUpdate: {{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value read)."}},
 	TokenRepeated: {
 		{text: "Draw one token for each grant, from a counter that survives what the lock survives."},
-		{text: "On Redis that takes appendfsync always; a consensus service's revision does.", measure: history.FsyncAlways, only: anyRedis},
+		{text: "On Redis that takes appendfsync always; a consensus service's revision does.", unless: history.FsyncAlways, only: anyRedis},
 	},
 	TokenWentBack: {
 		{text: "Draw the token in the same atomic step as the lock."},
-		{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's revision).", measure: history.FsyncAlways},
+		{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's revision).", unless: history.FsyncAlways},
 	},
 	StuckBehindCrashed: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", measure: history.Expiry},
-		{text: "The lock has an expiry: whoever waits must wait for longer than it.", measure: history.NoExpiry},
+		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
+		{text: "The lock has an expiry: whoever waits must wait for longer than it.", given: history.Expiry},
 	},
 	StuckBehindAbandoned: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves behind goes by itself.", measure: history.Expiry},
+		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves behind goes by itself.", unless: history.Expiry},
 		{text: "Release on every server also after an attempt that was given up."},
 	},
 	StuckBehindUncapped: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", measure: history.Expiry},
-		{text: "Cap the number of extensions of one hold.", measure: history.CappedExtension},
+		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
+		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension},
 	},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Retry after a random delay.", measure: history.RandomRetry},
+		{text: "Retry after a random delay.", unless: history.RandomRetry},
 		{text: "Release partial locks on every server at once.", only: []history.Service{history.Redlock}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority."}},
 	TooSlow: {
-		{text: "Ask all servers at once.", measure: history.Parallel, only: []history.Service{history.Redlock}},
+		{text: "Ask all servers at once.", unless: history.Parallel, only: []history.Service{history.Redlock}},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", only: []history.Service{history.Redlock}},
 		{text: "Give each request a timeout far below the TTL, and try again.", only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}},
 	},
@@ -128,7 +130,7 @@ func remedy(kind CauseKind, h *history.Header) string {
 	}
 	var fit []string
 	for _, a := range remedies[kind] {
-		if h.Applies(a.measure) || len(a.only) > 0 && !slices.Contains(a.only, service) {
+		if h.Applies(a.unless) || a.given != "" && !h.Applies(a.given) || len(a.only) > 0 && !slices.Contains(a.only, service) {
 			continue
 		}
 		fit = append(fit, a.text)

@@ -38,24 +38,5 @@ const (
 	Recheck         Measure = "recheck"  // of the own lease, after waiting
 )
 
-// What some advice hangs on: that a measure is not applied.
-const (
-	NoFencing = "no " + Fencing
-	NoExpiry  = "no " + Expiry
-	NoWait    = "no " + WaitForReplicas
-)
-
-// Applies reports whether a measure is known to be applied; "no …", that it is not.
-func (h *Header) Applies(m Measure) bool {
-	if without, is := cutNo(m); is {
-		return !slices.Contains(h.Measures, without)
-	}
-	return slices.Contains(h.Measures, m)
-}
-
-func cutNo(m Measure) (Measure, bool) {
-	if len(m) > 3 && m[:3] == "no " {
-		return m[3:], true
-	}
-	return m, false
-}
+// Applies reports whether a measure is known to be applied.
+func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
