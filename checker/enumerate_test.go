@@ -35,8 +35,8 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations, c.shared, c.outcomes)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && testing.Short() {
-				t.Skip("left out by -short")
+			if c.long && !full() {
+				t.Skip("left out without FENCEPOST_FULL=1")
 			}
 			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, ps: make([]walker, c.processes)}
 			e.walk(c.operations, 0)

@@ -15,7 +15,7 @@ import (
 // everything happens that a history can tell, sense or nonsense: the two must agree on every law.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
-	if testing.Short() {
+	if !full() {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
@@ -35,7 +35,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 // keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
-	if testing.Short() {
+	if !full() {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })

@@ -57,7 +57,7 @@ func nonsense(r *rand.Rand) *Run {
 
 func TestNoHistoryBreaksAReport(t *testing.T) {
 	n := 1500
-	if testing.Short() {
+	if !full() {
 		n = 300
 	}
 	for seed := range n {

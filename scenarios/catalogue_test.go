@@ -10,7 +10,7 @@ import (
 
 // seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
 func seedsPerScenario() int {
-	if testing.Short() || raceEnabled {
+	if !full() || raceEnabled {
 		return 20
 	}
 	return 1000

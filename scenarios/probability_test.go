@@ -49,7 +49,7 @@ func TestFormulaIsTheSumOverAllLosses(t *testing.T) {
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 	runs := 4000
-	if testing.Short() || raceEnabled {
+	if !full() || raceEnabled {
 		runs = 400
 	}
 	for _, held := range []int{3, 4, 5} {

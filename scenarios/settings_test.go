@@ -34,7 +34,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 		for _, s := range settingsOfTheFormat() {
 			for _, path := range []string{s.path, "overrides.client-2." + s.path} {
 				own := strings.HasPrefix(s.path, "lock.") || strings.HasPrefix(s.path, "work.")
-				if path != s.path && (!own || testing.Short()) {
+				if path != s.path && (!own || !full()) {
 					continue
 				}
 				tried++

@@ -13,7 +13,7 @@ import (
 
 // plansPerScenario is how many runs of each scenario both checkers judge.
 func plansPerScenario() int {
-	if testing.Short() || raceEnabled {
+	if !full() || raceEnabled {
 		return 4
 	}
 	return 240

@@ -266,7 +266,7 @@ func TestOnlyWideIntegers(t *testing.T) {
 // TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
 // counts: the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
-	if testing.Short() {
+	if !full() {
 		t.Skip("it compiles for another platform")
 	}
 	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports", "./checker/...", "./nemesis", "./sim/...", "./scenarios/...")

@@ -292,7 +292,7 @@ func (r *told) isMarked(t *testing.T, page, complete bool) {
 // someInstants are the first few of n, then ever fewer, and the last few.
 func someInstants(n int) (all []int) {
 	step := 1
-	if testing.Short() {
+	if !full() {
 		step = n/3 + 1
 	}
 	for i := 1; i <= n; i += step {
@@ -357,7 +357,7 @@ func folder(t *testing.T, dir string) map[string]string {
 
 // TestSignalsReachTheProgram builds the program, waits until its record holds a finding, and sends it a signal.
 func TestSignalsReachTheProgram(t *testing.T) {
-	if testing.Short() {
+	if !full() {
 		t.Skip("it builds the program")
 	}
 	dir := t.TempDir()

@@ -128,7 +128,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	most := 10_000
-	if testing.Short() {
+	if !full() {
 		most = 100 // and only those that this is enough for
 	}
 	var list []*scenarios.Scenario
@@ -158,7 +158,7 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 
 func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	seeds := 150
-	if testing.Short() {
+	if !full() {
 		seeds = 20
 	}
 	for _, name := range corpus.Names() {

@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // cause from every scenario. Of 1,000, at most 20 may name a fault in vain; they are listed. FENCEPOST_FULL=1 asks for all.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	n, fewest := necessity{t: t, seeds: 12, each: 1}, 150
-	if os.Getenv("FENCEPOST_FULL") != "" {
+	if full() {
 		n.seeds, n.each, fewest = 150, 4, 1000
 	}
 	for _, s := range n.scenarios() {

@@ -55,7 +55,7 @@ func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 // A user's repository: a module of its own that needs this one. There the generated test fails, tells why, and passes
 // once the lock is mended.
 func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
-	if testing.Short() {
+	if !full() {
 		t.Skip("builds a module")
 	}
 	r := shrink(t, parsed(t, noisy), noisyViolation(t))

@@ -86,7 +86,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 		{checker.MutualExclusion, pause, planOf(t, 17, "crash redis-5 losing everything at 2.5s, restart after 1.111s",
 			"pause client-1 for 27.777s at 13ms", "drift client-2 clock by +750ppm from 3.1s", "jump redis-1 clock by -3.456s at 8.8s")},
 	}
-	if !testing.Short() {
+	if full() {
 		found = append(found, drawViolations(t, s, 1500, 3)...)
 	}
 	told := 0
@@ -101,7 +101,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 			t.Errorf("%s, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
 		}
 	}
-	if told < 4 && !testing.Short() {
+	if told < 4 && full() {
 		t.Errorf("the pause was found %d times", told)
 	}
 }
@@ -112,7 +112,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client", "get-then-del-race",
 		"etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
 	seeds := uint64(160)
-	if testing.Short() {
+	if !full() {
 		names, seeds = names[:3], 30
 	}
 	shrunk, alone := 0, 0
@@ -127,7 +127,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 			checkFailsAgain(t, r)
 		}
 	}
-	if shrunk < 12 && !testing.Short() || alone < shrunk*3/4 {
+	if shrunk < 12 && full() || alone < shrunk*3/4 {
 		t.Errorf("%d violations were shrunk, %d of them to one fault", shrunk, alone)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // full reports whether the comparison with a real Redis is asked for in its full size, and may not be skipped.
-func full() bool { return os.Getenv("FENCEPOST_FULL") == "1" }
+func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
 // cannotCompare skips a test that needs what this machine does not have, unless the full comparison is asked for.
 func cannotCompare(t *testing.T, why string) {

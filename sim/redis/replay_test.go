@@ -181,7 +181,7 @@ func (s *shardOfThree) step(v vocabulary) {
 // shard. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	shards := 400
-	if testing.Short() {
+	if !full() {
 		shards = 50
 	}
 	restarts, promotions := 0, 0
