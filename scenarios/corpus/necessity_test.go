@@ -1,4 +1,4 @@
-package corpus
+package corpus_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -47,7 +48,7 @@ func (n *necessity) scenarios() []*scenarios.Scenario {
 		}
 		list = append(list, s)
 	}
-	for _, m := range Mutants() {
+	for _, m := range corpus.Mutants() {
 		s, err := m.Scenario()
 		if err != nil {
 			n.t.Fatal(err)
