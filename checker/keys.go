@@ -13,6 +13,8 @@ type place struct {
 type liveKey struct {
 	of    history.Attempt
 	until history.Time // when it is due to expire
+	// inherited: a replica has it from the master that it replaced, and may let it expire without a record.
+	inherited bool
 }
 
 // keys knows what stands where, as far as the records read so far tell.
@@ -33,18 +35,37 @@ func setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// overwritten gives the key that a key-set replaces: one that still stood. Where the servers do not record that keys expire
-// it must not have been due to.
+// overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it must
+// not have been due to.
 func (t *trace) overwritten(e *history.Event) (liveKey, bool) {
 	was, ok := t.live.at[place{e.Process, e.Lock, e.Member}]
-	return was, ok && (t.expiries || e.Time < was.until)
+	return was, ok && (t.expiries && !was.inherited || e.Time < was.until)
+}
+
+// promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
+// it had itself, when it was the master before, it has long exchanged for that.
+func (k *keys) promote(f *fault) {
+	if f.kind != history.FailOver || len(f.On) == 0 || len(f.To) == 0 {
+		return
+	}
+	for p := range k.at {
+		if p.server == f.To[0] {
+			delete(k.at, p)
+		}
+	}
+	for p, key := range k.at {
+		if p.server == f.On[0] {
+			p.server, key.inherited = f.To[0], true
+			k.at[p] = key
+		}
+	}
 }
 
 // note takes a record into account. One of a key that does not stand there changes nothing.
 func (k *keys) note(e *history.Event) {
 	p := place{e.Process, e.Lock, e.Member}
 	if e.F == history.KeySet {
-		k.at[p] = liveKey{e.Of, e.Until}
+		k.at[p] = liveKey{of: e.Of, until: e.Until}
 		return
 	}
 	was, ok := k.at[p]

@@ -10,10 +10,13 @@ import (
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be judged.
 func (t *trace) ownership(f *Finding) {
-	judged := 0
+	judged, faults := 0, t.faults
 	t.live.reset()
 	for _, at := range t.keys {
 		e := &t.h.Events[at]
+		for ; len(faults) > 0 && faults[0].from < int(at); faults = faults[1:] {
+			t.live.promote(&faults[0])
+		}
 		if _, isLock := t.lockNumber[e.Lock]; !isLock {
 			continue
 		}

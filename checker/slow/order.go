@@ -43,34 +43,37 @@ func (r *reading) recordsExpiry() bool {
 }
 
 // liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have expired,
-// where that is not recorded.
+// where that is not recorded. A replica that takes its master's place has what that one had, but for what is said to be lost.
 func (r *reading) liveOwner(i int) history.Attempt {
-	e := &r.Events[i]
-	set := -1
+	type key struct {
+		of        history.Attempt
+		until     history.Time
+		inherited bool // its expiry need not be recorded
+	}
+	e, stands := &r.Events[i], map[history.Process]key{}
 	for j := range i {
-		if o := &r.Events[j]; o.F == history.KeySet && o.Process == e.Process && o.Lock == e.Lock && o.Member == e.Member {
-			set = j
-		}
-	}
-	if set < 0 {
-		return ""
-	}
-	was := &r.Events[set]
-	due := was.Until
-	for j := set + 1; j < i; j++ {
 		o := &r.Events[j]
-		if o.Process != e.Process || o.Lock != e.Lock || o.Member != e.Member || o.Of != "" && o.Of != was.Of {
-			continue
-		}
-		if o.F == history.KeyGone {
-			return ""
-		}
-		if o.F == history.KeyProlonged {
-			due = o.Until
+		was, there := stands[o.Process]
+		switch {
+		case o.Process == history.Nemesis && o.F == "fail over" && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
+			delete(stands, o.Fault.To[0])
+			if had, ok := stands[o.Fault.On[0]]; ok {
+				had.inherited = true
+				stands[o.Fault.To[0]] = had
+			}
+		case o.Lock != e.Lock || o.Member != e.Member:
+		case o.F == history.KeySet:
+			stands[o.Process] = key{of: o.Of, until: o.Until}
+		case !there || o.Of != "" && o.Of != was.of:
+		case o.F == history.KeyGone:
+			delete(stands, o.Process)
+		case o.F == history.KeyProlonged:
+			was.until = o.Until
+			stands[o.Process] = was
 		}
 	}
-	if e.Time < due || r.recordsExpiry() {
-		return was.Of
+	if k, ok := stands[e.Process]; ok && (e.Time < k.until || r.recordsExpiry() && !k.inherited) {
+		return k.of
 	}
 	return ""
 }
