@@ -112,7 +112,7 @@ func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	// Of single clients' locks, and the lock's own name.
 	for text, want := range map[string]string{
 		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: [a/b]}}}\n": "f.yaml:4:",
-		"servers: {zookeeper: 1}\nlock: {protocol: zookeeper, name: a/}\n":                                    "f.yaml:3:",
+		"servers: {zookeeper: 1}\nlock: {protocol: zookeeper, name: a/}\n":                                     "f.yaml:3:",
 	} {
 		if _, err := scenarios.Parse("f.yaml", []byte("name: names\n"+text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s%v", text, err)
