@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -17,7 +18,7 @@ type clash struct {
 
 // rounding is how far a key may expire before its nominal deadline without its server's clock being at fault: Redis
 // counts in whole milliseconds, once when it sets the deadline and once when it looks.
-const rounding = history.Time(2e6)
+const rounding = history.Time(2 * time.Millisecond)
 
 // record is what one server (or replicated shard) tells about a clash: the key that was set first there is the
 // victim, and how it went before the other was granted is the record.

@@ -22,9 +22,18 @@ func (n *Installed) Over() bool { return n.pending == 0 }
 // validated against the same names. Each records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
+	strikers := make([]*striker, len(faults))
 	for i := range faults {
-		s := &striker{Installed: n, Fault: faults[i]}
-		s.arrange()
+		strikers[i] = &striker{Installed: n, Fault: faults[i]}
+		strikers[i].arrange()
+	}
+	for _, s := range strikers {
+		s.arrangeEnd()
+	}
+	for _, s := range strikers {
+		if s.timed() && s.Trigger.Time == 0 {
+			s.strike() // before any client's first step: what holds from the start holds for the first message
+		}
 	}
 	return n
 }
@@ -35,7 +44,12 @@ type striker struct {
 	Fault
 	line   string
 	struck *history.Fault
+	// ending is set if the end has been arranged before the strike. It is cleared where there is nothing to end.
+	ending bool
 }
+
+// timed reports whether the fault strikes at a time, not at a point or with a message.
+func (s *striker) timed() bool { return s.Kind != DelayMessage && s.Kind != Break && s.Trigger.Point == "" }
 
 func (s *striker) arrange() {
 	switch t := s.Trigger; {
@@ -45,16 +59,35 @@ func (s *striker) arrange() {
 		s.w.BreakBefore(s.Target, s.Peer, s.Number, s.instant)
 	case t.Point != "":
 		s.w.AtPoint(s.PassedBy(), t.Point, t.Pass, s.strike)
-	case t.Time == 0:
-		s.strike() // before any client's first step: what holds from the start holds for the first message
-	default:
+	case t.Time > 0:
 		s.after(t.Time, s.strike)
 	}
+}
+
+// arrangeEnd arranges the end of a fault whose time is known from the start. Of what the plan does at one instant, all
+// strikes come before all ends: a fault split in two, the second to strike as the first ends, acts as the whole.
+func (s *striker) arrangeEnd() {
+	d, ends := s.duration()
+	if !s.timed() || !ends || s.recordsItself() {
+		return
+	}
+	s.ending = true
+	s.pending++
+	s.w.At(history.Of(s.Trigger.Time)+history.Of(d), func() {
+		if s.ending {
+			s.pending--
+			s.finish()
+		}
+	})
 }
 
 // strike begins the fault, and sees to its end.
 func (s *striker) strike() {
 	if s.idle() {
+		if s.ending {
+			s.ending = false
+			s.pending--
+		}
 		return
 	}
 	if s.recordsItself() {
@@ -63,16 +96,19 @@ func (s *striker) strike() {
 	}
 	s.record(history.Invoke) // before its effects: an order of events is all that a checker sees
 	s.begin()
-	if d, ends := s.duration(); ends {
-		s.after(d, func() {
-			s.end()
-			if late := s.aftermath(); late > 0 {
-				s.after(late, func() { s.record(history.OK) })
-				return
-			}
-			s.record(history.OK)
-		})
+	if d, ends := s.duration(); ends && !s.ending {
+		s.after(d, s.finish)
 	}
+}
+
+// finish ends the fault.
+func (s *striker) finish() {
+	s.end()
+	if late := s.aftermath(); late > 0 {
+		s.after(late, func() { s.record(history.OK) })
+		return
+	}
+	s.record(history.OK)
 }
 
 // after calls f when d has passed; the plan is not over before that.

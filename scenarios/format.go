@@ -81,6 +81,7 @@ type file struct {
 	stagger                       time.Duration
 	lock                          lockSettings // of all clients
 	work                          Work         // of all clients; Start aside
+	names                         []namedLock
 	// Nodes that can be read only when the clients and servers are known.
 	links, overrides, faults, mix, metrics ast.Node
 }
@@ -148,7 +149,7 @@ var timeKeys = []setting.Key[Scenario]{
 // settle reads what refers to clients and servers, checks what depends on several keys, and fills in the defaults that
 // do.
 func (f *file) settle() {
-	names := f.names()
+	names := f.processes()
 	f.checkLock(&f.lock)
 	f.checkWork(&f.lock, &f.work, f.inWork)
 	f.checkResource()
@@ -158,13 +159,14 @@ func (f *file) settle() {
 	f.readFaults(names)
 	f.readMix(names)
 	f.readClients(names)
+	f.checkNames()
 	f.defaultBound()
 	f.defaultPromise()
 }
 
-// names are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not
+// processes are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not
 // followed by a complaint about each name.
-func (f *file) names() *nemesis.Names {
+func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -142,8 +141,8 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 			kind: setting.Word, number: wordOf,
 			doc: doc{values: form.Values(), standard: "required", meaning: "see Protocols"}},
 		{name: "name", read: func(n ast.Node) {
-			if name, ok := f.key(n); ok {
-				l.config.Key = history.Lock(name)
+			if name, ok := f.lockName(n); ok {
+				l.config.Key = name
 			}
 		}, doc: doc{values: name.Values(), standard: "`lock`", meaning: "the lock's key on the servers"}},
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
@@ -89,12 +88,12 @@ func staggerOf(s *Scenario, _ *Client) *time.Duration {
 func (f *file) readLocks(n ast.Node, w *Work) {
 	w.Locks = nil
 	f.list(n, "work.locks", func(n ast.Node) {
-		name, ok := f.key(n)
+		name, ok := f.lockName(n)
 		switch {
-		case ok && slices.Contains(w.Locks, history.Lock(name)):
-			f.problem(startOf(n), "", "%s is taken twice", found(name))
+		case ok && slices.Contains(w.Locks, name):
+			f.problem(startOf(n), "", "%s is taken twice", found(string(name)))
 		case ok:
-			w.Locks = append(w.Locks, history.Lock(name))
+			w.Locks = append(w.Locks, name)
 		}
 	})
 }

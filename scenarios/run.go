@@ -169,11 +169,11 @@ func (r *Runner) addClient(c *Client) *client {
 	return k
 }
 
-// addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts.
+// addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts. It stands
+// for the first client asking once more, so it has that one's clocks, as wrong as they are by then.
 func (r *Runner) addProbe() {
 	c := r.scenario.Clients[0]
 	c.ID, c.Work, c.Lock.Patience = probe, Work{Cycles: 1, Locks: r.header.Locks}, 0 // one that gave up would show nobody stuck
-	at := r.world.Now().Duration() + r.header.TTL.Duration() + time.Millisecond
-	c.Work.Start = sim.Delay{Lo: at, Hi: at}
-	r.addClient(&c)
+	at := r.world.Now() + r.header.TTL + history.Of(time.Millisecond)
+	r.world.AddSuccessor(probe, r.scenario.Clients[0].ID, at, newClient(&c, r.scenario.Resource).main)
 }

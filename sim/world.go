@@ -125,6 +125,14 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
+// AddSuccessor adds a client that runs on the machine of an earlier one: its clocks are that one's, with all that has
+// happened to them.
+func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
+	w.AddClient(id, at, main)
+	p := w.process(id)
+	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
+}
+
 func (w *World) add(id ProcessID) *Process {
 	if w.byName[id] != nil {
 		panic("sim: process " + string(id) + " added twice")

@@ -221,7 +221,7 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
-	if restarts(&f) && !excluded(g.v.Scenario, &g.names, f) {
+	if canLast(&f) && !excluded(g.v.Scenario, &g.names, f) {
 		endless = never
 	}
 	c, err := g.try(g.fault(f, o, o.at, endless), o, o.at, o.stands(o.at), true)
@@ -292,8 +292,12 @@ func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fa
 	}
 	d := (end - at).Duration()
 	switch f.Kind {
-	case nemesis.Pause, nemesis.Cut:
+	case nemesis.Pause:
 		f.For = d
+	case nemesis.Cut:
+		if end != never {
+			f.For = d
+		}
 	case nemesis.Crash, nemesis.ShutDown:
 		if end != never {
 			f.Restart = d

@@ -101,14 +101,19 @@ func restarts(f *nemesis.Fault) bool {
 	return f.Kind == nemesis.ShutDown || f.Kind == nemesis.Crash && f.Loss != nemesis.LosesMemory
 }
 
+// canLast reports whether f may have an end and may have none.
+func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind == nemesis.Cut }
+
 // ruledOut reports whether s does not promise to survive f, whatever its end.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
-	if restarts(&f) {
-		late := f
+	late := f
+	switch {
+	case restarts(&f):
 		late.Restart = nemesis.MaxDuration
-		return excluded(s, names, f) && excluded(s, names, late)
+	case f.Kind == nemesis.Cut:
+		late.For = nemesis.MaxDuration
 	}
-	return excluded(s, names, f)
+	return excluded(s, names, f) && excluded(s, names, late)
 }
 
 // excluded reports whether f, with its end, is a fault that s does not promise to survive.

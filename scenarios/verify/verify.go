@@ -60,9 +60,9 @@ type Options struct {
 // process records (a key comes or goes, a lock is granted or given back, the resource accepts or refuses), the next act of
 // each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
 // does at once, comes just before that, and around expiries and validities also just after; and beyond them all, the
-// longest TTL, hold and back-off and a second later. A crash for good ends never. A jump goes so far that each key or
-// validity just ends, or just does not, before each later act; and beyond all, either way. Drift is not enumerated: what it
-// does grows with its length, so that no few starts and ends stand for the others.
+// longest TTL, hold and back-off and a second later. A crash for good, or a cut without an end, never ends. A jump goes
+// so far that each key or validity just ends, or just does not, before each later act; and beyond all, either way.
+// Drift is not enumerated: what it does grows with its length, so that no few starts and ends stand for the others.
 //
 // Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with the
 // earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the same order,

@@ -360,3 +360,18 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		t.Errorf("%v are neither tried nor left out: %v", nemesis.Kinds, all)
 	}
 }
+
+// A cut may have no end. A scenario that does not promise to survive such a one promises to survive the others.
+func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
+	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}\n" +
+		"promise: [deadlock-freedom]\n"
+	cuts := Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Cut}}
+	v := verify(t, text, cuts)
+	if v.Found == nil || v.Found.Plan.Faults[0].For != 0 || v.Found.Cause.String() != "no quorum left" {
+		t.Errorf("no cut without an end was tried: %+v", v.Found)
+	}
+	v = verify(t, text+"mix: {without: [\"cut, no end\"]}\n", cuts)
+	if v.Found != nil || v.Lengths[1].Schedules < 100 {
+		t.Errorf("%d schedules, found %+v", v.Lengths[1].Schedules, v.Found)
+	}
+}

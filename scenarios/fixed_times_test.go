@@ -1,0 +1,182 @@
+package scenarios
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixed is a time, or a number of heartbeats, and the file in which it stands.
+type fixed struct{ value, file string }
+
+// explained are the times in the code that are none of a run's own, each with why.
+var explained = map[fixed]string{
+	{"1ms", "sim/redis/config.go"}:          "the default of servers.fsync",
+	{"10s", "sim/redis/config.go"}:          "the default of servers.min-replicas-max-lag",
+	{"1s", "sim/redis/config.go"}:           "the default of servers.semi-sync-timeout",
+	{"8s", "sim/redis/sentinel.go"}:         "the default of servers.reconfigure-after",
+	{"1s", "sim/consensus/key.go"}:          "tells random draws apart",
+	{"1s", "sim/etcd/lease.go"}:             "rounds up to whole seconds",
+	{"1s", "sim/zookeeper/client.go"}:       "the recipe sets its own",
+	{"1000h", "scenarios/client.go"}:        "longer than any run",
+	{"1s", "scenarios/locks/etcd.go"}:       "the step of lock.ttl, and the default of lock.timeout",
+	{"4s", "scenarios/locks/zookeeper.go"}:  "the least lock.ttl",
+	{"40s", "scenarios/locks/zookeeper.go"}: "the most",
+	{"1ms", "scenarios/locks/zookeeper.go"}: "its step",
+	{"1s", "scenarios/locks/zookeeper.go"}:  "the default of lock.timeout",
+	{"2ms", "scenarios/locks/redlock.go"}:   "the default of lock.drift-allowance",
+}
+
+// counts are the numbers of something that is a time.
+var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats", "postponeLimit": "s"}
+
+// TestFixedTimesAreStated holds FORMAT.md's table of fixed times to the code: each time that the simulator, the clients and
+// the checker use is a row, or is said here to be a key's; and each row is in the code.
+func TestFixedTimesAreStated(t *testing.T) {
+	text, err := os.ReadFile("FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Fixed times\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	stated := map[fixed]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9][^|]*) \\|.*\\| `(.*)` \\|$").FindAllStringSubmatch(section, -1) {
+		stated[fixed{row[1], row[2]}] = true
+	}
+	found := map[fixed]bool{}
+	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "checker/*.go", "scenarios/run.go", "scenarios/client.go", "scenarios/cluster.go",
+		"scenarios/resource.go", "scenarios/locks/*.go", "nemesis/install.go"} {
+		paths, err := filepath.Glob("../" + pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" { // the keys themselves
+				continue
+			}
+			file := filepath.ToSlash(strings.TrimPrefix(path, "../"))
+			for _, value := range timesIn(t, path) {
+				found[fixed{value, file}] = true
+			}
+		}
+	}
+	for f := range found {
+		if !stated[f] && explained[f] == "" {
+			t.Errorf("%s has %s, which FORMAT.md does not state", f.file, f.value)
+		}
+	}
+	for f := range stated {
+		if !found[f] {
+			t.Errorf("FORMAT.md states %s, which is not in %s", f.value, f.file)
+		}
+	}
+	for f, why := range explained {
+		if !found[f] {
+			t.Errorf("%s (%s) is not in %s any more", f.value, why, f.file)
+		}
+	}
+	if len(stated) < 25 {
+		t.Errorf("only %d rows", len(stated))
+	}
+}
+
+// units are the words of package time.
+var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
+
+// timesIn lists the times that a file of Go states: so many of a unit, a unit alone, and the counts of the table above. A
+// unit that something is multiplied with or divided by is a conversion.
+func timesIn(t *testing.T, path string) (list []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var above []ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && units[n.Sel.Name] != "" {
+				if number := times(above); number != "" {
+					list = append(list, number+units[n.Sel.Name])
+				}
+			}
+		case *ast.AssignStmt:
+			for i := range min(len(n.Lhs), len(n.Rhs)) {
+				list = append(list, counted(n.Lhs[i], n.Rhs[i])...)
+			}
+		case *ast.ValueSpec:
+			for i := range n.Values {
+				list = append(list, counted(n.Names[i], n.Values[i])...)
+			}
+		}
+		above = append(above, n)
+		return true
+	})
+	return list
+}
+
+// times is how many of a unit an expression states, by the nodes above the unit; empty if it converts.
+func times(above []ast.Node) string {
+	for _, n := range slices.Backward(above) {
+		switch n := n.(type) {
+		case *ast.ParenExpr:
+		case *ast.CallExpr: // a conversion of the type
+			if id, ok := n.Fun.(*ast.Ident); !ok || id.Name != "int64" {
+				return "1"
+			}
+		case *ast.BinaryExpr:
+			if n.Op != token.MUL && n.Op != token.QUO && n.Op != token.REM {
+				return "1"
+			}
+			if x, ok := n.X.(*ast.BasicLit); ok && n.Op == token.MUL {
+				return x.Value
+			}
+			return ""
+		default:
+			return "1"
+		}
+	}
+	return "1"
+}
+
+// counted is what a variable of the table of counts is set to.
+func counted(to, value ast.Expr) []string {
+	name := ""
+	switch to := to.(type) {
+	case *ast.Ident:
+		name = to.Name
+	case *ast.SelectorExpr:
+		name = to.Sel.Name
+	}
+	if n, ok := value.(*ast.BasicLit); ok && counts[name] != "" {
+		return []string{n.Value + counts[name]}
+	}
+	return nil
+}
+
+// The slack and the declared hold are what FORMAT.md says.
+func TestTheSlackIsAsStated(t *testing.T) {
+	s, err := Parse("f.yaml", []byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+
+		"work: {writes: 2, compute: 5s, hold: 11s}\nresource: {timeout: 400ms}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := header(s)
+	if want := time.Second + 2*(3*time.Second+2*3*70*time.Millisecond); h.Slack.Duration() != want {
+		t.Errorf("slack %v, stated %v", h.Slack.Duration(), want)
+	}
+	if want := 11*time.Second + 2*(5*time.Second+2*400*time.Millisecond); h.Hold.Duration() != want {
+		t.Errorf("hold %v, stated %v", h.Hold.Duration(), want)
+	}
+}

@@ -1,0 +1,193 @@
+package relations
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// everyone lists the processes that have clocks.
+func everyone(s *scenarios.Scenario) []sim.ProcessID {
+	names := s.Targets()
+	all := slices.Concat(names.Clients, names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
+	if names.Sentinel != "" {
+		all = append(all, names.Sentinel)
+	}
+	return all
+}
+
+// All clocks jump by the same at the start: nobody can tell, as nothing absolute comes from outside. But a server that runs
+// already has times of its wall clock in memory, and Redis compares two of them with the clock as it is now: the second of the
+// last fsync with everysec (it fsyncs at once after a jump, so that a crash takes less and a slow fsync holds up more), and the
+// last acknowledgement of each replica with min-replicas-to-write (after a jump forward none has acknowledged lately).
+func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
+	tried := newTally(t, "a jump of all clocks")
+	for _, s := range subjects(t) {
+		for i, p := range plansOf(t, s, plans(2, 60)) {
+			if comparesClocks(s, p) {
+				continue
+			}
+			by := []time.Duration{time.Hour, -time.Hour, 1234 * time.Second}[i%3]
+			q := with(p)
+			for _, id := range everyone(s) {
+				q.Faults = append(q.Faults, nemesis.Fault{Kind: nemesis.Jump, Target: id, By: by})
+			}
+			q.Faults = append(q.Faults, p.Faults...)
+			if err := q.Validate(s.Targets()); err != nil {
+				t.Fatalf("%s: %v", s.Name, err)
+			}
+			before, after := run(t, s, p), run(t, s, q)
+			tried.done()
+			differ(t, s.Name, before, after, p, q)
+		}
+	}
+}
+
+// comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the jump.
+func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
+	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Redis > 0 && s.Servers.Persistence == redis.AppendEverysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
+	})
+}
+
+// The same for a lock whose clients say in absolute time when it ends, and for the probe, which asks last.
+func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
+	tried := newTally(t, "a jump of all clocks, with absolute expiry")
+	for clients := 1; clients <= 3; clients++ {
+		text := fmt.Sprintf("name: absolute\nservers: {redis: 1}\nclients: %d\nlock: {protocol: set-nx-px, ttl: 2s, expiry: absolute, clock: wall}\n", clients)
+		s, err := scenarios.Parse("absolute.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -10 * time.Hour} {
+			p := s.Plan(1)
+			q := with(p)
+			for _, id := range everyone(s) {
+				q.Faults = append(q.Faults, nemesis.Fault{Kind: nemesis.Jump, Target: id, By: by})
+			}
+			before, after := run(t, s, p), run(t, s, q)
+			tried.done()
+			differ(t, s.Name, before, after, p, q)
+			for _, law := range []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.DeadlockFreedom} {
+				if f := after.verdict.Of(law); f.Outcome != checker.Holds {
+					t.Errorf("%d clients, %v: %s is %v", clients, by, law, f.Outcome)
+				}
+			}
+		}
+	}
+}
+
+// scaled is the scenario with fixed delays, and all its times multiplied.
+func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
+	c := *s
+	fixed := func(d sim.Delay) sim.Delay { return sim.Delay{Lo: by * d.Lo, Hi: by * d.Lo} }
+	c.Network = scenarios.Network{Delay: fixed(s.Network.Delay)}
+	c.Servers.Fsync *= by
+	c.Limit, c.Bound, c.Resource.Timeout = by*s.Limit, by*s.Bound, by*s.Resource.Timeout
+	c.Clients = slices.Clone(s.Clients)
+	for i := range c.Clients {
+		k := &c.Clients[i]
+		k.Work.Start, k.Work.Think = fixed(k.Work.Start), fixed(k.Work.Think)
+		k.Work.Compute, k.Work.Hold = by*k.Work.Compute, by*k.Work.Hold
+		k.Lock.TTL, k.Lock.Retry, k.Lock.Timeout, k.Lock.Patience = by*k.Lock.TTL, fixed(k.Lock.Retry), by*k.Lock.Timeout, by*k.Lock.Patience
+		k.Lock.Drift.Plus *= by
+		if x := k.Lock.Extension; x != nil {
+			longer := *x
+			longer.Every *= by
+			k.Lock.Extension = &longer
+		}
+	}
+	return &c
+}
+
+// timeless reports whether nothing in the scenario and the plan has a time that no key sets: there are no replicas, no
+// agreement, and no fsync of every second that could matter.
+func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
+	if s.Servers.Replicas > 0 || s.Servers.Etcd > 0 || s.Servers.ZooKeeper > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+		return (f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && !nemesis.IsClient(f.Target) || f.Kind == nemesis.SlowFsync || f.Kind == nemesis.Drift
+	})
+}
+
+// All times doubled, the run is the same at half the speed, but where Redis rounds to a millisecond: there something else
+// happened within two of them.
+func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
+	tried, rounded := newTally(t, "all times doubled"), 0
+	for _, s := range subjects(t) {
+		for _, p := range plansOf(t, s, plans(3, 100)) {
+			if !timeless(s, p) {
+				continue
+			}
+			q := with(p)
+			for _, f := range p.Faults {
+				f.Trigger.Time, f.For, f.By, f.Restart = 2*f.Trigger.Time, 2*f.For, 2*f.By, 2*f.Restart
+				q.Faults = append(q.Faults, f)
+			}
+			before, after := run(t, scaled(s, 1), p), run(t, scaled(s, 2), q)
+			tried.done()
+			if i := diverge(before.plain, after.plain); i >= 0 {
+				if !nearExpiry(before.plain, i, 2) && !nearExpiry(after.plain, i, 4) {
+					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, about(before.plain, i), about(after.plain, i), p)
+				}
+				rounded++
+				continue
+			}
+			if laws(before.verdict, true) != laws(after.verdict, true) {
+				t.Errorf("%s:\n%s\n%s\n%s", s.Name, laws(before.verdict, true), laws(after.verdict, true), p)
+			}
+		}
+	}
+	t.Logf("%d parted at an expiry", rounded)
+	if rounded > tried.tried/5 {
+		t.Errorf("%d of %d parted at an expiry: too many to say that the others agree", rounded, tried.tried)
+	}
+}
+
+func about(events []history.Event, i int) string {
+	if i >= len(events) {
+		return "the end"
+	}
+	return line(&events[i])
+}
+
+// diverge is the first event at which two runs do other things, whenever they do them; -1 if they do the same.
+func diverge(a, b []history.Event) int {
+	what := func(e history.Event) history.Event {
+		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil
+		if e.Process == history.Nemesis {
+			e.Value = ""
+		}
+		return e
+	}
+	for i := range a {
+		if i == len(b) || what(a[i]) != what(b[i]) {
+			return i
+		}
+	}
+	if len(b) > len(a) {
+		return len(a)
+	}
+	return -1
+}
+
+// nearExpiry reports whether a key expired within so many milliseconds of event i.
+func nearExpiry(events []history.Event, i int, millis history.Time) bool {
+	if i >= len(events) {
+		i = len(events) - 1
+	}
+	near := func(e history.Event) bool {
+		d := e.Time - events[i].Time
+		return e.F == history.KeyGone && e.Why == history.Expired && max(d, -d) <= millis*1e6
+	}
+	return slices.ContainsFunc(events, near)
+}

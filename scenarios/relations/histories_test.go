@@ -1,0 +1,258 @@
+package relations
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// copied is a history of one's own, deep enough to be changed.
+func copied(h *history.History) *history.History {
+	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
+	for i := range c.Events {
+		e := &c.Events[i]
+		if e.Grant != nil {
+			g := *e.Grant
+			g.Counted = slices.Clone(g.Counted)
+			e.Grant = &g
+		}
+		if e.Fault != nil {
+			f := *e.Fault
+			f.On, f.To = slices.Clone(f.On), slices.Clone(f.To)
+			e.Fault = &f
+		}
+	}
+	return c
+}
+
+// moments calls f with each time of a history that is there.
+func moments(h *history.History, f func(*history.Time)) {
+	f(&h.Header.End)
+	for i := range h.Events {
+		e := &h.Events[i]
+		f(&e.Time)
+		if e.Until != 0 && e.Until != history.Never {
+			f(&e.Until)
+		}
+		if g := e.Grant; g != nil {
+			f(&g.Since)
+			f(&g.Granted)
+			if g.Until != history.Never {
+				f(&g.Until)
+			}
+		}
+	}
+}
+
+// onHistories judges the history of many runs and what change makes of it, and hands both verdicts to compare.
+func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
+	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
+	t.Helper()
+	tried := newTally(t, relation)
+	for _, s := range subjects(t) {
+		runner := scenarios.NewRunner(s)
+		for _, p := range plansOf(t, s, plans(few, many)) {
+			r, err := runner.Run(p)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", s.Name, err, p)
+			}
+			changed := change(copied(r.History))
+			tried.done()
+			failed := t.Failed()
+			compare(t, r.History, checker.Check(r.History), checker.Check(changed))
+			if t.Failed() && !failed {
+				t.Logf("%s\n%s", s.Name, p)
+			}
+		}
+	}
+}
+
+// same fails the test unless the verdicts are the same in all but words: outcome, cause, and where the law was broken.
+func same(t *testing.T, h *history.History, was, is checker.Verdict) {
+	t.Helper()
+	for i, f := range was.Findings {
+		g := is.Findings[i]
+		if f.Outcome != g.Outcome || f.Cause != g.Cause || !slices.Equal(f.Witness, g.Witness) || f.At != g.At || !slices.Equal(f.Faults, g.Faults) {
+			t.Errorf("%s seed %d: %s %v %v by %v at %d, then %v %v by %v at %d", h.Header.Scenario, h.Header.Seed, f.Law, f.Outcome, f.Cause, f.Witness, f.At,
+				g.Outcome, g.Cause, g.Witness, g.At)
+		}
+	}
+}
+
+// When a run began is nothing to the laws.
+func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
+	for _, by := range []time.Duration{time.Nanosecond, time.Hour} {
+		onHistories(t, "shifted by "+by.String(), 3, 60, func(h *history.History) *history.History {
+			moments(h, func(at *history.Time) { *at += history.Of(by) })
+			return h
+		}, same)
+	}
+}
+
+// Who is called what is nothing to the laws: clients change their names with each other, locks get others.
+func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
+	onHistories(t, "renamed", 4, 100, func(h *history.History) *history.History {
+		clients := ordinary(h)
+		name := map[history.Process]history.Process{}
+		for i, c := range clients {
+			name[c] = clients[len(clients)-1-i]
+		}
+		rename(h, func(p history.Process) history.Process {
+			if other, is := name[p]; is {
+				return other
+			}
+			return p
+		}, func(l history.Lock) history.Lock { return "other/" + l })
+		return h
+	}, same)
+}
+
+// ordinary are the clients but the probe.
+func ordinary(h *history.History) []history.Process {
+	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == "probe" })
+}
+
+// rename gives processes and locks other names, in attempts, too, which begin with their client's.
+func rename(h *history.History, process func(history.Process) history.Process, lock func(history.Lock) history.Lock) {
+	attempt := func(a history.Attempt) history.Attempt {
+		if client, number, ok := strings.Cut(string(a), "/"); ok {
+			return history.Attempt(string(process(history.Process(client))) + "/" + number)
+		}
+		return a
+	}
+	all := func(list []history.Process) []history.Process {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = process(list[i])
+		}
+		return list
+	}
+	h.Header.Clients, h.Header.Servers, h.Header.Locks = all(h.Header.Clients), all(h.Header.Servers), slices.Clone(h.Header.Locks)
+	for i := range h.Header.Locks {
+		h.Header.Locks[i] = lock(h.Header.Locks[i])
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		e.Process, e.Attempt, e.Of, e.By = process(e.Process), attempt(e.Attempt), attempt(e.Of), attempt(e.By)
+		if e.Lock != "" {
+			e.Lock = lock(e.Lock)
+		}
+		if e.Grant != nil {
+			e.Grant.Counted = all(e.Grant.Counted)
+		}
+		if e.Fault != nil {
+			e.Fault.On, e.Fault.To = all(e.Fault.On), all(e.Fault.To)
+		}
+	}
+}
+
+// Two copies of what happened, of other clients and other locks on the same servers, one after the other at each instant,
+// break the laws that one breaks. The probe is one client, which would have to do two things at a time: it is left out.
+func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
+	second := func(p history.Process) history.Process { return p + "-b" }
+	tried := newTally(t, "two copies")
+	for _, s := range subjects(t) {
+		runner := scenarios.NewRunner(s)
+		for _, p := range plansOf(t, s, plans(3, 60)) {
+			r, err := runner.Run(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := withoutProbe(copied(r.History))
+			clients := ordinary(one)
+			other := copied(one)
+			rename(other, func(p history.Process) history.Process {
+				if slices.Contains(clients, p) {
+					return second(p)
+				}
+				return p
+			}, func(l history.Lock) history.Lock { return l + "-b" })
+			both := interleaved(one, other, clients)
+			tried.done()
+			was, is := checker.Check(one), checker.Check(both)
+			for i, f := range was.Findings {
+				if g := is.Findings[i]; f.Outcome != g.Outcome || f.Cause != g.Cause {
+					t.Errorf("%s: %s %v %v, of two copies %v %v: %s\n%s", s.Name, f.Law, f.Outcome, f.Cause, g.Outcome, g.Cause, g.Explanation, p)
+				}
+			}
+		}
+	}
+}
+
+// withoutProbe takes the probe and all that was done for it out.
+func withoutProbe(h *history.History) *history.History {
+	h.Header.Clients = ordinary(h)
+	its := func(a history.Attempt) bool { return strings.HasPrefix(string(a), "probe/") }
+	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.Process == "probe" || its(e.Of) || its(e.By) || its(e.Attempt) })
+	number(h)
+	return h
+}
+
+func number(h *history.History) {
+	for i := range h.Events {
+		h.Events[i].Index = i
+	}
+}
+
+// interleaved puts each event of the second history behind its original. Faults strike once, but those on clients both.
+func interleaved(one, other *history.History, clients []history.Process) *history.History {
+	both := &history.History{Header: one.Header}
+	both.Header.Clients = slices.Concat(one.Header.Clients, other.Header.Clients)
+	both.Header.Locks = slices.Concat(one.Header.Locks, other.Header.Locks)
+	for i, e := range one.Events {
+		both.Events = append(both.Events, e)
+		if e.Process == history.Nemesis && !slices.ContainsFunc(e.Fault.Struck(), func(p history.Process) bool { return slices.Contains(clients, p) }) {
+			continue
+		}
+		f := other.Events[i]
+		if e.Process == history.Nemesis {
+			f.Value += " b"
+		}
+		both.Events = append(both.Events, f)
+	}
+	number(both)
+	return both
+}
+
+// atOnce are the laws that a single event breaks: once that and the witness are there, so is the violation. The other laws
+// judge what must come about in time, and what explains all values read.
+var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
+
+// Nothing that comes later makes a violation good: what a prefix breaks, the whole breaks. Turned round, a law that holds in
+// the whole is violated in no prefix. It may well be undecided there, or unchecked; nor does a prefix in which a law holds
+// say anything about the whole.
+func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
+	tried := newTally(t, "cut off")
+	for _, s := range subjects(t) {
+		runner := scenarios.NewRunner(s)
+		for _, p := range plansOf(t, s, plans(2, 40)) {
+			r, err := runner.Run(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, n := checker.Check(r.History), len(r.History.Events)
+			step := max(1, n/8)
+			for end := step; end < n; end += step {
+				h := copied(r.History)
+				h.Events = h.Events[:end]
+				h.Header.End = h.Events[end-1].Time
+				tried.done()
+				prefix := checker.Check(h)
+				for _, law := range checker.Laws {
+					f, g := whole.Of(law), prefix.Of(law)
+					switch {
+					case g.Outcome == checker.Violated && f.Outcome != checker.Violated:
+						t.Errorf("%s: %s is violated in the first %d events (%v), but the whole %v\n%s", s.Name, law, end, g.Cause, f.Outcome, p)
+					case slices.Contains(atOnce, law) && f.Outcome == checker.Violated && f.At < end && slices.Max(f.Witness) < end && g.Outcome != checker.Violated:
+						t.Errorf("%s: %s is broken at event %d, but in the first %d it is %v\n%s", s.Name, law, f.At, end, g.Outcome, p)
+					}
+				}
+			}
+		}
+	}
+}

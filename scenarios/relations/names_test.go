@@ -1,0 +1,121 @@
+package relations
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// Every name that the format takes names a lock that holds, on every protocol, alone and beside every other.
+func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
+	tried := newTally(t, "lock names")
+	alone, beside := 3, 1
+	if full {
+		beside = 2
+	}
+	for _, d := range locks.Definitions {
+		allowed := 0
+		for _, name := range spelled("a-_.:/", alone) {
+			if holdsUnder(t, d, name) {
+				tried.done()
+				allowed++
+			}
+		}
+		for _, a := range spelled("a.:/", beside) {
+			for _, b := range spelled("a.:/", beside) {
+				for _, b := range []string{b, a + ":token", a + "/" + b, a + "/lock-", a + "b"} {
+					if a != b && holdsUnder(t, d, a, b) {
+						tried.done()
+					}
+				}
+			}
+		}
+		if allowed < 100 {
+			t.Errorf("%s: of all names only %d are allowed", d.Name, allowed)
+		}
+	}
+}
+
+// spelled lists all words of the letters, up to a length.
+func spelled(letters string, most int) (words []string) {
+	if most == 0 {
+		return nil
+	}
+	for _, c := range letters {
+		words = append(words, string(c))
+		for _, rest := range spelled(letters, most-1) {
+			words = append(words, string(c)+rest)
+		}
+	}
+	return words
+}
+
+// holdsUnder reports whether the names are allowed; if they are, every lock must be got, by all who ask.
+func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
+	t.Helper()
+	text := fmt.Sprintf("name: names\nservers: {%s: 1}\nnetwork: {delay: 1ms}\nlimit: 60s\n"+
+		"lock: {protocol: %s, ttl: 4s}\nwork: {locks: [\"%s\"]}\n", d.Backend, d.Name, strings.Join(names, `", "`))
+	s, err := scenarios.Parse("names.yaml", []byte(text))
+	if err != nil {
+		return false
+	}
+	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
+	if err != nil {
+		t.Fatalf("%s %q: %v", d.Name, names, err)
+	}
+	v := checker.Check(r.History)
+	for _, law := range []checker.Law{checker.MutualExclusion, checker.DeadlockFreedom, checker.FaultTolerance} {
+		if f := v.Of(law); f.Outcome != checker.Holds {
+			t.Errorf("%s %q: %s is %v %s", d.Name, names, law, f.Outcome, f.Cause)
+		}
+	}
+	granted := map[history.Process]int{}
+	for _, e := range r.History.Events {
+		if e.F == history.Acquire && e.Type == history.OK {
+			granted[e.Process]++
+		}
+	}
+	for _, p := range r.History.Header.Clients {
+		if granted[p] != len(names) {
+			t.Errorf("%s %q: %s got %d of %d locks", d.Name, names, p, granted[p], len(names))
+		}
+	}
+	return true
+}
+
+// The names that are refused are those that the real service refuses or cannot keep apart, each told at its place.
+func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
+	for _, x := range []struct{ protocol, servers, work, want string }{
+		{"zookeeper", "zookeeper", "[/a]", `5:16: no znode of ZooKeeper can be called "/a": between slashes there must be a name, and not . or .. (did you mean "a"?)`},
+		{"zookeeper", "zookeeper", "[x, a//b]", `5:19: no znode of ZooKeeper can be called "a//b": between slashes there must be a name, and not . or .. (did you mean "a/b"?)`},
+		{"zookeeper", "zookeeper", "[a/]", `(did you mean "a"?)`},
+		{"zookeeper", "zookeeper", "[.]", `no znode of ZooKeeper can be called ".": between slashes there must be a name, and not . or ..: write a name such as lock`},
+		{"zookeeper", "zookeeper", "[a/b/.., c]", `(did you mean "a/b"?)`},
+		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the children of its znode are the requests for lock a, and lock a/b would be among them: write a-b"},
+		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the children of its znode are the requests for lock a, and lock a/b would be among them: write a-b"},
+		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and those for lock a/b would be among them: write a-b"},
+		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and those for lock a/ would be among them: write a-"},
+		{"fenced", "redis", "[\"a:token\", a]", "5:27: the key a:token is the token counter of lock a: write a-token"},
+	} {
+		text := fmt.Sprintf("name: names\nservers: {%s: 1}\nlock:\n  protocol: %s\nwork: {locks: %s}\n", x.servers, x.protocol, x.work)
+		_, err := scenarios.Parse("f.yaml", []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "f.yaml:5:") || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s %s:\n%v, want\n%s", x.protocol, x.work, err, x.want)
+		}
+	}
+	// Of single clients' locks, and the lock's own name.
+	for text, want := range map[string]string{
+		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: [a/b]}}}\n": "f.yaml:4:",
+		"servers: {zookeeper: 1}\nlock: {protocol: zookeeper, name: a/}\n":                                     "f.yaml:3:",
+	} {
+		if _, err := scenarios.Parse("f.yaml", []byte("name: names\n"+text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s%v", text, err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+// Package relations holds what must be true of two runs, or of two histories, whatever scenario, plan and seed: a fault on
+// what nobody uses changes no verdict, a fault split in two acts as the whole, and so on. Each relation is tried on the
+// catalogue, on the corpus and on random plans of both; FENCEPOST_FULL=1 tries many more.
+//
+// Goals: a mistake in the simulator or the checker that no expectation names shows as two runs that should agree and do not.
+// Non-goals: saying what is right in one run; that is for the catalogue and the laws.
+package relations
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// full asks for the large size of every relation.
+var full = os.Getenv("FENCEPOST_FULL") == "1"
+
+// plans is how many random plans each scenario gets, by the size asked for.
+func plans(few, many int) int {
+	if full {
+		return many
+	}
+	return few
+}
+
+// tally counts the triples of scenario, plan and seed to which a relation was put.
+type tally struct{ tried int }
+
+// newTally counts for a relation. When the test is over it says how many triples were tried; none is a failure.
+func newTally(t *testing.T, relation string) *tally {
+	t.Helper()
+	n := &tally{}
+	t.Cleanup(func() {
+		t.Logf("%s: %d triples", relation, n.tried)
+		if n.tried == 0 {
+			t.Errorf("%s: nothing was tried", relation)
+		}
+	})
+	return n
+}
+
+func (n *tally) done() { n.tried++ }
+
+// subjects are the scenarios of the catalogue and the locks of the corpus.
+func subjects(t *testing.T) (list []*scenarios.Scenario) {
+	t.Helper()
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	for _, name := range corpus.Names() {
+		s, err := corpus.Lock(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// plansOf are the scenario's own plan and n random ones.
+func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
+	t.Helper()
+	list := []nemesis.Plan{s.Plan(1)}
+	random, err := search.NewPlans(s)
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	for seed := range uint64(n) {
+		list = append(list, random.Plan(1000+seed))
+	}
+	return list
+}
+
+// outcome is what a run comes to, kept beyond the runner's next run.
+type outcome struct {
+	events  []string // of all but the nemesis, in their order
+	plain   []history.Event
+	verdict checker.Verdict
+	limited bool
+}
+
+// run carries out a plan; it fails the test if the run fails.
+func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
+	t.Helper()
+	r, err := scenarios.NewRunner(s).Run(p)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", s.Name, err, p)
+	}
+	o := &outcome{verdict: checker.Check(r.History), limited: r.Limited, plain: slices.Clone(r.History.Events)}
+	for i := range r.History.Events {
+		if e := &r.History.Events[i]; e.Process != history.Nemesis {
+			o.events = append(o.events, line(e))
+		}
+	}
+	return o
+}
+
+// line is all that an event says, but for its place.
+func line(e *history.Event) string {
+	grant := ""
+	if e.Grant != nil {
+		grant = fmt.Sprint(*e.Grant)
+	}
+	return fmt.Sprint(e.Time, " ", e.Process, " ", e.Type, " ", e.F, " ", e.Lock, " ", e.Shared, " ", e.Attempt, " ", e.Token, " ", e.Value, " ", e.Of,
+		" ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
+}
+
+// laws sums a verdict up: each law with its outcome and, if it is asked for, its cause.
+func laws(v checker.Verdict, causes bool) string {
+	var b strings.Builder
+	for _, f := range v.Findings {
+		fmt.Fprintf(&b, "%s %v", f.Law, f.Outcome)
+		if causes {
+			fmt.Fprintf(&b, " %v", f.Cause)
+		}
+		b.WriteString("; ")
+	}
+	return b.String()
+}
+
+// differ fails the test if two runs had other effects, and says from where on. It reports whether they had.
+func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
+	t.Helper()
+	if slices.Equal(a.events, b.events) {
+		return false
+	}
+	i := 0
+	for i < min(len(a.events), len(b.events)) && a.events[i] == b.events[i] {
+		i++
+	}
+	at := func(o *outcome) string {
+		if i < len(o.events) {
+			return o.events[i]
+		}
+		return "the end"
+	}
+	t.Errorf("%s: effects differ at event %d\n%s\n%s\n%s%s", what, i, at(a), at(b), p, q)
+	return true
+}
+
+// with is a plan with other faults.
+func with(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
+	p.Faults = faults
+	return p
+}

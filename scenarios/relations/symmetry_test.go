@@ -1,0 +1,162 @@
+package relations
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// naming gives processes other names; those that it does not have keep theirs.
+type naming map[sim.ProcessID]sim.ProcessID
+
+func (n naming) of(p sim.ProcessID) sim.ProcessID {
+	if other, is := n[p]; is {
+		return other
+	}
+	return p
+}
+
+func (n naming) all(list []sim.ProcessID) []sim.ProcessID {
+	if list == nil {
+		return nil
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = n.of(list[i])
+	}
+	return list
+}
+
+// plan is the plan for the same run under other names.
+func (n naming) plan(p nemesis.Plan) nemesis.Plan {
+	q := with(p)
+	for _, f := range p.Faults {
+		f.Target, f.Peer, f.Trigger.By = n.of(f.Target), n.of(f.Peer), n.of(f.Trigger.By)
+		f.Left, f.Right = n.all(f.Left), n.all(f.Right)
+		q.Faults = append(q.Faults, f)
+	}
+	return q
+}
+
+// shuffledNames exchanges the names of some processes.
+func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
+	n := naming{}
+	for i, j := range r.Perm(len(ids)) {
+		n[ids[i]] = ids[j]
+	}
+	return n
+}
+
+// beforeProbe is what happened until the probe began, which is always asked by the first client's rules. What clients draw
+// at random, the values of keys and the work's numbers, depends on their names: it is left out.
+func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
+	t.Helper()
+	r, err := scenarios.NewRunner(s).Run(p)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", s.Name, err, p)
+	}
+	h := copied(r.History)
+	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Process == "probe" }); i >= 0 {
+		h.Header.End, h.Events = h.Events[i].Time, h.Events[:i]
+	}
+	h.Header.Clients = ordinary(h)
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process != history.Nemesis {
+			e.Value = ""
+		}
+	}
+	return h
+}
+
+// symmetric puts runs of fixed delays, and no waits that are drawn, through a change of names that must change nothing else.
+func symmetric(t *testing.T, relation string, few, many int, change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
+	t.Helper()
+	tried := newTally(t, relation)
+	for _, s := range subjects(t) {
+		if s.Servers.ZooKeeper > 0 || slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
+			continue // whose clients wait at random before they connect anew, or choose at random
+		}
+		for i, p := range plansOf(t, s, plans(few, many)) {
+			fixed := scaled(s, 1)
+			other, names := change(rand.New(rand.NewPCG(uint64(i), 5)), fixed)
+			if other == nil {
+				continue
+			}
+			q := names.plan(p)
+			if err := q.Validate(other.Targets()); err != nil {
+				t.Fatalf("%s: %v\n%s", s.Name, err, q)
+			}
+			before, after := beforeProbe(t, fixed, p), beforeProbe(t, other, q)
+			tried.done()
+			is := checker.Check(after)
+			named := copied(before)
+			rename(named, names.of, func(l history.Lock) history.Lock { return l })
+			if k := firstDifference(named.Events, after.Events); k >= 0 {
+				t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s%s", s.Name, k, about(named.Events, k), about(after.Events, k), p, q)
+				continue
+			}
+			if was := checker.Check(before); laws(was, true) != laws(is, true) {
+				t.Errorf("%s:\n%s\n%s\n%s%s", s.Name, laws(was, true), laws(is, true), p, q)
+			}
+		}
+	}
+}
+
+// firstDifference is where two histories first say other things; -1 if nowhere. The lines of faults may.
+func firstDifference(a, b []history.Event) int {
+	for i := range a {
+		if i == len(b) || a[i].Process != b[i].Process || a[i].Process != history.Nemesis && line(&a[i]) != line(&b[i]) {
+			return i
+		}
+	}
+	if len(b) > len(a) {
+		return len(a)
+	}
+	return -1
+}
+
+// Which client does what is nothing to the locks.
+func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
+	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
+		starts := map[time.Duration]bool{}
+		for _, c := range s.Clients {
+			starts[c.Work.Start.Lo] = true
+		}
+		if len(s.Clients) < 2 || len(starts) < len(s.Clients) {
+			return nil, nil // of those that begin at one instant the first in the list is first
+		}
+		names := shuffledNames(r, s.Targets().Clients)
+		other := *s
+		other.Clients = make([]scenarios.Client, len(s.Clients))
+		for i, c := range s.Clients {
+			c.ID = names.of(c.ID)
+			j := slices.IndexFunc(s.Clients, func(d scenarios.Client) bool { return d.ID == c.ID })
+			other.Clients[j] = s.Clients[i]
+			other.Clients[j].ID = c.ID
+		}
+		return &other, names
+	})
+}
+
+// Which of several masters is which is nothing to Redlock, as long as it asks them in the same turn.
+func TestPermutedServersGiveThePermutedRun(t *testing.T) {
+	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
+		if s.Servers.Redis < 2 || s.Servers.Replicas > 0 {
+			return nil, nil
+		}
+		names := shuffledNames(r, s.Targets().Redis)
+		other := *s
+		other.Clients = slices.Clone(s.Clients)
+		for i := range other.Clients {
+			other.Clients[i].Lock.Servers = names.all(other.Clients[i].Lock.Servers)
+		}
+		return &other, names
+	})
+}

@@ -1,0 +1,88 @@
+package relations
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// small are scenarios of which every placement of one fault can be tried; with fixed delays and waits, as a verification
+// speaks of those alone. Not all of them are sound: where a verification finds a counterexample it implies nothing.
+func small() (texts []string) {
+	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
+	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\n" + work
+	for _, lock := range []string{
+		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 1s}}",
+		"{protocol: set-nx-px, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 700ms}, release: cad}",
+		"{protocol: fenced, ttl: 2s, elapsed-check: on, drift-allowance: 10%, retry: {delay: 1s}}",
+		"{protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}, release: del}",
+	} {
+		for _, careful := range []string{"on", "off"} {
+			texts = append(texts, single+"lock: "+lock+"\nwork: {check-validity: "+careful+"}\n")
+		}
+	}
+	texts = append(texts, "servers: {redis: 3, persistence: {append-fsync: always}}\n"+work+
+		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\nwork: {check-validity: on}\n")
+	if full {
+		texts = append(texts, "servers: {etcd: 3}\n"+work+"lock: {protocol: etcd, ttl: 2s, retry: {delay: 1s}}\n")
+	}
+	return texts
+}
+
+// What every placement of one fault leaves whole, no random fault of the same kinds breaks.
+func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
+	tried := newTally(t, "verified, then explored")
+	passed := 0
+	for i, text := range small() {
+		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of servers]}\n"+
+			"promise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]\n", i, text)
+		s, err := scenarios.Parse("small.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds, _ := verify.Enumerable(s)
+		if !full && s.Servers.Redis != 1 {
+			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
+		}
+		for _, kind := range kinds {
+			v, err := verify.Scenario(context.Background(), s, verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if standing, _ := v.Standing(); standing != scenarios.AsExpected {
+				continue
+			}
+			passed++
+			drawn := *v.Assignments[0].Scenario
+			drawn.Mix = s.Mix
+			for k := range drawn.Mix.Weights {
+				if nemesis.Kind(k) != kind {
+					drawn.Mix.Weights[k] = 0
+				}
+			}
+			seeds := plans(100, 5000)
+			e, err := search.NewExploration(&drawn, 0, seeds, search.Whole)
+			if err == nil {
+				err = e.Run(context.Background(), &drawn, 0, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tried.tried += seeds
+			for _, f := range e.Findings {
+				if f.Promised(s.Promise) {
+					t.Errorf("small-%d, %s: verified, but seed %d breaks %s by %s\n%s", i, kind, f.First, f.Law, f.Cause, text)
+				}
+			}
+		}
+	}
+	t.Logf("%d verifications passed", passed)
+	if passed < 10 {
+		t.Errorf("only %d verifications passed", passed)
+	}
+}
