@@ -69,8 +69,8 @@ type World struct {
 	running  *task // the coroutine that runs right now, if any
 	watch    func(Moment)
 	inTail   func(from, to ProcessID) // told of the slow share of messages
-	acting   uint64 // number of the event that happens right now
-	early    uint64 // number of the last event that was scheduled before the watch began
+	acting   uint64                   // number of the event that happens right now
+	early    uint64                   // number of the last event that was scheduled before the watch began
 }
 
 // pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
