@@ -32,6 +32,7 @@ type blame struct {
 	what   history.F // the call that was held up: read, write or extend
 	ask    int32     // the wait for another lock
 	inTime bool      // the pauses were over before the lease ended
+	acted  bool      // the call is the one that took effect too late
 }
 
 // blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none of
@@ -45,7 +46,7 @@ func (t *trace) blameFor(l lateness) blame {
 	if f := t.missedBeat(l, calls); f != nil {
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*fault{f}}
 	}
-	what, faults := t.heldUp(l, calls)
+	what, acted, faults := t.heldUp(l, calls)
 	if ask := t.otherWait(l); ask >= 0 {
 		if faults == nil {
 			faults = t.slowedAsk(ask, t.excess(l))
@@ -53,7 +54,7 @@ func (t *trace) blameFor(l lateness) blame {
 		return blame{cause: Cause{Kind: WaitedForOther}, faults: faults, ask: ask}
 	}
 	if faults != nil {
-		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what}
+		return blame{cause: Cause{HolderOutlivedLease, ByLatePacket}, faults: faults, what: what, acted: acted}
 	}
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
@@ -201,18 +202,18 @@ func (t *trace) isOf(e *history.Event, n int32) bool {
 // heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect late,
 // and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease would not
 // have ended.
-func (t *trace) heldUp(l lateness, calls []pending) (history.F, []*fault) {
+func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*fault) {
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != open
 		switch {
 		case c.call > l.met, c.f == history.Release && !acts, t.time(c.call) > l.ended && !acts:
 			continue
 		case c.f == history.Extend && !acts && c.ok && t.time(c.ret) <= l.ended:
-			return "", nil // the lease was as long as it could be
+			return "", false, nil // the lease was as long as it could be
 		case c.f == history.Extend && !acts:
 			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met), func(f *fault) bool { return t.time(t.mended(f)) < l.ended-t.h.Header.TTL/3 })
 			if faults = t.parting(l.grant, faults); len(faults) > 0 {
-				return c.f, faults
+				return c.f, false, faults
 			}
 		case acts || t.time(c.ret) >= l.ended:
 			var delays []delay
@@ -220,11 +221,11 @@ func (t *trace) heldUp(l lateness, calls []pending) (history.F, []*fault) {
 				delays = append(delays, delay{fault: f, cost: t.costOf(f, &c)})
 			}
 			if faults := t.enoughOf(l, delays); faults != nil {
-				return c.f, faults
+				return c.f, acts, faults
 			}
 		}
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of them:

@@ -15,7 +15,7 @@ func (t *trace) strayed(at, set int) []*fault {
 func (t *trace) strayBlame(at, set int) blame {
 	e := &t.h.Events[at]
 	n, granted := t.owner[title{e.Lock, e.By}]
-	if !granted || set < 0 || t.grants[n].ok > set {
+	if !granted || t.grants[n].ok > set {
 		return blame{}
 	}
 	l := lateness{grant: n, met: set, left: at, deadline: t.time(set), ended: t.time(set)}

@@ -53,12 +53,7 @@ func (t *trace) decide(c *clash) (Cause, []record) {
 	if len(units) == 0 {
 		return Cause{Kind: CountedWithoutQuorum}, nil
 	}
-	var told []record
-	for _, u := range units {
-		if r := t.recordOf(c, u); r.at >= 0 {
-			told = append(told, r)
-		}
-	}
+	told := slices.DeleteFunc(t.records(c, units), func(r record) bool { return r.at < 0 })
 	if len(told) == 0 {
 		return Cause{Kind: Untold}, nil
 	}
@@ -76,35 +71,57 @@ func (t *trace) unit(p history.Process) history.Process {
 	return p
 }
 
-// recordOf gathers what unit u wrote down about the two keys until the later of the two grants. A grant rests on the
-// key that its attempt set last before it, on a server that it counted (or, if that one replaced the one that it had asked
-// meanwhile, on any of the unit): an extension may have set it anew.
-func (t *trace) recordOf(c *clash, u history.Process) record {
-	r := record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
-	for k, s := range [2]*span{&c.first, &c.then} {
-		owner := t.grants[s.grant].attempt
-		for n := sort.Search(len(t.keys), func(n int) bool { return int(t.keys[n]) >= s.at }) - 1; n >= 0; n-- {
-			i := int(t.keys[n])
-			e := &t.h.Events[i]
-			if e.F != history.KeySet || e.Of != owner || !t.isKeyOf(e, c.lock, u) {
+// records gathers what each unit wrote down about the two keys until the later of the two grants.
+func (t *trace) records(c *clash, units []history.Process) []record {
+	all := t.restsOn(c, units)
+	for i := range all {
+		r := &all[i]
+		if r.set[0] < 0 || r.set[1] < 0 {
+			continue
+		}
+		if r.set[1] < r.set[0] {
+			r.victim = 1
+		}
+		t.follow(c, units[i], r)
+		t.judge(c, r)
+	}
+	return all
+}
+
+// restsOn finds, for each unit, the keys that the two grants rest on. That is the one which the attempt set last before its
+// grant, on a server that it counted (or, if that one replaced the one that it had asked meanwhile, on any of the unit): an
+// extension may have set it anew.
+func (t *trace) restsOn(c *clash, units []history.Process) []record {
+	all := make([]record, len(units))
+	for i := range all {
+		all[i] = record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
+	}
+	found := make([][2]bool, len(units)) // on a server that was counted
+	last := max(c.first.at, c.then.at)
+	n := sort.Search(len(t.keys), func(n int) bool { return int(t.keys[n]) >= last })
+	for missing := 2 * len(units); n > 0 && missing > 0; n-- {
+		i := int(t.keys[n-1])
+		e := &t.h.Events[i]
+		if e.F != history.KeySet || e.Lock != t.locks[c.lock].name {
+			continue
+		}
+		for k, s := range [2]*span{&c.first, &c.then} {
+			if e.Of != t.grants[s.grant].attempt || i >= s.at {
 				continue
 			}
-			if here := t.countedOn(s, e.Process); here || r.set[k] < 0 {
-				if r.set[k] = i; here {
-					break
+			u := slices.Index(units, t.unit(e.Process))
+			if u < 0 || found[u][k] {
+				continue
+			}
+			if here := t.countedOn(s, e.Process); here || all[u].set[k] < 0 {
+				if all[u].set[k] = i; here {
+					found[u][k] = true
+					missing--
 				}
 			}
 		}
 	}
-	if r.set[0] < 0 || r.set[1] < 0 {
-		return r
-	}
-	if r.set[1] < r.set[0] {
-		r.victim = 1
-	}
-	t.follow(c, u, &r)
-	t.judge(c, &r)
-	return r
+	return all
 }
 
 // countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the members of

@@ -123,7 +123,7 @@ func (t *trace) blameStory(p history.Process, why blame) string {
 			then = ", and its work came to last longer than the lease"
 		}
 		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
-	case why.what == history.Release:
+	case why.acted:
 		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
 	case why.what == history.Extend:
 		s.WriteString(sentence(" But an extension of %s did not get through %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))

@@ -14,8 +14,7 @@ func (t *trace) forGood(f *fault) bool {
 // withoutQuorum tells which faults before position at have taken so many servers from a client for good that no quorum is
 // left to it, and where they struck; nothing if one is left, or if the history does not say what a quorum is.
 func (t *trace) withoutQuorum(client history.Process, at int) (story string, witness []int) {
-	h := &t.h.Header
-	if h.Quorum <= 0 || len(h.Servers) == 0 {
+	if len(t.h.Header.Servers) == 0 {
 		return "", nil
 	}
 	var gone absence

@@ -49,7 +49,9 @@ type striker struct {
 }
 
 // timed reports whether the fault strikes at a time, not at a point or with a message.
-func (s *striker) timed() bool { return s.Kind != DelayMessage && s.Kind != Break && s.Trigger.Point == "" }
+func (s *striker) timed() bool {
+	return s.Kind != DelayMessage && s.Kind != Break && s.Trigger.Point == ""
+}
 
 func (s *striker) arrange() {
 	switch t := s.Trigger; {

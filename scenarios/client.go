@@ -18,7 +18,8 @@ type client struct {
 	locks    []*clientLock // in the order in which it takes them
 	library  *locks.Library
 	resource ResourceConfig
-	writes   int // numbers the values written
+	writes   int      // numbers the values written
+	section  *section // the latest
 }
 
 // clientLock is a lock under the name it has on the servers.
@@ -28,8 +29,8 @@ type clientLock struct {
 	config *locks.Config
 }
 
-func newClient(c *Client, resource ResourceConfig) *client {
-	k := &client{work: c.Work, resource: resource, library: &locks.Library{}}
+func newClient(c *Client, resource ResourceConfig, library *locks.Library) *client {
+	k := &client{work: c.Work, resource: resource, library: library}
 	names := c.Work.Locks
 	if len(names) == 0 {
 		names = []history.Lock{c.Lock.Key}
@@ -74,6 +75,7 @@ type held struct {
 // what it has, waits a while and begins anew.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i), lost: &sim.Signal{}, over: &sim.Signal{}}
+	c.section = s
 	for !s.acquire() {
 		s.release()
 		if len(c.locks) == 1 {
@@ -86,6 +88,12 @@ func (c *client) cycle(env sim.Env, i int) {
 			env.Record(h.event(history.Info, history.Lost))
 		}
 	}
+	s.release()
+}
+
+// giveBack releases what a section holds, from another task.
+func (s *section) giveBack(env sim.Env) {
+	s.env = env
 	s.release()
 }
 

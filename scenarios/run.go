@@ -36,9 +36,6 @@ type Runner struct {
 	clients  []*client // of the run, the probe aside
 }
 
-// probe is the client that asks once more for each lock when all else is over.
-const probe sim.ProcessID = "probe"
-
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
 	return &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
@@ -117,8 +114,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := w.Run(history.Of(s.Limit), over)
 	if !limited {
-		r.addProbe()
-		limited = w.Run(w.Now()+2*(r.header.TTL+r.header.Hold+r.header.Slack), over)
+		limited = r.runProbe(over)
 	}
 	messages := r.messages()
 	attempts, taken := r.attempts()
@@ -164,16 +160,7 @@ func (r *Runner) addClient(c *Client) *client {
 	if start.Hi > start.Lo {
 		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
 	}
-	k := newClient(c, r.scenario.Resource)
+	k := newClient(c, r.scenario.Resource, &locks.Library{})
 	r.world.AddClient(c.ID, history.Of(at), k.main)
 	return k
-}
-
-// addProbe adds a client that takes each lock once, when nobody has asked for it for longer than a lease lasts. It stands
-// for the first client asking once more, so it has that one's clocks, as wrong as they are by then.
-func (r *Runner) addProbe() {
-	c := r.scenario.Clients[0]
-	c.ID, c.Work, c.Lock.Patience = probe, Work{Cycles: 1, Locks: r.header.Locks}, 0 // one that gave up would show nobody stuck
-	at := r.world.Now() + r.header.TTL + history.Of(time.Millisecond)
-	r.world.AddSuccessor(probe, r.scenario.Clients[0].ID, at, newClient(&c, r.scenario.Resource).main)
 }

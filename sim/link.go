@@ -2,6 +2,8 @@ package sim
 
 // link is one direction between two processes. Faults act on links; order is kept per connection.
 type link struct {
+	w      *World
+	ends   linkName
 	name   uint64 // hash of both ends; keys the draws of delays
 	delay  Delay
 	tail   Tail
@@ -38,7 +40,7 @@ func (w *World) link(from, to ProcessID) *link {
 	l := w.net.links[name]
 	if l == nil {
 		l = w.net.linkSlab.take()
-		*l = link{delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
+		*l = link{w: w, ends: name, delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
 			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], asked: l.asked}
 		clear(l.asked)
 		for _, o := range w.opts.Links {
@@ -59,6 +61,9 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 	}
 	key := hashString(hashString(l.name, attempt), phase) + which
 	if l.tail.PPM > 0 && mix(key^tailDraw)%million < uint64(l.tail.PPM) {
+		if l.w.inTail != nil {
+			l.w.inTail(l.ends.from, l.ends.to)
+		}
 		return l.tail.Delay.pick(mix(key))
 	}
 	return l.delay.pick(mix(key))

@@ -132,7 +132,7 @@ func TestHashStringTellsStringsApart(t *testing.T) {
 }
 
 func TestTailTakesItsShareOfMessages(t *testing.T) {
-	l := link{delay: Delay{ms, 2 * ms}, tail: Tail{PPM: 10_000, Delay: Delay{50 * ms, 60 * ms}}}
+	l := link{w: New(1, Options{}), delay: Delay{ms, 2 * ms}, tail: Tail{PPM: 10_000, Delay: Delay{50 * ms, 60 * ms}}}
 	slow := 0
 	for i := range 100_000 {
 		switch d := l.draw(strconv.Itoa(i), "set", 0).Duration(); {

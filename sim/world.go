@@ -68,8 +68,9 @@ type World struct {
 	net      network
 	running  *task // the coroutine that runs right now, if any
 	watch    func(Moment)
-	acting   uint64 // number of the event that happens right now
-	early    uint64 // number of the last event that was scheduled before the watch began
+	inTail   func(from, to ProcessID) // told of the slow share of messages
+	acting   uint64                   // number of the event that happens right now
+	early    uint64                   // number of the last event that was scheduled before the watch began
 }
 
 // pendingDeadline is a stated validity that can be told in true time only when the clock's whole course is known.
@@ -91,7 +92,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
 	w.seed, w.opts = seed, opts
 	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
-	w.watch = nil
+	w.watch, w.inTail = nil, nil
 	clear(w.queue)
 	w.queue = w.queue[:0]
 	w.procs = w.procs[:0]
@@ -133,6 +134,19 @@ func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
 }
 
+// BeginAgain ends what a client does, without a record, and closes its connections. A new main task starts at the given
+// true time.
+func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
+	p := w.process(id)
+	p.stopTasks()
+	p.down = false
+	for _, c := range p.conns {
+		p.closeConn(c.name)
+	}
+	p.main = p.newTask("main", main)
+	w.schedule(at, p.main, p.main.wait)
+}
+
 func (w *World) add(id ProcessID) *Process {
 	if w.byName[id] != nil {
 		panic("sim: process " + string(id) + " added twice")
@@ -158,6 +172,12 @@ func (w *World) Events() int { return w.events }
 
 // Digest is the running hash of all that has happened.
 func (w *World) Digest() Digest { return w.digest }
+
+// SoFar is what has been recorded. It must not be changed, and is valid until the next event.
+func (w *World) SoFar() []history.Event { return w.hist.Events }
+
+// OnTail has f told, for the rest of the run, of each message that belongs to the network's slow share, as it leaves.
+func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
 // Err is the first failure of client or server code, with its stack; the run stops there.
 func (w *World) Err() error { return w.err }

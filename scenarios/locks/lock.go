@@ -138,6 +138,9 @@ type Library struct {
 	holds     []*Hold // what the session keeps alive
 }
 
+// Anew is the library of a client that begins again. Its attempts go on being numbered.
+func (l *Library) Anew() *Library { return &Library{attempts: l.attempts} }
+
 // counted notes whether an attempt found the lock taken by another.
 func (l *Library) counted(taken bool) {
 	if taken {

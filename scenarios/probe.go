@@ -1,0 +1,135 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// probe is the client that asks once more for each lock when all else is over.
+const probe sim.ProcessID = "probe"
+
+// moreAsks is how often the probe asks again, at most.
+const moreAsks = 3
+
+// prober has the probe ask. Where that tells nothing of the lock it asks again: where it has not been served in time and a
+// message of its own was in the network's tail, or where a fault has struck since it acquired a lock. The last time it
+// waits for as long as it takes: a network that delays everything is no artefact.
+type prober struct {
+	*Runner
+	client *client
+	sound  history.Time // how long a wait may last
+	from   int          // position from which on the history tells of this time
+	again  int          // how often it has begun to ask again
+	late   bool         // a message of its own was in the tail
+	until  history.Time // when the run is to end
+}
+
+// runProbe adds the probe, which stands for the first client asking once more and so has that one's clocks, as wrong as they
+// are by then, and lets events happen until it is served. It reports whether the time for that ran out.
+func (r *Runner) runProbe(over func() bool) (limited bool) {
+	w := r.world
+	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()), client: r.newProbe(&locks.Library{})}
+	p.until = w.Now() + 2*p.sound
+	w.AddSuccessor(probe, r.scenario.Clients[0].ID, w.Now()+history.Of(r.lease()), p.client.main)
+	w.OnTail(p.delayed)
+	for {
+		limited = w.Run(p.until, over)
+		switch {
+		case limited && w.Now() < p.until: // it is about to ask again
+		case limited || p.again == moreAsks || !p.outdated():
+			return limited
+		default:
+			p.askAgain(0)
+		}
+	}
+}
+
+// newProbe makes a client that takes each lock once.
+func (r *Runner) newProbe(library *locks.Library) *client {
+	c := r.scenario.Clients[0]
+	c.ID, c.Work = probe, Work{Cycles: 1, Locks: r.header.Locks}
+	c.Lock.Patience, c.Lock.Attempts = 0, 0 // one that gave up would show nobody stuck
+	return newClient(&c, r.scenario.Resource, library)
+}
+
+// lease is how long nobody must have asked for a lock, so that it is free: longer than a lease lasts.
+func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
+
+// outdated reports whether a fault struck or ended after the probe had acquired a lock this time: it has not seen how
+// things are after the last.
+func (p *prober) outdated() bool {
+	acquired := false
+	for _, e := range p.world.SoFar()[p.from:] {
+		if e.Process == history.Nemesis && acquired {
+			return true
+		}
+		acquired = acquired || e.Process == probe && e.F == history.Acquire && e.Type == history.OK
+	}
+	return false
+}
+
+// delayed takes note of a message in the network's tail.
+func (p *prober) delayed(from, to sim.ProcessID) {
+	if !p.late && (from == probe || to == probe) {
+		p.late = true
+		p.watch()
+	}
+}
+
+// watch has the probe give up when it has waited for as long as is sound, and looks again later if it has not.
+func (p *prober) watch() {
+	now := p.world.Now()
+	next := now + p.sound
+	if call := p.waiting(); call != nil {
+		if next = call.Time + p.sound; next <= now {
+			p.giveUp(*call)
+			next = now + p.sound
+		}
+	}
+	if p.again < moreAsks {
+		p.world.At(next, p.watch)
+	}
+}
+
+// waiting is the call of the acquire that the probe waits for, nil if it waits for none.
+func (p *prober) waiting() *history.Event {
+	events := p.world.SoFar()
+	for i := len(events) - 1; i >= p.from; i-- {
+		if e := &events[i]; e.Process == probe && e.F == history.Acquire {
+			if e.Type == history.Invoke {
+				return e
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// giveUp ends an acquire, and has the probe ask again when all that it has sent has arrived, which a new connection may take
+// three travels for.
+func (p *prober) giveUp(call history.Event) {
+	call.Type, call.Why = history.Fail, history.AcquireTimeout
+	p.world.Record(probe, call)
+	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
+}
+
+// askAgain has the probe give back what it holds and, when that must be gone and so long has passed, take each lock once
+// more.
+func (p *prober) askAgain(after time.Duration) {
+	before := p.client
+	p.again++
+	p.client = p.newProbe(before.library.Anew())
+	p.from = len(p.world.SoFar())
+	p.until = p.world.Now() + history.Of(after+p.lease()) + 2*p.sound
+	next := p.client
+	p.world.BeginAgain(probe, p.world.Now(), func(env sim.Env) {
+		if !p.scenario.Servers.consensus() { // whose sessions end when nobody keeps them alive
+			before.section.giveBack(env)
+		}
+		env.Sleep(after + p.lease())
+		next.main(env)
+	})
+}

@@ -1,0 +1,99 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// TestAProbeWhoseOwnMessagesAreLateAsksAgain holds locks whose keys expire against networks in which some messages take far
+// longer than a client waits for them: that such a message was the probe's own is no deadlock.
+func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
+	for _, c := range []struct {
+		lock  string
+		tails []string // with longer ones the members of a cluster find no leader
+	}{
+		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
+		{"servers: {redis: 3}\nlock: {protocol: redlock}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
+		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", []string{"0.5% 60s", "1% 25s"}},
+		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", []string{"0.5% 60s", "1% 25s"}},
+	} {
+		lock, again := c.lock, 0
+		for _, tail := range c.tails {
+			s := parseText(t, "name: x\n"+lock+"\nnetwork: {tail: "+tail+"}\nwork: {hold: 100ms}\n")
+			r := NewRunner(s)
+			for seed := range uint64(100) {
+				result := runPlan(t, r, seed)
+				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
+				asked := acquires(result.History, history.Invoke)
+				if slices.Contains(f.Holders, probe) && (asked > 1 || !s.Servers.consensus()) { // whose members' messages may be late
+					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
+				}
+				if asked > 1 {
+					again++
+					if acquires(result.History, history.OK) == 0 {
+						t.Errorf("%s, tail %s, seed %d: the probe asked %d times for nothing", lock, tail, seed, asked)
+					}
+				}
+			}
+		}
+		if t.Logf("%s: the probe asked again in %d runs", lock, again); again == 0 {
+			t.Errorf("%s: the probe never asked again", lock)
+		}
+	}
+}
+
+func runPlan(t *testing.T, r *Runner, seed uint64) Result {
+	t.Helper()
+	result, err := r.Run(r.scenario.Plan(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// acquires counts the probe's acquires of one type.
+func acquires(h *history.History, of history.Type) int {
+	n := 0
+	for _, e := range h.Events {
+		if e.Process == probe && e.F == history.Acquire && e.Type == of {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers go on sending each other: some when
+// the work is over and the probe waits for its turn.
+func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
+	again := 0
+	for n := 20; n <= 400; n += 20 {
+		s := parseText(t, fmt.Sprintf("name: x\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}\nwork: {hold: 100ms}\n"+
+			"faults: [delay message %d of etcd-2 -> etcd-1 by 15s]\n", n))
+		result := runPlan(t, NewRunner(s), 1)
+		if f := checker.Check(result.History).Of(checker.DeadlockFreedom); f.Outcome != checker.Holds && !result.Limited {
+			t.Errorf("message %d: %v: %s", n, f.Outcome, f.Explanation)
+		}
+		if acquires(result.History, history.OK) > 1 {
+			again++
+		}
+	}
+	if t.Logf("the probe asked again in %d runs", again); again == 0 {
+		t.Error("the probe never asked again")
+	}
+}
+
+// TestTheProbeDoesNotGiveUp lets a client that tries once crash inside a lock without expiry. That nobody gets it any more
+// must show.
+func TestTheProbeDoesNotGiveUp(t *testing.T) {
+	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: setnx, retry: {count: 1}}\nwork: {hold: 1s}\n"+
+		"faults: [crash client-1 after acquired]\n")
+	result := runPlan(t, NewRunner(s), 1)
+	f := checker.Check(result.History).Of(checker.DeadlockFreedom)
+	if f.Outcome != checker.Violated || f.Cause.Kind != checker.StuckBehindCrashed || acquires(result.History, history.Invoke) != 1 {
+		t.Errorf("%v by %v: %s", f.Outcome, f.Cause, f.Explanation)
+	}
+}
