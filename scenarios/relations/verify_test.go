@@ -50,6 +50,9 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
 		}
 		for _, kind := range kinds {
+			if kind == nemesis.Cut && s.Servers.Redis != 1 {
+				continue // a cut that is drawn may sever several servers; verify places one link, one way
+			}
 			v, err := verify.Scenario(context.Background(), s, verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})
 			if err != nil {
 				t.Fatal(err)
