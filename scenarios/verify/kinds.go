@@ -55,6 +55,9 @@ func Enumerable(s *scenarios.Scenario) (kinds []nemesis.Kind, left []LeftOut) {
 			left = append(left, LeftOut{k, "the scenario does not promise to survive it"})
 		default:
 			kinds = append(kinds, k)
+			if k == nemesis.Cut && len(names.Redis)+len(names.Consensus) > 1 {
+				left = append(left, LeftOut{k, "those of several links at once: each that is tried severs one link, one way"})
+			}
 		}
 	}
 	return kinds, left
