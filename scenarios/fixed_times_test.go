@@ -51,7 +51,7 @@ func TestFixedTimesAreStated(t *testing.T) {
 		stated[fixed{row[1], row[2]}] = true
 	}
 	found := map[fixed]bool{}
-	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "checker/*.go", "scenarios/run.go", "scenarios/client.go", "scenarios/cluster.go",
+	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "checker/*.go", "scenarios/run.go", "scenarios/probe.go", "scenarios/client.go", "scenarios/cluster.go",
 		"scenarios/resource.go", "scenarios/locks/*.go", "nemesis/install.go"} {
 		paths, err := filepath.Glob("../" + pattern)
 		if err != nil || len(paths) == 0 {

@@ -16,7 +16,7 @@ func plansPerScenario() int {
 	if !full() || raceEnabled {
 		return 4
 	}
-	return 240
+	return 24
 }
 
 // TestTheCheckerReadsTheLawsAsWritten lets the checker and the literal reading of the laws judge runs of the catalogue

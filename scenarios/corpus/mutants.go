@@ -71,7 +71,7 @@ var mutants = []Mutant{
 	{"uncounted", "reentrant", "acquire, acquire, release frees the lock", "go-zero 1338",
 		edits(set("lock.reentrant", "uncounted")), soon, breaks(leases)},
 	{"setex-overwrites", "reentrant", "re-entering overwrites a new owner", "redisson 84",
-		edits(set("lock.reentrant", "overwrite")), late, breaks(leases)},
+		edits(set("lock.reentrant", "overwrite")), late, breaks(leases, owners)},
 
 	{"any-answer", "renewed", "an extension of an expired key reports success", "go-redsync 38",
 		edits(set("lock.extension.mode", "any-answer")), late, breaks(leases)},
