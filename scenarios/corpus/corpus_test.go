@@ -81,7 +81,7 @@ func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 				t.Errorf("%s is to break %s, which its lock does not promise", m.Name, law)
 			}
 		}
-		if names[m.Name] || len(m.Edits) == 0 || m.Defect == "" || len(m.Breaks) == 0 || m.Within < 1 || m.Within > 10_000 {
+		if names[m.Name] || len(m.Edits) == 0 || m.Defect == "" || len(m.Breaks) == 0 || m.Within < 1 || m.Within > 20_000 {
 			t.Errorf("%s: %+v", m.Name, m)
 		}
 		names[m.Name] = true
@@ -127,7 +127,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 }
 
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
-	most := 10_000
+	most := 20_000
 	if !full() {
 		most = 100 // and only those that this is enough for
 	}
