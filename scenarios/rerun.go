@@ -19,8 +19,8 @@ type Rerun struct {
 // NewRerun prepares to run s again.
 func NewRerun(s *Scenario) *Rerun { return &Rerun{runner: NewRunner(s)} }
 
-// mostTried is how many faults of a plan are taken away one by one. Plans are short; one that is not has its named faults
-// tried, and as many of the others.
+// mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
+// explanation names are tried, and all together.
 const mostTried = 64
 
 // Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each fault
@@ -43,7 +43,11 @@ func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) erro
 	later := Later(p, h, f)
 	alone := false
 	var idle []checker.Trial
-	for _, i := range slices.Concat(named, rest[:min(len(rest), mostTried)]) {
+	tried := named
+	if len(p.Faults) <= mostTried {
+		tried = slices.Concat(named, rest)
+	}
+	for _, i := range tried {
 		t, err := r.trial(p, f, i)
 		if err != nil {
 			return err
@@ -89,6 +93,11 @@ func (r *Rerun) together(p nemesis.Plan, f *checker.Finding, order []int, idle [
 	if !t.Needed {
 		t.Faults = nil
 		f.Trials = append(idle, t)
+		return nil
+	}
+	if len(order) > mostTried {
+		t.Faults = nil // to find the fewest would take a run for each
+		f.Trials = append(f.Trials, t)
 		return nil
 	}
 	drop := order
