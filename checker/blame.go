@@ -19,10 +19,23 @@ type lateness struct {
 	ended     history.Time // end of its lease
 }
 
-// delay is a stretch of a client's time that a fault may have cost it.
+// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but its
+// own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add up.
 type delay struct {
-	fault *fault
-	cost  history.Time
+	fault    *fault
+	from, to history.Time
+	amount   history.Time
+}
+
+func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
+
+// spent is how much time some delays cost together.
+func spent(delays []delay) history.Time {
+	var sum, till history.Time
+	for _, d := range slices.SortedFunc(slices.Values(delays), func(a, b delay) int { return cmp.Compare(a.from, b.from) }) {
+		sum, till = sum+d.amount+max(0, d.to-max(d.from, till)), max(till, d.to)
+	}
+	return sum
 }
 
 // blame is why a client was late.
@@ -72,15 +85,21 @@ func (l lateness) upTo(t *trace, calls []pending) lateness {
 // excess is how much too late the client was.
 func (t *trace) excess(l lateness) history.Time { return t.time(l.left) - l.deadline }
 
-// enoughOf picks from delays the one that alone made the client late, or the fewest that did together; nil if all of them
-// did not.
+// enoughOf picks from delays the one without which the client would have been in time, or the fewest without which together
+// it would have; nil if it would have been late without all of them.
 func (t *trace) enoughOf(l lateness, delays []delay) []*fault {
-	slices.SortStableFunc(delays, func(a, b delay) int { return cmp.Compare(b.cost, a.cost) })
+	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	var faults []*fault
-	rest := t.excess(l)
-	for ; rest >= 0 && len(delays) > 0; delays = delays[1:] {
-		faults = append(faults, delays[0].fault)
-		if rest -= delays[0].cost; rest <= 0 {
+	for all, late := spent(delays), t.excess(l); late >= 0 && len(delays) > 0; {
+		without := func(i int) history.Time { return spent(slices.Delete(slices.Clone(delays), i, i+1)) }
+		first := 0 // whose going saves most; of equals the longest
+		for i := range delays {
+			if c := cmp.Compare(without(first), without(i)); c > 0 || c == 0 && delays[i].length() > delays[first].length() {
+				first = i
+			}
+		}
+		faults, delays = append(faults, delays[first].fault), slices.Delete(delays, first, first+1)
+		if all-spent(delays) >= late {
 			return faults
 		}
 	}
@@ -94,8 +113,8 @@ func (t *trace) pauses(l lateness) []delay {
 	for i := range t.faults {
 		f := &t.faults[i]
 		if f.kind == history.Pause && f.Strikes(g.process) && f.from < l.met && t.wokeLate(l.grant, f) {
-			if cost := t.time(min(f.over(), l.left)) - max(t.time(f.from), g.grantedAt(t)); cost > 0 {
-				delays = append(delays, delay{fault: f, cost: cost})
+			if d := (delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}); d.length() > 0 {
+				delays = append(delays, d)
 			}
 		}
 	}
@@ -218,7 +237,7 @@ func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 		case acts || t.time(c.ret) >= l.ended:
 			var delays []delay
 			for _, f := range t.delaying(l.grant, &c, l.met) {
-				delays = append(delays, delay{fault: f, cost: t.costOf(f, &c)})
+				delays = append(delays, t.delayOf(f, &c))
 			}
 			if faults := t.enoughOf(l, delays); faults != nil {
 				return c.f, acts, faults
@@ -229,7 +248,8 @@ func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 }
 
 // parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of them:
-// the ones that reach most come first. All of them, if that cannot be told.
+// the ones that reach most come first. Where the others would have done without those, they are named with them. All of
+// them, if it cannot be told.
 func (t *trace) parting(n int32, faults []*fault) []*fault {
 	servers := t.h.Header.Servers
 	if lease := t.grants[n].lease; lease != nil && len(lease.Counted) > 0 {
@@ -239,41 +259,41 @@ func (t *trace) parting(n int32, faults []*fault) []*fault {
 	if !oneService(&t.h.Header) {
 		need = max(1, len(servers)-t.h.Header.Quorum+1)
 	}
-	reach := func(f *fault) int {
-		n := 0
-		for _, s := range servers {
-			if f.Strikes(s) {
-				n++
-			}
+	reach := func(f *fault) int { return len(reached(servers, f)) }
+	rest := slices.Clone(faults)
+	slices.SortStableFunc(rest, func(a, b *fault) int { return cmp.Compare(reach(b), reach(a)) })
+	var enough []*fault
+	for len(reached(servers, rest...)) >= need {
+		n := 1
+		for len(reached(servers, rest[:n]...)) < need {
+			n++
 		}
-		return n
+		enough, rest = append(enough, rest[:n]...), rest[n:]
 	}
-	ordered := slices.Clone(faults)
-	slices.SortStableFunc(ordered, func(a, b *fault) int { return cmp.Compare(reach(b), reach(a)) })
-	var away []history.Process
-	for i, f := range ordered {
-		for _, s := range servers {
-			if f.Strikes(s) && !slices.Contains(away, s) {
-				away = append(away, s)
-			}
-		}
-		if len(away) >= need {
-			return ordered[:i+1]
-		}
+	if enough == nil {
+		return faults
 	}
-	return faults
+	return enough
 }
 
-// costOf is how long a fault kept a call from being answered. A lost message has no length: all of the call's counts.
-func (t *trace) costOf(f *fault, c *pending) history.Time {
+// reached lists the servers that some faults strike.
+func reached(servers []history.Process, faults ...*fault) []history.Process {
+	return slices.DeleteFunc(slices.Clone(servers), func(s history.Process) bool {
+		return !slices.ContainsFunc(faults, func(f *fault) bool { return f.Strikes(s) })
+	})
+}
+
+// delayOf is how long a fault kept a call from being answered. A lost message has no length: all of the call's counts.
+func (t *trace) delayOf(f *fault, c *pending) delay {
+	call, ret := t.time(c.call), t.time(c.ret)
 	if f.over() == f.from || t.time(f.over()) == t.time(f.from) {
-		return t.time(c.ret) - t.time(c.call)
+		return delay{fault: f, from: call, to: ret}
 	}
-	cost := t.time(min(f.over(), c.ret)) - max(t.time(f.from), t.time(c.call))
+	d := delay{fault: f, from: max(t.time(f.from), call), to: t.time(min(f.over(), c.ret))}
 	if f.Shift > 0 { // a request and its answer pass a link once each
-		cost = min(cost, f.Shift)
+		return delay{fault: f, amount: min(d.length(), f.Shift)}
 	}
-	return cost
+	return d
 }
 
 // delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or on

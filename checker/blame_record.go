@@ -43,17 +43,17 @@ func (t *trace) miscounted(n int32, lease *history.Grant, other history.Time) []
 		if !f.Strikes(g.process) || from > lease.Until || to < lease.Since {
 			continue
 		}
-		cost := history.Time(0)
+		d := delay{fault: f}
 		switch {
 		case f.kind == history.Jump:
-			cost = -f.Shift
+			d.amount = max(0, -f.Shift)
 		case f.kind == history.Drift:
-			cost = history.Time(-f.PPM) * ((min(to, lease.Until) - from) / 1e6)
+			d.amount = max(0, history.Time(-f.PPM)*((min(to, lease.Until)-from)/1e6))
 		case f.kind == history.Pause || f.kind.IsLink():
-			cost = min(to, lease.Granted) - from
+			d.from, d.to = from, min(to, lease.Granted)
 		}
-		if cost > 0 {
-			delays = append(delays, delay{fault: f, cost: cost})
+		if d.length() > 0 {
+			delays = append(delays, d)
 		}
 	}
 	return t.enoughOf(l, delays)

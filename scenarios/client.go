@@ -316,6 +316,10 @@ func (s *section) extend(env sim.Env, h *held) error {
 		return nil
 	case errors.Is(err, locks.ErrLimit):
 		e.Type, e.Why = history.Fail, history.ExtendLimit
+	case errors.Is(err, locks.ErrUnanswered):
+		e.Type, e.Why = history.Info, history.NoReply
+	case errors.Is(err, locks.ErrLate):
+		e.Type, e.Why = history.Fail, history.LeaseNotValid
 	default:
 		e.Type, e.Why = history.Fail, history.NotOwner
 	}

@@ -15,6 +15,9 @@ import (
 // TestFaultsThatAStoryNamesAreNecessary takes each fault that a finding names away and runs again: the same violation must
 // not come about. The findings are those of the catalogue, of the mutants, and of random plans on both, a few of each law and
 // cause from every scenario. Of 1,000, at most 20 may name a fault in vain; they are listed. FENCEPOST_FULL=1 asks for all.
+// Of 887 faults that 1,348 findings name, 6 are named in vain: without them, one that was idle does the same harm. A later
+// expiry ends the session that this one had ended (twice), the request that this one held up is sent at another moment and
+// meets another pause (twice), or a fault tied to a moment of the run strikes at another one (twice).
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	n, fewest := necessity{t: t, seeds: 12, each: 1}, 150
 	if full() {

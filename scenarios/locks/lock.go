@@ -13,9 +13,11 @@ import (
 
 // Errors that a client is told.
 var (
-	ErrPatience = errors.New("locks: patience or the attempts ended before the lock was acquired")
-	ErrLost     = errors.New("locks: too few servers still know this attempt as owner")
-	ErrLimit    = errors.New("locks: the number of extensions is used up")
+	ErrPatience   = errors.New("locks: patience or the attempts ended before the lock was acquired")
+	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
+	ErrUnanswered = errors.New("locks: too few servers answered to tell whether the lock was prolonged")
+	ErrLate       = errors.New("locks: the answers came when nothing was left of the validity")
+	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )
 
 // Lock is a lock as a client library offers it. It belongs to one client.
@@ -50,7 +52,7 @@ func answered(r *sim.Reply) Answer {
 type protocol interface {
 	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
-	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrLimit).
+	// Extend prolongs the hold and updates its Grant, or says why not (ErrLost, ErrUnanswered, ErrLate, ErrLimit).
 	Extend(env sim.Env, h *Hold) error
 	// Release gives the lock back.
 	Release(env sim.Env, h *Hold) Answer

@@ -253,10 +253,12 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 5, 0, nil, 5},
 		{ExtendChecked, 3, 0, nil, 3},
 		{ExtendChecked, 2, 0, ErrLost, 5},
-		{ExtendChecked, 5, 11 * time.Second, ErrLost, 5},
+		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
+		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two agreed, of one nothing was heard
+		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // whatever that one would have said
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},
-		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLost, 5},
+		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLate, 5},
 		{ExtendIgnoreElapsed, 3, 11 * time.Second, nil, 3},
 		{ExtendIgnoreElapsed, 2, 0, ErrLost, 5},
 		{ExtendExpire, 0, 0, nil, 5},        // the servers look at no owner

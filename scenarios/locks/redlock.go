@@ -133,13 +133,28 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 		validity = l.config.TTL
 		r.Until.At = read(env, l.config.Clock) + validity
 	}
-	if x.Mode != ExtendUnchecked && (len(r.Counted) < l.config.Quorum || validity <= 0) {
-		if x.Mode == ExtendOrAcquire && l.acquire(env, h) {
-			return nil
-		}
-		return ErrLost
+	err := l.refusal(len(r.Counted), l.idle.silent, validity)
+	switch {
+	case err == nil || x.Mode == ExtendUnchecked:
+		h.Grant = r.Grant
+		return nil
+	case x.Mode == ExtendOrAcquire && l.acquire(env, h):
+		return nil
 	}
-	h.Grant = r.Grant
+	return err
+}
+
+// refusal is why an extension failed to which yes servers agreed and from which silent ones nothing was heard; nil if it
+// did not.
+func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
+	switch {
+	case yes+silent < l.config.Quorum:
+		return ErrLost
+	case yes < l.config.Quorum:
+		return ErrUnanswered
+	case validity <= 0:
+		return ErrLate
+	}
 	return nil
 }
 

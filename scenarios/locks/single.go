@@ -105,7 +105,8 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	h.extended++
 	r := begin(env, l.config)
 	r.Counted = []sim.ProcessID{l.now[0]}
-	held := x.Mode.says(l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...))
+	reply := l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...)
+	held := x.Mode.says(reply)
 	if !held && x.Mode == ExtendOrAcquire {
 		held, _ = l.set(l, env, h, expiry{"PX", l.millis})
 	}
@@ -113,8 +114,13 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	if !x.Mode.obeysElapsed() {
 		validity = r.restart(env, l.config)
 	}
-	if !held || validity <= 0 {
-		return ErrLost // gone, or the answer came too late to build on
+	switch {
+	case !held && answered(reply) == Unanswered:
+		return ErrUnanswered
+	case !held:
+		return ErrLost
+	case validity <= 0:
+		return ErrLate
 	}
 	h.Grant = r.Grant
 	return nil
