@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,7 @@ type Rerun struct {
 func NewRerun(s *Scenario) *Rerun { return &Rerun{runner: NewRunner(s)} }
 
 // mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
-// explanation names are tried, and all together.
+// explanation names are tried, one by one and together, and then all faults together.
 const mostTried = 64
 
 // Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each fault
@@ -67,6 +68,11 @@ func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) erro
 	if alone {
 		f.Trials = append(f.Trials, idle...)
 		return nil
+	}
+	if len(p.Faults) > mostTried && len(named) > 1 {
+		if t, err := r.trial(p, f, named...); err != nil || t.Needed {
+			return errors.Join(err, r.together(p, f, named, idle))
+		}
 	}
 	return r.together(p, f, append(rest, named...), idle)
 }
