@@ -52,7 +52,8 @@ type blame struct {
 // these would have changed it.
 func (t *trace) blameFor(l lateness) blame {
 	calls := t.calls(l)
-	if faults := t.enoughOf(l.upTo(t, calls), t.pauses(l)); faults != nil {
+	before, after := t.pauses(l)
+	if faults := enoughOf(t.excess(l.upTo(t, calls))-spent(after), before); faults != nil {
 		inTime := !slices.ContainsFunc(faults, func(f *fault) bool { return t.time(f.over()) >= l.ended })
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
 	}
@@ -85,12 +86,12 @@ func (l lateness) upTo(t *trace, calls []pending) lateness {
 // excess is how much too late the client was.
 func (t *trace) excess(l lateness) history.Time { return t.time(l.left) - l.deadline }
 
-// enoughOf picks from delays the one without which the client would have been in time, or the fewest without which together
-// it would have; nil if it would have been late without all of them.
-func (t *trace) enoughOf(l lateness, delays []delay) []*fault {
+// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the fewest
+// without which together it would have; nil if it would have been late without all of them.
+func enoughOf(late history.Time, delays []delay) []*fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	var faults []*fault
-	for all, late := spent(delays), t.excess(l); late >= 0 && len(delays) > 0; {
+	for all := spent(delays); late >= 0 && len(delays) > 0; {
 		without := func(i int) history.Time { return spent(slices.Delete(slices.Clone(delays), i, i+1)) }
 		first := 0 // whose going saves most; of equals the longest
 		for i := range delays {
@@ -106,19 +107,25 @@ func (t *trace) enoughOf(l lateness, delays []delay) []*fault {
 	return nil
 }
 
-// pauses lists the pauses that held the client up between its grant and the harm.
-func (t *trace) pauses(l lateness) []delay {
+// pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other, and
+// those after, which it would not have lived to see in its section without the ones before.
+func (t *trace) pauses(l lateness) (before, after []delay) {
 	g := &t.grants[l.grant]
-	var delays []delay
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.kind == history.Pause && f.Strikes(g.process) && f.from < l.met && t.wokeLate(l.grant, f) {
-			if d := (delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}); d.length() > 0 {
-				delays = append(delays, d)
-			}
+		if f.kind != history.Pause || !f.Strikes(g.process) || !t.wokeLate(l.grant, f) {
+			continue
+		}
+		d := delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}
+		switch {
+		case d.length() == 0:
+		case f.from < l.met:
+			before = append(before, d)
+		default:
+			after = append(after, d)
 		}
 	}
-	return delays
+	return before, after
 }
 
 // grantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
@@ -130,19 +137,36 @@ func (g *grant) grantedAt(t *trace) history.Time {
 }
 
 // wokeLate reports whether a holder had something to do when its pause ended: it did something at once, which is within a
-// tenth of the pause's length; or its section lasted longer than anybody declares to work in one.
+// tenth of the pause's length; or its section lasted longer than anybody declares to work in one. Pauses without a gap
+// between them are one.
 func (t *trace) wokeLate(n int32, f *fault) bool {
-	g, over := &t.grants[n], f.over()
+	g := &t.grants[n]
+	from, over := t.paused(g.process, f)
 	if over == open || t.time(g.end)-t.time(g.ok) > t.h.Header.Hold {
 		return true
 	}
-	soon := t.time(over) + (t.time(over)-t.time(f.from))/10
+	soon := t.time(over) + (t.time(over)-t.time(from))/10
 	for i := over; i < len(t.h.Events) && t.h.Events[i].Time <= soon; i++ {
 		if t.h.Events[i].Process == g.process {
 			return true
 		}
 	}
 	return false
+}
+
+// paused is the stretch for which a process stood still around one of its pauses.
+func (t *trace) paused(p history.Process, f *fault) (from, over int) {
+	from, over = f.from, f.over()
+	for grown := true; grown; {
+		grown = false
+		for i := range t.faults {
+			o := &t.faults[i]
+			if o.kind == history.Pause && o.Strikes(p) && t.time(o.from) <= t.time(over) && t.time(o.over()) >= t.time(from) && (o.from < from || o.over() > over) {
+				from, over, grown = min(from, o.from), max(over, o.over()), true
+			}
+		}
+	}
+	return from, over
 }
 
 // missedBeat finds the pause that kept a holder from renewing: one that was on when the lease of somebody ended who had
@@ -239,7 +263,7 @@ func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 			for _, f := range t.delaying(l.grant, &c, l.met) {
 				delays = append(delays, t.delayOf(f, &c))
 			}
-			if faults := t.enoughOf(l, delays); faults != nil {
+			if faults := enoughOf(t.excess(l), delays); faults != nil {
 				return c.f, acts, faults
 			}
 		}

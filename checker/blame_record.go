@@ -56,7 +56,7 @@ func (t *trace) miscounted(n int32, lease *history.Grant, other history.Time) []
 			delays = append(delays, d)
 		}
 	}
-	return t.enoughOf(l, delays)
+	return enoughOf(t.excess(l), delays)
 }
 
 // unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of its

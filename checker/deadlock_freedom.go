@@ -15,8 +15,8 @@ import (
 // stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit, or whose key
 // never expires, stops counting as progress once it has lasted the longest declared hold. A holder that leaves alive has got
 // on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is violated when a waiter was
-// stuck for longer than the longest TTL + declared hold + slack while no fault was under way: whatever comes later heals
-// nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then on.
+// stuck for longer than the longest TTL + declared hold + slack while no fault was under way that anybody can feel (where
+// nobody uses the resource, nobody feels what strikes it or its links): whatever comes later heals nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then on.
 //
 // It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and nobody
 // is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold and slack.

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -76,6 +78,14 @@ func (f *fault) over() int {
 		return f.from
 	}
 	return f.to
+}
+
+// ofResource reports whether a fault strikes the resource alone, or its links: where nobody uses the resource, nobody feels it.
+func ofResource(f fault) bool {
+	all := func(side []history.Process) bool {
+		return len(side) > 0 && !slices.ContainsFunc(side, func(p history.Process) bool { return p != history.Resource })
+	}
+	return all(f.On) || all(f.To)
 }
 
 // counted is the position from which the time counts again for those who wait: that at which the fault is over. What is

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
@@ -146,6 +147,9 @@ func (t *trace) read(h *history.History) {
 		case history.Crashed:
 			t.crash(i, e)
 		}
+	}
+	if len(t.data) == 0 {
+		t.faults = slices.DeleteFunc(t.faults, ofResource)
 	}
 }
 

@@ -111,10 +111,13 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 	}
 }
 
-// The worst files of the permitted size that are known cost little.
+// The worst files of the permitted size that are known cost little. By default some are tried.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, MaxFile/len(s))) }
-	for _, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a", "a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
+	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a", "a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
+		if !full() && i%5 > 0 {
+			continue
+		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := Parse("f.yaml", fill(unit)); err == nil {

@@ -46,6 +46,8 @@ func TestStoriesNameTheTrueReason(t *testing.T) {
 			checker.MutualExclusion, "holder outlived its lease (pause)", []string{"pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms"}},
 		{"two pauses at once, of which the longer one would do alone", short("faults:\n  - pause client-1 for 4s at 50ms\n  - pause client-1 for 1s at 3.2s"), 1, nil,
 			checker.MutualExclusion, "holder outlived its lease (pause)", []string{"pause client-1 for 4s at 50ms"}},
+		{"a pause in two parts, of which the second began when it was too late", short("faults:\n  - pause client-1 for 3s at 50ms\n  - pause client-1 for 3s at 3.05s"), 1, nil,
+			checker.MutualExclusion, "holder outlived its lease (pause)", []string{"pause client-1 for 3s at 50ms"}},
 		{"two cuts at once, each of which alone keeps the writes away",
 			short("work: {writes: 1}\nresource: {timeout: 10s}\nfaults:\n  - cut client-1 | resource at 1ms for 4s\n  - cut client-1 | resource at 2ms for 4s"), 1, nil,
 			checker.MutualExclusion, "holder outlived its lease (late packet)", []string{"cut client-1 | resource at 1ms for 4s", "cut client-1 | resource at 2ms for 4s"}},

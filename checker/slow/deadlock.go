@@ -65,7 +65,7 @@ func (r *reading) stuckTooLong(limit history.Time) *ask {
 	for i := 0; i < r.none; i++ {
 		cuts := []history.Time{r.time(i), r.time(i + 1)}
 		for _, s := range r.sections {
-			if cut := r.time(s.ok) + r.Header.Hold; r.endless(s) && cuts[0] < cut && cut < cuts[1] {
+			if cut := r.time(s.ok) + r.Header.Hold; cuts[0] < cut && cut < cuts[1] && r.endless(s) {
 				cuts = append(cuts, cut)
 			}
 		}
@@ -147,7 +147,7 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 			if !is(s.ok, i, s.end) || !still[s.lock] {
 				continue
 			}
-			stuck := r.endless(s) && now >= r.time(s.ok)+r.Header.Hold
+			stuck := now >= r.time(s.ok)+r.Header.Hold && r.endless(s)
 			for _, a := range r.asks {
 				stuck = stuck || a.process == s.process && is(begun[a].call, i, a.ret) && still[a.lock]
 			}

@@ -81,7 +81,24 @@ func readingOf(h *history.History) *reading {
 			r.crash(i, e)
 		}
 	}
+	if !r.usesResource() {
+		r.faults = slices.DeleteFunc(r.faults, func(f fault) bool {
+			return f.Strikes(history.Resource) && (only(history.Resource, f.On) || only(history.Resource, f.To))
+		})
+	}
 	return r
+}
+
+// usesResource reports whether anybody reads or writes. If nobody does, what strikes the resource, or a link of its, is felt
+// by nobody.
+func (r *reading) usesResource() bool {
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
+	})
+}
+
+func only(p history.Process, side []history.Process) bool {
+	return slices.Equal(slices.Compact(slices.Clone(side)), []history.Process{p})
 }
 
 // time is when the event at place i happened; for what never came, when recording stopped.

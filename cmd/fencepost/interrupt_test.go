@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"reflect"
 	"strconv"
 	"strings"
@@ -289,12 +290,12 @@ func (r *told) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants are the first few of n, then ever fewer, and the last few.
+// someInstants are the first few of n, then ever fewer, and the last few; by default one near each end and one between.
 func someInstants(n int) (all []int) {
-	step := 1
 	if !full() {
-		step = n/3 + 1
+		return []int{1, n/2 + 1, n}
 	}
+	step := 1
 	for i := 1; i <= n; i += step {
 		all = append(all, i)
 		if len(all) > 3 {
@@ -357,9 +358,7 @@ func folder(t *testing.T, dir string) map[string]string {
 
 // TestSignalsReachTheProgram builds the program, waits until its record holds a finding, and sends it a signal.
 func TestSignalsReachTheProgram(t *testing.T) {
-	if !full() {
-		t.Skip("it builds the program")
-	}
+	fullOnly(t) // it builds the program
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"), ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -395,7 +394,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
+// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some. The
+// rows that build hundreds of runs before the first ends are for the full size.
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{
@@ -411,6 +411,9 @@ func TestLargestCounts(t *testing.T) {
 		{"odds", "--runs", most},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			if args[0] == "corpus" || slices.Contains(args, "4096") {
+				fullOnly(t)
+			}
 			t.Parallel()
 			r := interruptAt(t, 3, interruptedFiles, append(args, "--json")...)
 			if err := json.Unmarshal(r.text, &r.doc); err != nil || r.doc["interrupted"] != true || r.stderr != "" ||

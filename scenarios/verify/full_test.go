@@ -132,6 +132,7 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 // TestOneStartStandsForItsInterval compares the reduced starts with all: those at every instant of a grid, and one
 // nanosecond around every moment of the run. With the same ends they reach the same runs, and break the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
+	tried := 0
 	for _, x := range tiny {
 		s, err := scenarios.Parse("tiny.yaml", []byte(x.text))
 		if err != nil {
@@ -144,7 +145,10 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 				faults = []nemesis.Fault{{Kind: k, Left: a, Right: b, OneWay: true}, {Kind: k, Left: b, Right: a, OneWay: true}}
 			}
 			for _, f := range faults {
-				if k == nemesis.Cut || slices.Contains(x.on, f.Target) {
+				if k != nemesis.Cut && !slices.Contains(x.on, f.Target) {
+					continue
+				}
+				if tried++; full() || tried%3 == 1 {
 					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss), func(t *testing.T) { compareStarts(t, s, f) })
 				}
 			}
