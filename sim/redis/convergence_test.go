@@ -69,7 +69,7 @@ func storm(t *testing.T, seed uint64) *cluster {
 // be without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
-	if full() {
+	if redis.Full() {
 		seeds = 100
 	}
 	for seed := range seeds {
