@@ -5,39 +5,138 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestReadmeShowsWhatTheCommandsSay holds the README's output and its track record equal to the program's; -update
-// rewrites them.
-func TestReadmeShowsWhatTheCommandsSay(t *testing.T) {
-	path, err := filepath.Abs("../../README.md")
+// blocks are what the documents show of the program: a file, the mark in it, and what belongs there. Those that cost much are
+// for the full size.
+var blocks = []struct {
+	file, mark string
+	full       bool
+	content    func(t *testing.T, root string) string
+}{
+	{"README.md", "output", false, func(t *testing.T, _ string) string { return picture(readmeOutput(t, "run", "kleppmann-gc-pause")) }},
+	{"README.md", "exploration", false, func(t *testing.T, _ string) string {
+		return overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000"))
+	}},
+	{"scenarios/sweep/README.md", "delayed restart", true, delayedRestart},
+	{"scenarios/COMPARISON.md", "comparison", true, func(t *testing.T, _ string) string { return readmeOutput(t, "compare", "--seeds", "20") }},
+	{"scenarios/TRACK-RECORD.md", "track record", false, func(t *testing.T, _ string) string { return trackRecord(t) }},
+}
+
+// TestDocumentsShowWhatTheCommandsSay holds what the documents show equal to what the program prints; -update rewrites them.
+func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, b := range blocks {
+		t.Run(b.file+" "+b.mark, func(t *testing.T) {
+			if b.full && !*update {
+				fullOnly(t)
+			}
+			path := filepath.Join(root, b.file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fill(t, string(text), b.mark, b.content(t, root))
+			if want == string(text) {
+				return
+			}
+			if !*update {
+				t.Fatalf("%s shows something else than the program; rewrite it with: go test ./cmd/fencepost -update", b.file)
+			}
+			if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestTheReadmeIsShort: who reads it has an hour.
+func TestTheReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n > 200 {
+		t.Errorf("%d lines, at most 200", n)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// TestLinksLeadSomewhere follows the links between the documents, to their headings too.
+func TestLinksLeadSomewhere(t *testing.T) {
+	followed := 0
+	for _, path := range documents(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			file, heading, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			followed++
+			target := path
+			if file != "" {
+				target = filepath.Join(filepath.Dir(path), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", path, m[1])
+			} else if heading != "" && !slices.Contains(headings(t, target), heading) {
+				t.Errorf("%s: %s has no heading %q, but %q", path, target, heading, headings(t, target))
+			}
+		}
+	}
+	if followed < 20 {
+		t.Errorf("only %d links were followed", followed)
+	}
+}
+
+// documents are the Markdown files of the project.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".md") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// headings are the anchors that GitHub gives to the headings of a Markdown file.
+func headings(t *testing.T, path string) (anchors []string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fill(t, string(text), "output", readmeOutput(t, "run", "kleppmann-gc-pause"))
-	want = fill(t, want, "exploration", overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000")))
-	want = fill(t, want, "delayed restart", delayedRestart(t, filepath.Dir(path)))
-	want = fill(t, want, "comparison", readmeOutput(t, "compare", "--seeds", "20"))
-	want = fill(t, want, "track record", trackRecord(t))
-	if want == string(text) {
-		return
+	for line := range strings.Lines(string(text)) {
+		if title, is := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); is && strings.HasPrefix(line, "#") {
+			anchors = append(anchors, strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+				return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+			}), "-"))
+		}
 	}
-	if !*update {
-		t.Fatal("the README shows something else than the program; rewrite it with: go test ./cmd/fencepost -update")
-	}
-	if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	return anchors
 }
 
 // TestReadmeScenarioComesOutAsItSays runs the scenario that the README shows.
@@ -65,12 +164,12 @@ func fill(t *testing.T, text, name, content string) string {
 	before, rest, hasBegin := strings.Cut(text, begin)
 	_, after, hasEnd := strings.Cut(rest, end)
 	if !hasBegin || !hasEnd {
-		t.Fatalf("the README lacks the marks of %s", name)
+		t.Fatalf("the marks of %s are missing", name)
 	}
 	return before + begin + content + end + after
 }
 
-// delayedRestart is what the sweep in the README says; root is the repository.
+// delayedRestart is what the sweep of the document says; root is the repository.
 func delayedRestart(t *testing.T, root string) string {
 	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
 	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",
@@ -82,6 +181,12 @@ func delayedRestart(t *testing.T, root string) string {
 		return strings.Contains(l, "fencepost run") || strings.HasPrefix(strings.TrimSpace(l), "--seed")
 	})
 	return "```text\n" + strings.Join(lines, "\n") + "\n```\n"
+}
+
+// picture is what a run prints before its explanations.
+func picture(output string) string {
+	before, _, _ := strings.Cut(output, "\n\nmutual-exclusion violated")
+	return before + "\n```\n"
 }
 
 // overview is what an exploration prints before it tells its findings one by one.
