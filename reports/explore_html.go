@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 
@@ -12,12 +11,12 @@ import (
 // ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
-	style, err := pageFiles.ReadFile("page/page.css")
+	frame, err := newFrame(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
 	if err != nil {
 		return err
 	}
 	d := explorePage{Scenario: e.Scenario, Summary: e.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.Open,
-		Notes: e.Notes, Repeat: e.Repeat, Style: template.CSS(style)}
+		Notes: e.Notes, Repeat: e.Repeat, pageFrame: frame}
 	switch {
 	case e.Broken:
 		d.Class = "bad"
@@ -58,7 +57,7 @@ type explorePage struct {
 	FaultRows                                                 []faultRow
 	Stories                                                   []exploreStory
 	Open, Notes                                               []string
-	Style                                                     template.CSS
+	pageFrame
 }
 
 type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }
