@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The error
-// is w's.
+// CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
+// error is w's.
 func CompareHTML(w io.Writer, c *Comparison) error {
 	frame, err := newFrame("Locks compared, "+count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
@@ -19,8 +19,8 @@ func CompareHTML(w io.Writer, c *Comparison) error {
 		d.Stopped = interruption
 	}
 	key := timeKey()
-	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value}, {Name: fmt.Sprintf("by %d at once", c.Clients)},
-		{Name: "the article: latency, ops/s"}}
+	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value},
+		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
 	for i := range c.Locks {
 		l := &c.Locks[i]
 		d.Rows = append(d.Rows, t.row(l, false))
@@ -85,8 +85,9 @@ func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
 		if c.Survives() {
 			cell.Class = "kept"
 		}
+		class := map[style]string{green: "tick", red: "cross", yellow: "doubt"}
 		for _, m := range c.marks() {
-			cell.Marks = append(cell.Marks, markOnPage{m.sign, map[style]string{green: "tick", red: "cross", yellow: "doubt"}[m.tone]})
+			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
 		}
 		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}
 		for k, tally := range c.tallies() {
@@ -113,7 +114,8 @@ func (t LawTally) words() string {
 }
 
 func (t *compareTable) timing(l *ComparedLock) timingRow {
-	r := timingRow{Title: l.Title, Text: l.Text, First: milliseconds(l.Alone.First), P50: milliseconds(l.Alone.P50), P99: milliseconds(l.Alone.P99),
+	r := timingRow{Title: l.Title, Text: l.Text,
+		First: milliseconds(l.Alone.First), P50: milliseconds(l.Alone.P50), P99: milliseconds(l.Alone.P99),
 		Asks: decimal(l.Alone.Requests), Alone: decimal(l.Alone.PerSecond), Together: decimal(l.Together.PerSecond), Article: l.claims()}
 	longest, most := l.Alone.P50, l.Alone.PerSecond
 	for i := range t.Locks {

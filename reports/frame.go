@@ -17,7 +17,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"says": func(law string) string { return checker.Law(law).Says() },
 }).ParseFS(pageFiles, "page/*.html"))
 
-// pageFrame is what all pages have in common: the title, how they look, and the script that explains words and copies commands.
+// pageFrame is what all pages have in common: the title, how they look, and the script that explains words and copies
+// commands.
 type pageFrame struct {
 	Title  string
 	Style  template.CSS

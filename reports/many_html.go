@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the story
-// of the run that says most. links lead to the pages of single runs. The error is w's.
+// ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
+// story of the run that says most. links lead to the pages of single runs. The error is w's.
 func ManyHTML(w io.Writer, m *Many, links []Link) error {
-	d := manyPage{Scenario: m.Scenario, Summary: m.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Faults, Links: links, Repeat: m.Repeat}
+	d := manyPage{Scenario: m.Scenario, Summary: m.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Faults, Links: links,
+		Repeat: m.Repeat}
 	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
@@ -42,8 +43,8 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 	return pages.ExecuteTemplate(w, "runs.html", d)
 }
 
-// telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first that
-// is undecided, or else a sample of those as expected. It is nil if there is none.
+// telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
+// that is undecided, or else a sample of those as expected. It is nil if there is none.
 func (m *Many) telling() (*Run, string) {
 	switch {
 	case len(m.Runs) == 0:

@@ -45,8 +45,8 @@ func OpenMetrics(run *Run) []byte {
 	return b.Bytes()
 }
 
-// OpenMetricsMany gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often each
-// law did, and in how many each fault of the plan struck.
+// OpenMetricsMany gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
+// each law did, and in how many each fault of the plan struck.
 func OpenMetricsMany(m *Many) []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {
@@ -70,7 +70,8 @@ func OpenMetricsMany(m *Many) []byte {
 		for _, of := range []struct {
 			outcome checker.Outcome
 			n       int
-		}{{checker.Holds, l.Holds}, {checker.Violated, l.Violated}, {checker.Undecided, l.Undecided}, {checker.Unchecked, l.Unchecked}} {
+		}{{checker.Holds, l.Holds}, {checker.Violated, l.Violated}, {checker.Undecided, l.Undecided},
+			{checker.Unchecked, l.Unchecked}} {
 			sample("fencepost_law_runs", of.n, "law", l.Law, "outcome", of.outcome.String())
 		}
 	}

@@ -22,8 +22,9 @@ func allPages() []pageKind {
 	broken := []ExploredLaw{{Law: string(checker.MutualExclusion), Promised: true, Holds: 3, Violated: 2}}
 	return []pageKind{
 		{"exploration", func(w io.Writer, interrupted bool) error {
-			return ExploreHTML(w, &Exploration{Scenario: "a-lock", Laws: broken, Runs: 5, Interrupted: interrupted, Repeat: "fencepost explore",
-				Findings: []ExploredFinding{{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease", Promised: true, Run: kleppmann()}}}, nil)
+			found := ExploredFinding{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease", Promised: true, Run: kleppmann()}
+			return ExploreHTML(w, &Exploration{Scenario: "a-lock", Laws: broken, Runs: 5, Interrupted: interrupted,
+				Repeat: "fencepost explore", Findings: []ExploredFinding{found}}, nil)
 		}},
 		{"sweep", func(w io.Writer, interrupted bool) error {
 			s := stripSweep()
@@ -31,7 +32,8 @@ func allPages() []pageKind {
 			return SweepHTML(w, s)
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
-			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Unexpected: 2, Expected: 3, Laws: broken, Runs: []*Run{kleppmann()}, Interrupted: interrupted,
+			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Unexpected: 2, Expected: 3, Laws: broken,
+				Runs: []*Run{kleppmann()}, Interrupted: interrupted,
 				Groups: []Group{{Name: string(checker.MutualExclusion), Expected: "holds", Got: "violated", Runs: 2, First: 3}}}, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
@@ -45,7 +47,8 @@ func allPages() []pageKind {
 		{"verification with a counterexample", func(w io.Writer, interrupted bool) error {
 			v := verified()
 			v.OK, v.Broken, v.Interrupted = false, true, interrupted
-			v.Found = &VerifiedViolation{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease (pause)", Faults: 1, Run: kleppmann()}
+			v.Found = &VerifiedViolation{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease (pause)", Faults: 1,
+				Run: kleppmann()}
 			return VerifyHTML(w, v)
 		}},
 		{"comparison", func(w io.Writer, interrupted bool) error {
@@ -171,7 +174,8 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 }
 
 func TestTotalsAreOpenMetrics(t *testing.T) {
-	many := &Many{Scenario: `a "b"`, Expected: 3, Unexpected: 2, Digests: 4, Laws: []ExploredLaw{{Law: "token-order", Holds: 3, Violated: 2}},
+	many := &Many{Scenario: `a "b"`, Expected: 3, Unexpected: 2, Digests: 4,
+		Laws:   []ExploredLaw{{Law: "token-order", Holds: 3, Violated: 2}},
 		Faults: []PlannedFault{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}}
 	text := string(OpenMetricsMany(many))
 	seen := map[string]bool{}
@@ -182,7 +186,8 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 		}
 		seen[series] = true
 	}
-	for _, want := range []string{`fencepost_runs{scenario="a \"b\"",outcome="not as expected"} 2`, `fencepost_distinct_runs{scenario="a \"b\""} 4`,
+	for _, want := range []string{`fencepost_runs{scenario="a \"b\"",outcome="not as expected"} 2`,
+		`fencepost_distinct_runs{scenario="a \"b\""} 4`,
 		`fencepost_law_runs{scenario="a \"b\"",law="token-order",outcome="violated"} 2`,
 		`fencepost_fault_runs{scenario="a \"b\"",fault="pause client-1",number="1",effect="met a lock in use"} 4`} {
 		if !strings.Contains(text, want+"\n") {

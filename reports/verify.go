@@ -206,8 +206,8 @@ func (v *Verification) claim(p *page) {
 	}
 }
 
-// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if it
-// belongs to the one before.
+// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
+// it belongs to the one before.
 func (v *Verification) claims() []fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. One start stands for all instants between two acts of its target, between which nothing reads or " +

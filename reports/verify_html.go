@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample if
-// there is one, what was tried, and what that covers. The error is w's.
+// VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
+// if there is one, what was tried, and what that covers. The error is w's.
 func VerifyHTML(w io.Writer, v *Verification) error {
 	size := "up to " + count(v.Faults, "fault")
-	d := verifyPage{Scenario: v.Scenario, Summary: v.Summary, Standing: v.standing(), Size: size, Conclusion: v.conclusion(), Open: v.Open,
-		Repeat: v.Repeat}
+	d := verifyPage{Scenario: v.Scenario, Summary: v.Summary, Standing: v.standing(), Size: size, Conclusion: v.conclusion(),
+		Open: v.Open, Repeat: v.Repeat}
 	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", v.Scenario, size, d.Standing)
 	var err error

@@ -52,8 +52,8 @@ func (j *job) write(run *reports.Run) {
 	writeRun(j.files, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), run.Digest), run)
 }
 
-// folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its results
-// beside them, and the same call again in their place.
+// folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its
+// results beside them, and the same call again in their place.
 func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -62,8 +62,8 @@ func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it, and so have
-// those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
+// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it, and
+// so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -147,7 +147,8 @@ func (j *job) writeManyHTML(many *reports.Many, shown []*reports.Run) {
 	for _, run := range shown {
 		path := fmt.Sprintf("%s-seed-%d.html", strings.TrimSuffix(j.html, filepath.Ext(j.html)), run.Seed)
 		j.writeHTML(run, path)
-		links = append(links, reports.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed), Href: filepath.Base(path)})
+		text := fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed)
+		links = append(links, reports.Link{Text: text, Href: filepath.Base(path)})
 	}
 	writePage(j.files, j.html, func(w io.Writer) error { return reports.ManyHTML(w, many, links) })
 }

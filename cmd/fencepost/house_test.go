@@ -46,8 +46,8 @@ var arrows = map[string][]string{
 		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
-// nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house imports
-// them, and they import nothing of it.
+// nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
+// imports them, and they import nothing of it.
 var nested = []string{"reports/browser"}
 
 func TestModulesInsideHoldOnlyTests(t *testing.T) {

@@ -145,7 +145,8 @@ func verdicts(s *scenarios.Scenario) []string {
 	return all
 }
 
-// TestLawsReadAlikeEverywhere holds the tables of laws in the documents against what the laws say of themselves, which reports show.
+// TestLawsReadAlikeEverywhere holds the tables of laws in the documents against what the laws say of themselves, which
+// reports show.
 func TestLawsReadAlikeEverywhere(t *testing.T) {
 	told := map[checker.Law]int{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

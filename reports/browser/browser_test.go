@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that comes out
-// otherwise than it says.
+// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that comes
+// out otherwise than it says.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -44,10 +44,10 @@ faults:
 var kinds = []struct{ name, call string }{
 	{"run", "run kleppmann-gc-pause"},
 	{"run of five servers", "run restart-forgets"},
-	{"exploration", "explore delayed-restart-too-short --seeds 40"},
+	{"exploration", "explore broken.yaml --seeds 40"},
 	{"sweep of one key", "sweep delayed-restart --vary restart=0s..12s/4s --seeds 2"},
-	{"sweep of two keys", "sweep delayed-restart --vary restart=0s..2s/1s --vary ttl=1s..2s/500ms --set hold=validity --seeds 2 " +
-		"--resolution 100ms --law lease-exclusion --assert lease-exclusion_holds_when_restart_>=_ttl_*_0.5"},
+	{"sweep of two keys", "sweep delayed-restart --vary restart=0s..2s/1s --vary ttl=1s..2s/500ms --set hold=validity " +
+		"--seeds 2 --resolution 100ms --law lease-exclusion --assert lease-exclusion_holds_when_restart_>=_ttl_*_0.5"},
 	{"verification that holds", "verify sound.yaml --faults 0"},
 	{"verification with a counterexample", "verify broken.yaml"},
 	{"comparison", "compare --seeds 2"},
@@ -102,8 +102,8 @@ var start = sync.OnceValues(func() (*machine, error) {
 			return nil, fmt.Errorf("fencepost %s: %v: %s", k.call, err, text)
 		}
 	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WSURLReadTimeout(time.Minute)}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WSURLReadTimeout(time.Minute)}
 	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-renderer-backgrounding", "disable-backgrounding-occluded-windows",
 		"disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))

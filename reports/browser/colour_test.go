@@ -48,7 +48,11 @@ func TestContrastIsThatOfTheGuideline(t *testing.T) {
 	for _, c := range []struct {
 		ink, ground string
 		want        float64
-	}{{"rgb(0, 0, 0)", "rgb(255, 255, 255)", 21}, {"rgb(255, 255, 255)", "rgb(255, 255, 255)", 1}, {"rgb(118, 118, 118)", "rgb(255, 255, 255)", 4.54}} {
+	}{
+		{"rgb(0, 0, 0)", "rgb(255, 255, 255)", 21},
+		{"rgb(255, 255, 255)", "rgb(255, 255, 255)", 1},
+		{"rgb(118, 118, 118)", "rgb(255, 255, 255)", 4.54},
+	} {
 		ink, _ := parseColor(c.ink)
 		ground, _ := parseColor(c.ground)
 		if got := contrast(ink, ground); math.Abs(got-c.want) > 0.01 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -29,11 +30,18 @@ func (p *tab) whole(home string) {
 	p.until("the whole run is not shown again", fmt.Sprintf("%s === %q", view, home))
 }
 
-// middle is the middle of what a selector finds first, on the screen.
+// middle is the middle of what a selector finds first, on the screen, once the page has come to rest there.
 func (p *tab) middle(selector string) (x, y float64) {
 	p.Helper()
-	at := value[[2]float64](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
-		const r = e.getBoundingClientRect(); return [r.left + Math.min(r.width, innerWidth) / 2, r.top + r.height / 2]; })()`, selector))
+	var at [2]float64
+	p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise(done => {
+		const e = document.querySelector(%q);
+		e.scrollIntoView({block: "center"});
+		requestAnimationFrame(() => requestAnimationFrame(() => {
+			const r = e.getBoundingClientRect();
+			done([r.left + Math.min(r.width, innerWidth) / 2, r.top + r.height / 2]);
+		}));
+	})`, selector), &at, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	return at[0], at[1]
 }
 
@@ -96,7 +104,8 @@ func TestTheTimelineIsUsedByMouse(t *testing.T) {
 	mouse := func(kind input.MouseType, x float64) chromedp.Action {
 		return input.DispatchMouseEvent(kind, x, y).WithButton(input.Left).WithButtons(1).WithClickCount(1)
 	}
-	p.changes("dragging", mouse(input.MousePressed, x), mouse(input.MouseMoved, x-40), mouse(input.MouseMoved, x-80), mouse(input.MouseReleased, x-80))
+	p.changes("dragging", mouse(input.MousePressed, x), mouse(input.MouseMoved, x-40), mouse(input.MouseMoved, x-80),
+		mouse(input.MouseReleased, x-80))
 	p.whole(home)
 	p.changes("a line of the witness", chromedp.Click(".witness li:nth-child(3)"))
 	p.whole(home)
@@ -142,7 +151,8 @@ func TestTheTimelineIsUsedByTouch(t *testing.T) {
 		}
 		return input.DispatchTouchEvent(kind, []*input.TouchPoint{{X: x, Y: y}})
 	}
-	p.do(finger(input.TouchStart, x), finger(input.TouchMove, x-30), finger(input.TouchMove, x-90), finger(input.TouchMove, x-120), finger(input.TouchEnd, 0))
+	p.do(finger(input.TouchStart, x), finger(input.TouchMove, x-30), finger(input.TouchMove, x-90),
+		finger(input.TouchMove, x-120), finger(input.TouchEnd, 0))
 	p.until("dragging does not move the timeline", `document.querySelector(".plot").scrollLeft > 20`)
 	p.until("the names scroll away", fmt.Sprintf("Math.abs(%s - %f) < 1", name, left))
 }
@@ -155,12 +165,15 @@ func TestLawsAreExplained(t *testing.T) {
 	shown, hidden := fmt.Sprintf("(%s) === %q", tip, says), `document.getElementById("tip").hidden`
 	law := `//button[@class="says"][text()="mutual-exclusion"]`
 	for _, s := range []screen{screens[0], screens[2]} {
-		for _, kind := range []string{"run", "exploration", "sweep of one key", "verification with a counterexample", "runs that surprise"} {
+		for _, kind := range []string{"run", "exploration", "sweep of one key", "verification with a counterexample",
+			"runs that surprise"} {
 			p := theMachine(t).open(t, kind, s)
-			p.do(chromedp.Evaluate(`for (const b of document.querySelectorAll("button.says")) b.id = b.textContent`, nil), chromedp.WaitVisible(law))
+			p.do(chromedp.Evaluate(`for (const b of document.querySelectorAll("button.says")) b.id = b.textContent`, nil),
+				chromedp.WaitVisible(law))
 			x, y := p.middle("#mutual-exclusion")
 			if s.touch {
-				p.do(input.DispatchTouchEvent(input.TouchStart, []*input.TouchPoint{{X: x, Y: y}}), input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}))
+				p.do(input.DispatchTouchEvent(input.TouchStart, []*input.TouchPoint{{X: x, Y: y}}),
+					input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}))
 				p.until(kind+": no explanation by tap", shown)
 				box := value[[]float64](p, `(r => [r.left, r.right])(document.getElementById("tip").getBoundingClientRect())`)
 				if box[0] < 0 || box[1] > float64(s.width) {
@@ -192,15 +205,16 @@ func TestCommandsAreCopied(t *testing.T) {
 	}
 }
 
-// TestEveryControlIsKnownAndReached looks for anything that can be pressed or focused, and that none of the tests above uses or
-// that Tab does not reach.
+// TestEveryControlIsKnownAndReached looks for anything that can be pressed or focused, and that none of the tests above
+// uses or that Tab does not reach.
 func TestEveryControlIsKnownAndReached(t *testing.T) {
-	known := []string{"button.says", "button[data-do=in]", "button[data-do=out]", "button[data-do=fit]", "button[data-do=witness]", "button[data-do=true]",
-		"button[data-do=copy]", ".plot", ".pin", ".witness li", ".scroll", "a[href]"}
+	known := []string{"button.says", "button[data-do=in]", "button[data-do=out]", "button[data-do=fit]",
+		"button[data-do=witness]", "button[data-do=true]", "button[data-do=copy]", ".plot", ".pin", ".witness li", ".scroll", "a[href]"}
 	all := `[...document.querySelectorAll("button, a, input, select, summary, [tabindex], [onclick], [role=button]")]`
 	for _, k := range kinds {
 		p := theMachine(t).open(t, k.name, screens[0])
-		for _, e := range value[[]string](p, all+fmt.Sprintf(`.filter(e => !e.matches(%q)).map(e => e.outerHTML.slice(0, 120))`, strings.Join(known, ", "))) {
+		strange := fmt.Sprintf(`.filter(e => !e.matches(%q)).map(e => e.outerHTML.slice(0, 120))`, strings.Join(known, ", "))
+		for _, e := range value[[]string](p, all+strange) {
 			t.Errorf("%s: no test uses %s", k.name, e)
 		}
 		n := value[int](p, all+`.map((e, i) => { e.dataset.nth = i; return e; }).length`)

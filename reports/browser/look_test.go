@@ -48,14 +48,21 @@ func TestPagesFitTheScreenAndLoadNothing(t *testing.T) {
 		}
 		if name := os.Getenv("FENCEPOST_PICTURES"); name != "" {
 			var shot []byte
-			p.do(emulation.SetDeviceMetricsOverride(s.width, value[int64](p, "document.documentElement.scrollHeight"), 1, s.touch),
-				chromedp.CaptureScreenshot(&shot))
-			file := strings.NewReplacer(" ", "-", ",", "", "/", "-").Replace(strings.TrimPrefix(p.Name(), "TestPagesFitTheScreenAndLoadNothing/")) + ".png"
+			p.allInView(s)
+			p.do(chromedp.CaptureScreenshot(&shot))
+			file := strings.ReplaceAll(filepath.Base(p.Name()), ",", "") + ".png"
 			if err := os.WriteFile(filepath.Join(name, file), shot, 0o666); err != nil {
 				p.Fatal(err)
 			}
 		}
 	})
+}
+
+// allInView makes the screen as high as the page: of what lies outside, a picture may never come.
+func (p *tab) allInView(s screen) {
+	p.Helper()
+	height := value[int64](p, "document.documentElement.scrollHeight")
+	p.do(emulation.SetDeviceMetricsOverride(s.width, height, 1, s.touch))
 }
 
 // text is a run of text on the page.
@@ -67,9 +74,12 @@ type text struct {
 
 // texts lists all text of a page, with its colour and where it stands.
 const texts = `(() => {
-	const all = [], put = (words, color, r) => { if (r.width > 0 && words.trim()) all.push({Words: words.trim(), Color: color,
-		Left: r.left + scrollX, Top: r.top + scrollY, Right: r.right + scrollX, Bottom: r.bottom + scrollY}); };
-	for (const e of document.querySelectorAll("svg text")) put(e.textContent, getComputedStyle(e).fill, e.getBoundingClientRect());
+	const all = [], put = (words, color, r) => {
+		if (r.width > 0 && words.trim()) all.push({Words: words.trim(), Color: color,
+			Left: r.left + scrollX, Top: r.top + scrollY, Right: r.right + scrollX, Bottom: r.bottom + scrollY});
+	};
+	for (const e of document.querySelectorAll("svg text"))
+		put(e.textContent, getComputedStyle(e).fill, e.getBoundingClientRect());
 	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
 	while (walk.nextNode()) {
 		const e = walk.currentNode.parentElement;
@@ -80,12 +90,11 @@ const texts = `(() => {
 	return all;
 })()`
 
-// TestTextStandsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2, 1.4.3, asks
-// for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
+// TestTextStandsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2, 1.4.3,
+// asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
 func TestTextStandsOut(t *testing.T) {
 	eachPage(t, func(p *tab, s screen) {
-		height := value[int64](p, "document.documentElement.scrollHeight")
-		p.do(emulation.SetDeviceMetricsOverride(s.width, height, 1, s.touch)) // all in view: a picture of more than that may never come
+		p.allInView(s)
 		all := value[[]text](p, texts)
 		glyphs, ground := p.pictureWith("#ff00ff"), p.pictureWith("transparent")
 		seen := 0
@@ -112,10 +121,9 @@ func TestTextStandsOut(t *testing.T) {
 // pictureWith takes a picture of the whole page with all text in one colour.
 func (p *tab) pictureWith(color string) image.Image {
 	p.Helper()
-	rule := `* , *::before, *::after { -webkit-text-fill-color: ` + color + ` !important; text-decoration: none !important; caret-color: transparent }
+	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color + ` !important; text-decoration: none !important }
 		svg text { fill: ` + color + ` !important } ::marker { color: transparent }`
-	value[bool](p, "(() => { let e = document.getElementById('ink'); if (!e) { e = document.createElement('style'); e.id = 'ink'; document.head.append(e); } "+
-		"e.textContent = `"+rule+"`; return true; })()")
+	p.do(chromedp.Evaluate("{ const e = document.createElement('style'); e.textContent = `"+rule+"`; document.head.append(e); }", nil))
 	var shot []byte
 	p.do(chromedp.CaptureScreenshot(&shot))
 	picture, err := png.Decode(bytes.NewReader(shot))
