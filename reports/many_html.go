@@ -35,7 +35,7 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 		d.Totals = append(d.Totals, totalOnPage{grouped(t.n), t.words, class})
 	}
 	for i := range m.Laws {
-		d.LawRows = append(d.LawRows, m.Laws[i].row())
+		d.Tally.Rows = append(d.Tally.Rows, m.Laws[i].row())
 	}
 	for _, g := range m.Groups {
 		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), grouped(g.Runs), strconv.FormatUint(g.First, 10)})
@@ -60,7 +60,7 @@ type manyPage struct {
 	pageFrame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
 	Totals                                                                []totalOnPage
-	LawRows                                                               []lawRow
+	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow
 	Faults                                                                []PlannedFault
 	Shown                                                                 *pageData

@@ -198,3 +198,13 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 		t.Error("it does not end")
 	}
 }
+
+// TestOnlyASampleHasARate: the plans of an exploration are drawn, the placements of a verification are not.
+func TestOnlyASampleHasARate(t *testing.T) {
+	for _, k := range allPages() {
+		rated := strings.Contains(pageText(t, k, false), "broken by a run")
+		if rated != (k.name == "exploration") {
+			t.Errorf("%s tells a rate of violations: %t", k.name, rated)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 		d.Stopped = interruption
 	}
 	for i := range v.Laws {
-		d.LawRows = append(d.LawRows, v.Laws[i].row())
+		d.Tally.Rows = append(d.Tally.Rows, v.Laws[i].row())
 	}
 	for _, l := range v.Lengths {
 		row := triedRow{Name: count(l.Faults, "fault"), Schedules: grouped(l.Schedules), Stands: placements(l.Stands)}
@@ -50,7 +50,7 @@ type verifyPage struct {
 	pageFrame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
-	LawRows                                                               []lawRow
+	Tally                                                                 tallyOnPage
 	Lengths, Kinds                                                        []triedRow
 	Claims                                                                []fact
 	Counterexample                                                        *pageData // nil if there is none
