@@ -24,6 +24,20 @@ const (
 // Laws lists all laws in the order in which they are reported.
 var Laws = []Law{LeaseExclusion, MutualExclusion, ResourceSafety, Ownership, TokenOrder, DeadlockFreedom, FaultTolerance}
 
+// laws say what each law states, in one sentence; README and reports take it from here.
+var laws = map[Law]string{
+	LeaseExclusion:  "granted validity windows of one lock never overlap in true time",
+	MutualExclusion: "critical sections of one lock never overlap",
+	ResourceSafety:  "the protected resource accepts no effect of a superseded holder, and no update is lost",
+	Ownership:       "only its owner or its expiry removes or prolongs a lock",
+	TokenOrder:      "fencing tokens strictly increase in grant order",
+	DeadlockFreedom: "once faults end, nobody stays stuck",
+	FaultTolerance:  "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+}
+
+// Says gives what the law states, in one sentence without capital and full stop; empty for what is no law.
+func (l Law) Says() string { return laws[l] }
+
 // Outcome is what came of judging one law.
 type Outcome uint8
 

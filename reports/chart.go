@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -201,6 +202,16 @@ func instant(t history.Time) string {
 		return "never"
 	}
 	return clock(t) + " s"
+}
+
+// Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
+func (c *chart) Knots() (string, error) {
+	var knots [][2]float64
+	for _, k := range c.scale.knots {
+		knots = append(knots, [2]float64{float64(k.at), k.place})
+	}
+	text, err := json.Marshal(knots)
+	return string(text), err
 }
 
 // box adds a stretch; what lies outside the frame is cut off.

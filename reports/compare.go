@@ -117,16 +117,31 @@ func hung(p *page, word, text string) {
 	p.hang(0, word+strings.Repeat(" ", max(titleWidth-cells(word), 1)), plain, text)
 }
 
+// timeKey says what the columns of time are.
+func timeKey() []fact {
+	return []fact{
+		{"first", "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
+		{"asks each", "requests of the client to lock servers, for each lock, from acquire to release"},
+		{"cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend"},
+	}
+}
+
+// markKey says what the marks of survival mean.
+func markKey() []fact {
+	return []fact{
+		{"d", "the data is safe (resource-safety): what counts as survived"},
+		{"s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
+		{"✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run"},
+		{"!", "somebody waits for ever (deadlock-freedom)"},
+		{"fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
+	}
+}
+
 // legend says what the columns, rows and marks mean.
 func (t *compareTable) legend(p *page) {
-	hung(p, "first", "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock")
-	hung(p, "asks each", "requests of the client to lock servers, for each lock, from acquire to release")
-	hung(p, "cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend")
-	hung(p, "d", "the data is safe (resource-safety): what counts as survived")
-	hung(p, "s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)")
-	hung(p, "✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run")
-	hung(p, "!", "somebody waits for ever (deadlock-freedom)")
-	hung(p, "fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token")
+	for _, f := range append(timeKey(), markKey()...) {
+		hung(p, f.Name, f.Value)
+	}
 	p.blank()
 	for _, trouble := range t.Troubles {
 		hung(p, trouble.Title, trouble.Text)

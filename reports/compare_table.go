@@ -142,16 +142,11 @@ func (l *ComparedLock) marks(ln *line, fencing bool, from int, troubles []Troubl
 			ln.add(plain, "–")
 			continue
 		}
-		tallies := c.tallies()
-		for k, tally := range tallies[:3] {
-			if k > 0 {
+		for k, m := range c.marks() {
+			if k > 0 && k < 3 {
 				ln.add(plain, " ")
 			}
-			mark, tone := tally.mark()
-			ln.add(tone, mark)
-		}
-		if c.Progress.Violated > 0 {
-			ln.add(red, "!")
+			ln.add(m.tone, m.sign)
 		}
 	}
 }
@@ -172,6 +167,25 @@ func (c *ComparedCell) tallies() [len(comparedLaws)]LawTally {
 	return [...]LawTally{c.Data, c.Sections, c.Leases, c.Progress}
 }
 
+// cellMark is a sign in a cell.
+type cellMark struct {
+	sign string
+	tone style
+}
+
+// marks are one for each law of safety, and a fourth if somebody waits for ever.
+func (c *ComparedCell) marks() (all []cellMark) {
+	tallies := c.tallies()
+	for _, tally := range tallies[:3] {
+		mark, tone := tally.mark()
+		all = append(all, cellMark{mark, tone})
+	}
+	if c.Progress.Violated > 0 {
+		all = append(all, cellMark{"!", red})
+	}
+	return all
+}
+
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -179,14 +193,20 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// notes say why cells are empty, and what does not come out alike for all seeds or leaves somebody waiting.
-func (t *compareTable) notes(p *page) {
+// remarks are the notes, each with its mark.
+func (t *compareTable) remarks() []compareNote {
 	lines := t.absent()
 	for i := range t.Locks {
 		for k := range t.Locks[i].Cells {
 			lines = append(lines, t.uneven(&t.Locks[i], &t.Locks[i].Cells[k])...)
 		}
 	}
+	return lines
+}
+
+// notes say why cells are empty, and what does not come out alike for all seeds or leaves somebody waiting.
+func (t *compareTable) notes(p *page) {
+	lines := t.remarks()
 	if len(lines) > 0 {
 		p.blank()
 	}
@@ -254,13 +274,21 @@ func (t *compareTable) title(trouble string) string {
 	return trouble
 }
 
+// files says how a cell is run again.
+func (t *compareTable) files() string {
+	again := "fencepost run FILE --seeds " + strconv.Itoa(t.Seeds)
+	if t.Files == "" {
+		return "The scenario behind each cell is written with --out DIR, for: " + again
+	}
+	return t.Files + " holds the scenario behind each cell, which expects what came out here. " + again + " repeats it"
+}
+
 // commands are what to paste to see the comparison, or one cell of it, again.
 func (t *compareTable) commands(p *page) {
 	if t.Files == "" {
-		p.text(plain, 0, "The scenario behind each cell is written with --out DIR, for: fencepost run FILE --seeds "+strconv.Itoa(t.Seeds))
+		p.text(plain, 0, t.files())
 	} else {
-		p.hang(0, "files   ", plain, t.Files+" holds the scenario behind each cell, which expects what came out here. "+
-			"fencepost run FILE --seeds "+strconv.Itoa(t.Seeds)+" repeats it")
+		p.hang(0, "files   ", plain, t.files())
 	}
 	if t.Repeat != "" {
 		command(p, t.Repeat)

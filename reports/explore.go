@@ -176,8 +176,14 @@ func (l *ExploredLaw) rate() string {
 	return ""
 }
 
-// percentage gives two significant digits.
-func percentage(x float64) string { return strconv.FormatFloat(100*x, 'g', 2, 64) + " %" }
+// percentage gives two significant digits, but three of all or nearly all: 100 %.
+func percentage(x float64) string {
+	digits := 2
+	if x >= 0.995 {
+		digits = 3
+	}
+	return strconv.FormatFloat(100*x, 'g', digits, 64) + " %"
+}
 
 func exploredFindings(p *page, e *Exploration) {
 	p.put(new(line).add(bold, "found").to(56).add(plain, "runs   first  faults"))

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 
@@ -12,12 +11,13 @@ import (
 // ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
-	style, err := pageFiles.ReadFile("page/page.css")
+	frame, err := newFrame(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
 	if err != nil {
 		return err
 	}
 	d := explorePage{Scenario: e.Scenario, Summary: e.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.Open,
-		Notes: e.Notes, Repeat: e.Repeat, Style: template.CSS(style)}
+		Notes: e.Notes, Repeat: e.Repeat, pageFrame: frame,
+		Tally: tallyOnPage{Rated: true}}
 	switch {
 	case e.Broken:
 		d.Class = "bad"
@@ -28,7 +28,7 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 		d.Stopped = interruption
 	}
 	for i := range e.Laws {
-		d.LawRows = append(d.LawRows, e.Laws[i].row())
+		d.Tally.Rows = append(d.Tally.Rows, e.Laws[i].row())
 	}
 	for _, f := range append(e.Faults, e.allFaults()) {
 		if f.Drawn > 0 {
@@ -54,11 +54,17 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 // explorePage is what the template shows.
 type explorePage struct {
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat string
-	LawRows                                                   []lawRow
+	Tally                                                     tallyOnPage
 	FaultRows                                                 []faultRow
 	Stories                                                   []exploreStory
 	Open, Notes                                               []string
-	Style                                                     template.CSS
+	pageFrame
+}
+
+// tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be told.
+type tallyOnPage struct {
+	Rows  []lawRow
+	Rated bool
 }
 
 type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }

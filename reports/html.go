@@ -1,20 +1,13 @@
 package reports
 
 import (
-	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
-
-//go:embed page
-var pageFiles embed.FS
-
-var pages = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 
 // HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
@@ -38,9 +31,7 @@ type pageData struct {
 	Links    []Link
 	Facts    []fact
 	Chart    *chart
-	Scale    [][2]float64 // knots: true time in ns, place
-	Style    template.CSS
-	Script   template.JS
+	pageFrame
 }
 
 type lawLine struct {
@@ -64,27 +55,20 @@ type metricLine struct{ Name, Value, Alarm string }
 type fact struct{ Name, Value string }
 
 func newPageData(run *Run, links []Link) (*pageData, error) {
-	style, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := pageFiles.ReadFile("page/page.js")
+	frame, err := newFrame(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()), "chart.js")
 	if err != nil {
 		return nil, err
 	}
 	lanes := Arrange(run.history())
 	d := &pageData{
 		Run: run, Standing: run.standing(), Class: "bad", Links: links,
-		Chart: newChart(lanes, witnesses(run)), Style: template.CSS(style), Script: template.JS(script),
+		Chart: newChart(lanes, witnesses(run)), pageFrame: frame,
 	}
 	switch {
 	case run.Undecided:
 		d.Class = "open"
 	case run.OK:
 		d.Class = "good"
-	}
-	for _, k := range d.Chart.scale.knots {
-		d.Scale = append(d.Scale, [2]float64{float64(k.at), k.place})
 	}
 	d.verdict(run)
 	d.facts(run)

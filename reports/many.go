@@ -10,11 +10,7 @@ import (
 // run worth showing in full. The error is w's.
 func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 	p := opt.page(w)
-	what := fmt.Sprintf("%s from %d", count(many.Seeds, "seed"), many.From)
-	if many.Shard != "" {
-		what += ", shard " + many.Shard
-	}
-	title(p, many.Scenario, what, many.standing())
+	title(p, many.Scenario, many.size(), many.standing())
 	if many.Summary != "" {
 		p.text(plain, 2, many.Summary)
 	}
@@ -58,13 +54,29 @@ func (m *Many) standing() string {
 	return asExpected
 }
 
+// size says which seeds were run.
+func (m *Many) size() string {
+	what := fmt.Sprintf("%s from %d", count(m.Seeds, "seed"), m.From)
+	if m.Shard != "" {
+		what += ", shard " + m.Shard
+	}
+	return what
+}
+
+// total is how many runs came out in one way.
+type total struct {
+	words string
+	n     int
+	tone  style
+}
+
+func (m *Many) totals() []total {
+	return []total{{"as expected", m.Expected, green}, {"not as expected", m.Unexpected, red}, {"undecided", m.Undecided, yellow},
+		{"distinct runs, by digest", m.Digests, plain}}
+}
+
 func totals(p *page, m *Many) {
-	for _, t := range []struct {
-		words string
-		n     int
-		tone  style
-	}{{"as expected", m.Expected, green}, {"not as expected", m.Unexpected, red}, {"undecided", m.Undecided, yellow},
-		{"distinct runs, by digest", m.Digests, plain}} {
+	for _, t := range m.totals() {
 		tone := t.tone
 		if t.n == 0 {
 			tone = plain
@@ -74,13 +86,17 @@ func totals(p *page, m *Many) {
 	}
 }
 
-func groupLine(p *page, g *Group) {
-	got := g.Got
-	if got == "" {
-		got = "outside"
+// came is how a law or metric came out.
+func (g *Group) came() string {
+	if g.Got == "" {
+		return "outside"
 	}
+	return g.Got
+}
+
+func groupLine(p *page, g *Group) {
 	n := strconv.Itoa(g.Runs)
-	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, got, g.First))
+	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, g.came(), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.

@@ -57,6 +57,7 @@ type Many struct {
 	Faults     []PlannedFault
 	Groups     []Group // what came out otherwise, most frequent first; a run may be in several
 	Runs       []*Run  // worth showing; the text shows the first in full
+	Sample     *Run    // one that came out as expected, for a page that has no other to show; may be nil
 	Repeat     string  // command to paste that makes the same runs again
 	// Interrupted is set if a signal came before all runs were made. Those that were not count as undecided.
 	Interrupted bool

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"image/color"
 	"io"
 	"strconv"
 	"strings"
@@ -10,19 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-var sweepTemplate = template.Must(template.ParseFS(pageFiles, "page/sweep.html"))
-
-// SweepHTML writes a sweep as one self-contained page without a script: the assertions, the map of each law, its edges in
+// SweepHTML writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
 func SweepHTML(w io.Writer, s *Sweep) error {
-	d := &sweepPage{Sweep: s, Standing: s.standing(), Size: count(s.Points, "point") + ", " + count(s.Seeds, "seed") + " each"}
-	for _, name := range []string{"page/page.css", "page/sweep.css"} {
-		part, err := pageFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		d.Style += template.CSS(part)
+	frame, err := newFrame(s.Scenario+", sweep: "+s.standing(), "sweep.css")
+	if err != nil {
+		return err
 	}
+	d := &sweepPage{Sweep: s, pageFrame: frame, Standing: s.standing(),
+		Size: count(s.Points, "point") + ", " + count(s.Seeds, "seed") + " each"}
 	for i := range s.Laws {
 		m, err := s.mapOnPage(&s.Laws[i])
 		if err != nil {
@@ -35,7 +32,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 	}
 	d.claims()
 	d.facts()
-	return sweepTemplate.Execute(w, d)
+	return pages.ExecuteTemplate(w, "sweep.html", d)
 }
 
 // sweepPage is what the template shows.
@@ -47,7 +44,7 @@ type sweepPage struct {
 	Maps                  []mapOnPage
 	Stories               []sweepStory
 	Facts                 []fact
-	Style                 template.CSS
+	pageFrame
 }
 
 // claimOnPage is an assertion; its class is that of a law that came out so.
@@ -113,6 +110,20 @@ func (a *SweepAssertion) story() sweepStory {
 	return s
 }
 
+// pageInks names the colours of a picture by the page's own, which differ by theme.
+var pageInks = func() *strings.Replacer {
+	var pairs []string
+	for _, ink := range []struct {
+		is   color.Color
+		name string
+	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
+		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
+		r, g, b, _ := ink.is.RGBA()
+		pairs = append(pairs, fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
 // mapOnPage draws one law.
 func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
 	m := mapOnPage{Law: string(l.Law)}
@@ -121,7 +132,8 @@ func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
 		if err != nil {
 			return m, err
 		}
-		picture := template.HTML(text[max(strings.Index(text, "<svg"), 0):]) // without the head of a file
+		text = text[max(strings.Index(text, "<svg"), 0):] // without the head of a file
+		picture := template.HTML(pageInks.Replace(text))
 		if m.Wide == "" {
 			m.Wide = picture
 		} else {

@@ -201,15 +201,29 @@ func (v *Verification) kinds(p *page) {
 
 // claim says what the result is about, and what it is not about.
 func (v *Verification) claim(p *page) {
-	p.hang(0, "starts  ", plain, "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named "+
-		"point that it passes. One start stands for all instants between two acts of its target, between which nothing reads or "+
-		"changes the target.")
+	for _, c := range v.claims() {
+		p.hang(0, c.Name+strings.Repeat(" ", 8-cells(c.Name)), plain, c.Value)
+	}
+}
+
+// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
+// it belongs to the one before.
+func (v *Verification) claims() []fact {
+	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
+		"point that it passes. One start stands for all instants between two acts of its target, between which nothing reads or " +
+		"changes the target."
 	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
 		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
 	if v.Faults > 1 && !v.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	p.hang(0, "ends    ", plain, ends)
+	all := []fact{{"starts", starts}, {"ends", ends}}
+	each := func(label string, things []string) {
+		for _, t := range things {
+			all = append(all, fact{label, t})
+			label = ""
+		}
+	}
 	var delays, untried []string
 	for i, d := range v.Delays {
 		delays = append(delays, strconv.Itoa(i+1)+" "+d)
@@ -217,19 +231,10 @@ func (v *Verification) claim(p *page) {
 	for _, g := range v.LeftOut {
 		untried = append(untried, g.Kind+": "+g.Why)
 	}
-	v.each(p, "delays  ", delays)
-	p.hang(0, "seed    ", plain, fmt.Sprintf("%d, for back-offs and owner values", v.Seed))
-	v.each(p, "always  ", v.Own)
-	v.each(p, "without ", v.Excluded)
-	v.each(p, "untried ", untried)
-}
-
-// each writes several things under one label.
-func (v *Verification) each(p *page, label string, things []string) {
-	for i, t := range things {
-		if i == 1 {
-			label = strings.Repeat(" ", cells(label))
-		}
-		p.hang(0, label, plain, t)
-	}
+	each("delays", delays)
+	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Seed)})
+	each("always", v.Own)
+	each("without", v.Excluded)
+	each("untried", untried)
+	return all
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"path"
@@ -46,13 +47,33 @@ func (j *job) place(seed uint64) string {
 	return fmt.Sprintf("seed-%d", seed)
 }
 
-// write leaves the files of one run, and those that were asked for elsewhere.
+// write leaves the files of one run.
 func (j *job) write(run *reports.Run) {
 	writeRun(j.files, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), run.Digest), run)
-	if j.metrics != "" {
-		j.files.Write(j.metrics, artefact.Metrics, reports.OpenMetrics(run))
+}
+
+// folderFor names the folder of a command's results by default, with a hash of what was asked: another call leaves its
+// results beside them, and the same call again in their place.
+func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
+	sum := sha256.New()
+	for _, text := range append(asked, string(s.Text())) {
+		fmt.Fprintf(sum, "%d %s\n", len(text), text)
 	}
-	j.writeHTML(run)
+	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
+}
+
+// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it, and
+// so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
+func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
+	name := fmt.Sprintf("%s-%d", s.Name, first)
+	if seeds > 1 {
+		name += fmt.Sprintf("-%d", seeds)
+	}
+	plan := nemesis.Plan{Faults: faults}.String()
+	if own := (nemesis.Plan{Faults: s.Faults}).String(); plan == own && (!replayed || s.Path == "") {
+		return "_runs/" + name
+	}
+	return folderFor(name, s, plan)
 }
 
 // inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be moved.
@@ -104,23 +125,38 @@ func (j *job) writeMany(many *reports.Many, runs *search.Runs) {
 		j.files.Keep(artefact.File{Name: runsFile, Content: record}, artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()},
 			artefact.File{Name: verdictFile, Content: verdict})
 	}
-	html, metrics := j.html, j.metrics
-	for i, run := range many.Runs {
-		if i > 0 {
-			j.html, j.metrics = "", "" // of the run that the text shows
-		}
+	if j.metrics != "" {
+		j.files.Write(j.metrics, artefact.Metrics, reports.OpenMetricsMany(many))
+	}
+	shown := many.Runs
+	if many.Sample != nil {
+		shown = []*reports.Run{many.Sample}
+	}
+	for _, run := range shown {
 		j.write(run)
 	}
-	j.html, j.metrics = html, metrics
+	j.writeManyHTML(many, shown)
 }
 
-// writeHTML writes the report, and beside it what porcupine draws of each lock.
-func (j *job) writeHTML(run *reports.Run) {
+// writeManyHTML writes the page of many runs, and beside it one for each run worth showing.
+func (j *job) writeManyHTML(many *reports.Many, shown []*reports.Run) {
 	if j.html == "" {
 		return
 	}
 	var links []reports.Link
-	base := strings.TrimSuffix(j.html, filepath.Ext(j.html))
+	for _, run := range shown {
+		path := fmt.Sprintf("%s-seed-%d.html", strings.TrimSuffix(j.html, filepath.Ext(j.html)), run.Seed)
+		j.writeHTML(run, path)
+		text := fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed)
+		links = append(links, reports.Link{Text: text, Href: filepath.Base(path)})
+	}
+	writePage(j.files, j.html, func(w io.Writer) error { return reports.ManyHTML(w, many, links) })
+}
+
+// writeHTML writes the report of a run, and beside it what porcupine draws of each lock.
+func (j *job) writeHTML(run *reports.Run, page string) {
+	var links []reports.Link
+	base := strings.TrimSuffix(page, filepath.Ext(page))
 	names := names{}
 	for _, e := range checker.Evidence(run.History) {
 		name := names.of(string(e.Lock))
@@ -140,7 +176,7 @@ func (j *job) writeHTML(run *reports.Run) {
 			links = append(links, reports.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(path)})
 		}
 	}
-	writePage(j.files, j.html, func(w io.Writer) error { return reports.HTML(w, run, links) })
+	writePage(j.files, page, func(w io.Writer) error { return reports.HTML(w, run, links) })
 }
 
 func writePage(files *artefact.Files, path string, write func(io.Writer) error) {

@@ -14,7 +14,7 @@ import (
 func newCompare() *cobra.Command {
 	var o output
 	var seeds int
-	var out string
+	var out, html string
 	c := &cobra.Command{
 		Use:   "compare",
 		Short: "Put the same work and the same faults to all locks, and print what each takes and survives",
@@ -26,7 +26,7 @@ func newCompare() *cobra.Command {
 				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
 			}
 			defer o.close()
-			if err := o.open(out, "compare", "", ""); err != nil {
+			if err := o.open(out, "compare", html, ""); err != nil {
 				return err
 			}
 			ctx, stop := interruptible()
@@ -38,6 +38,9 @@ func newCompare() *cobra.Command {
 			comparison := compared(measured)
 			comparison.Files, comparison.Repeat = out, again(seeds, out)
 			writeScenarios(o.files, measured)
+			if html != "" {
+				writePage(o.files, html, func(w io.Writer) error { return reports.CompareHTML(w, comparison) })
+			}
 			o.tell(compareSuite(comparison))
 			if err := printCompared(c.OutOrStdout(), comparison, o.json); err != nil {
 				return err
@@ -50,6 +53,7 @@ func newCompare() *cobra.Command {
 	}
 	o.register(c)
 	c.Flags().IntVar(&seeds, "seeds", 100, "how many runs to make for each cell")
+	c.Flags().StringVar(&html, "html", "", "write a report to `FILE`")
 	c.Flags().StringVar(&out, "out", "", "write the scenario behind each cell to `DIR`")
 	return c
 }

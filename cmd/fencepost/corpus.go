@@ -43,7 +43,7 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	c.Flags().IntVar(&h.seeds, "seeds", 20_000, "how many runs a mutant has at most")
 	c.Flags().IntVar(&h.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
 	c.Flags().IntVar(&h.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&h.out, "out", "_runs/corpus", "write the scenario of each mutant and each lock to `DIR`")
+	c.Flags().StringVar(&h.out, "out", "", "write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
 	return c
 }
 
@@ -90,6 +90,9 @@ func (h *hunt) run() error {
 
 // prepare makes sure that the scenario of each mutant and each lock can be written.
 func (h *hunt) prepare() error {
+	if h.out == "" {
+		h.out = fmt.Sprintf("_runs/corpus-%d-%d-%d", h.from, h.seeds, h.sound)
+	}
 	if err := h.open(h.out, "corpus", "", ""); err != nil {
 		return err
 	}

@@ -40,9 +40,43 @@ var arrows = map[string][]string{
 	"scenarios/sweep":        {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
 	"reports":                {"checker", "checker/history"},
+	"reports/browser":        {},
 	"cmd/fencepost/artefact": {},
 	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
 		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+}
+
+// nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
+// imports them, and they import nothing of it.
+var nested = []string{"reports/browser"}
+
+func TestModulesInsideHoldOnlyTests(t *testing.T) {
+	var found []string
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "go.mod" && filepath.Dir(path) != filepath.Join("..", "..") {
+			dir, err := filepath.Rel("../..", filepath.Dir(path))
+			found = append(found, filepath.ToSlash(dir))
+			return err
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(found, nested) {
+		t.Errorf("there are modules in %v, and may be in %v", found, nested)
+	}
+	for _, s := range sources(t) {
+		inside := slices.Contains(nested, s.room)
+		if inside && !s.test && len(s.file.Decls) > 0 {
+			t.Errorf("%s: a module inside holds tests and a package comment, no more", s.path)
+		}
+		for _, path := range s.imports() {
+			if room, ours := strings.CutPrefix(path, module); ours && (inside || slices.Contains(nested, room)) {
+				t.Errorf("%s imports %s", s.path, path)
+			}
+		}
+	}
 }
 
 // simulated are the rooms in which nothing may come from the host.

@@ -141,7 +141,7 @@ var longCommands = []struct {
 	check    func(t *testing.T, r *told)
 	marked   bool // it has a page
 }{
-	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out"},
+	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
 		check: func(t *testing.T, r *told) {
 			if made := number(r.doc["expected_runs"]) + number(r.doc["unexpected_runs"]); number(r.doc["unexpected_runs"]) != made ||
@@ -149,7 +149,7 @@ var longCommands = []struct {
 				t.Errorf("not all of %d runs are told", made)
 			}
 		}},
-	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out"},
+	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 }},
 	{name: "explore", args: []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
 		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
@@ -167,10 +167,11 @@ var longCommands = []struct {
 		}},
 	{name: "sweep, nothing asserted", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--law", "lease-exclusion",
 		"--seeds", "4", "--out", "out"}, broken: func(map[string]any) bool { return false }},
-	{name: "compare", args: []string{"compare", "--seeds", "1", "--out", "out"}, broken: func(map[string]any) bool { return false }},
-	{name: "verify", args: []string{"verify", "lost.yaml", "--keep-faults", "--kinds", "pause", "--out", "out"},
+	{name: "compare", args: []string{"compare", "--seeds", "1", "--out", "out", "--html", "page.html"}, marked: true,
+		broken: func(map[string]any) bool { return false }},
+	{name: "verify", args: []string{"verify", "lost.yaml", "--keep-faults", "--kinds", "pause", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
-	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out"},
+	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
 	{name: "corpus", args: []string{"corpus", "--seeds", "2", "--sound", "60", "--out", "out"},
 		broken: func(d map[string]any) bool {

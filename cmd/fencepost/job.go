@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -37,7 +38,7 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 // run makes sure that everything can be written, then runs, writes and tells.
 func (j *job) run() error {
 	if j.out == "" {
-		j.out = fmt.Sprintf("_runs/%s-%d", j.scenario.Name, j.first)
+		j.out = folderOfRuns(j.scenario, j.faults, j.replayed, j.first, j.seeds)
 		if j.shard != search.Whole {
 			j.out += fmt.Sprintf("-shard-%d-of-%d", j.shard.Index, j.shard.Of)
 		}
@@ -59,6 +60,12 @@ func (j *job) runOne() error {
 		return err
 	}
 	j.write(report)
+	if j.metrics != "" {
+		j.files.Write(j.metrics, artefact.Metrics, reports.OpenMetrics(report))
+	}
+	if j.html != "" {
+		j.writeHTML(report, j.html)
+	}
 	j.tell(runSuite(report))
 	if j.json {
 		err = j.print(reports.JSON(report))
@@ -274,6 +281,14 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 			return nil, err
 		}
 		many.Runs = append(many.Runs, run)
+	}
+	if len(seeds) == 0 && j.html != "" && runs.Done > 0 {
+		j.runner = scenarios.NewRunner(s)
+		sample, _, err := j.report(runs.Seed(0))
+		if err != nil {
+			return nil, err
+		}
+		many.Sample = sample
 	}
 	return many, nil
 }

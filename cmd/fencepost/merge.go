@@ -103,7 +103,7 @@ func (m *merge) runs() error {
 	j := job{scenario: s, flags: flags{output: m.output, out: m.out, html: m.html}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
 		faults: faults, screen: screenOf(m.cmd.OutOrStdout()), stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if j.out == "" {
-		j.out = fmt.Sprintf("_runs/%s-%d", s.Name, j.first)
+		j.out = folderOfRuns(s, j.faults, false, j.first, j.seeds)
 	}
 	if err := m.spare(j.out); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -247,4 +248,36 @@ func verdicts(s *scenarios.Scenario) []string {
 		all = append(all, "`"+m.Name+"` "+m.Text)
 	}
 	return all
+}
+
+// TestLawsReadAlikeEverywhere holds the tables of laws in the documents against what the laws say of themselves, which
+// reports show.
+func TestLawsReadAlikeEverywhere(t *testing.T) {
+	told := map[checker.Law]int{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			name, rest, _ := strings.Cut(strings.TrimPrefix(line, "| `"), "` | ")
+			says := checker.Law(name).Says()
+			if says == "" || !strings.HasPrefix(line, "| `") {
+				continue
+			}
+			told[checker.Law(name)]++
+			if got, _, _ := strings.Cut(rest, " |"); got != says {
+				t.Errorf("%s: %s\n%s says\n%s", path, name, got, says)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range checker.Laws {
+		if told[law] == 0 {
+			t.Errorf("no document says what %s is", law)
+		}
+	}
 }

@@ -25,9 +25,9 @@ type flags struct {
 
 func (f *flags) register(c *cobra.Command) {
 	f.output.register(c)
-	c.Flags().StringVar(&f.html, "html", "", "write a report to `FILE`, and porcupine's own views beside it")
-	c.Flags().StringVar(&f.metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
-	c.Flags().StringVar(&f.out, "out", "", "write plan, history and verdict to `DIR` (default _runs/SCENARIO-SEED)")
+	c.Flags().StringVar(&f.html, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith many seeds also the pages of single runs")
+	c.Flags().StringVar(&f.metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
+	c.Flags().StringVar(&f.out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, with many seeds _runs/SCENARIO-SEED-SEEDS)")
 }
 
 func newRun() *cobra.Command {

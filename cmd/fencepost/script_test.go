@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,9 +44,22 @@ func runScripts(t *testing.T, dir string) {
 		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "100")
 			return nil
 		},
 	})
+}
+
+// countFolders is the command "folders DIR PREFIX N" of the scripts: so many folders in DIR have names that begin so.
+func countFolders(ts *testscript.TestScript, not bool, args []string) {
+	if not || len(args) != 3 {
+		ts.Fatalf("usage: folders DIR PREFIX N")
+	}
+	found, err := filepath.Glob(ts.MkAbs(filepath.Join(args[0], args[1]+"*")))
+	ts.Check(err)
+	if fmt.Sprint(len(found)) != args[2] {
+		ts.Fatalf("there are %d, want %s: %q", len(found), args[2], found)
+	}
 }

@@ -61,7 +61,7 @@ it has found; then exit 3 if no assertion failed.`,
 	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
 	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
 	f.StringVar(&j.html, "html", "", "write a report to `FILE`")
-	f.StringVar(&j.out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO)")
+	f.StringVar(&j.out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
 	j.register(c)
 	return c
 }
@@ -155,7 +155,7 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 // prepare makes sure, before anything runs, that what the sweep leaves behind can be written.
 func (j *sweepJob) prepare() error {
 	if j.out == "" {
-		j.out = "_runs/sweep-" + j.scenario.Name
+		j.out = folderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
 	}
 	if err := j.open(j.out, "sweep", j.html, ""); err != nil {
 		return err
@@ -165,7 +165,11 @@ func (j *sweepJob) prepare() error {
 
 // repeat is the command that sweeps again.
 func (j *sweepJob) repeat() string {
-	call := []string{program(), "sweep", shellWord(j.target)}
+	return strings.Join(append([]string{program(), "sweep", shellWord(j.target)}, j.given()...), " ")
+}
+
+// given are the flags that say what is swept, as one types them.
+func (j *sweepJob) given() (call []string) {
 	for _, of := range []struct {
 		flag   string
 		values []string
@@ -177,5 +181,5 @@ func (j *sweepJob) repeat() string {
 	if j.seed != 1 {
 		call = append(call, fmt.Sprintf("--seed %d", j.seed))
 	}
-	return strings.Join(append(call, fmt.Sprintf("--seeds %d", j.seeds)), " ")
+	return append(call, fmt.Sprintf("--seeds %d", j.seeds))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type verifyJob struct {
 	kinds    []string
 	time     time.Duration
 	out      string
+	html     string
 	target   string // the scenario's name or file, as it was given
 	scenario *scenarios.Scenario
 	command  *cobra.Command
@@ -60,7 +62,8 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	f.IntVar(&o.Budget, "budget", 0, "end undecided after so many runs (default: no limit)")
 	f.DurationVar(&j.time, "time", 0, "end undecided after this time, such as 2m (default: no limit)")
 	f.IntVar(&o.Workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	f.StringVar(&j.out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO)")
+	f.StringVar(&j.html, "html", "", "write a report to `FILE`, with the picture of a counterexample")
+	f.StringVar(&j.out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
 	j.register(c)
 	return c
 }
@@ -93,6 +96,9 @@ func (j *verifyJob) run() error {
 		return err
 	}
 	j.files.Keep(artefact.File{Name: verdictFile, Content: text})
+	if j.html != "" {
+		writePage(j.files, j.html, func(w io.Writer) error { return reports.VerifyHTML(w, report) })
+	}
 	j.tell(verifySuite(report))
 	if w := j.command.OutOrStdout(); j.json {
 		_, err = w.Write(text)
@@ -137,9 +143,9 @@ func (j *verifyJob) prepare() error {
 		}
 	}
 	if j.out == "" {
-		j.out = "_runs/verify-" + j.scenario.Name
+		j.out = folderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
 	}
-	if err := j.open(j.out, "verify", "", ""); err != nil {
+	if err := j.open(j.out, "verify", j.html, ""); err != nil {
 		return err
 	}
 	return j.files.Spare(verdictFile)

@@ -96,7 +96,11 @@ func promises(s *scenarios.Scenario, v checker.Verdict) []reports.ExpectLine {
 
 // repeat is the command that verifies again.
 func (j *verifyJob) repeat() string {
-	call := []string{program(), "verify", shellWord(j.target)}
+	return strings.Join(append([]string{program(), "verify", shellWord(j.target)}, j.given()...), " ")
+}
+
+// given are the flags that say what is tried, as one types them.
+func (j *verifyJob) given() (call []string) {
 	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget", "time"} {
 		f := j.command.Flags().Lookup(name)
 		switch {
@@ -109,7 +113,7 @@ func (j *verifyJob) repeat() string {
 			call = append(call, "--"+name, shellWord(f.Value.String()))
 		}
 	}
-	return strings.Join(call, " ")
+	return call
 }
 
 // verifySuite has a case for each promised law, and one for each reason why nothing can be said.

@@ -1,6 +1,7 @@
 "use strict";
+// The timeline: it fills the page's width, zooms and moves, and ties the events of the witness to their lines below.
 (() => {
-  const svg = document.getElementById("chart"), plot = svg.parentElement, tip = document.getElementById("tip");
+  const svg = document.getElementById("chart"), plot = svg.parentElement, knots = JSON.parse(svg.dataset.knots);
   const left = +svg.dataset.left, margin = 16, narrowest = 560, tickRoom = 64;
   const first = knots[0][0], last = knots[knots.length - 1][0];
   let right = +svg.dataset.right, zoom = 1, offset = 0, linear = false;
@@ -18,6 +19,8 @@
     const a = knots[lo], b = knots[hi];
     return a[1] + (b[1] - a[1]) * (t - a[0]) / (b[0] - a[0]);
   }
+  // What is in view, where the page is narrower than the plot and scrolls it: the names at the left stay.
+  const viewLeft = () => left + plot.scrollLeft, viewRight = () => Math.min(right, plot.scrollLeft + plot.clientWidth);
   const x = t => left + (place(t) - offset) * zoom * (right - left);
 
   const all = selector => [...svg.querySelectorAll(selector)].map(e => ({
@@ -28,14 +31,19 @@
   for (const f of [...boxes, ...floats]) f.wide = 0;
   function measure(o, e) { return o.wide || (o.wide = e.getComputedTextLength()); }
 
+  const names = [...svg.querySelectorAll(".name")], clip = document.getElementById("clip"), clipX = +clip.getAttribute("x");
+
   function draw() {
+    const lo = viewLeft(), hi = viewRight();
+    for (const e of names) e.setAttribute("transform", `translate(${plot.scrollLeft},0)`);
+    clip.setAttribute("x", clipX + plot.scrollLeft);
     for (const o of boxes) {
       const p = x(o.a), q = Math.max(x(o.b), p + 1.5);
       const p1 = Math.max(p, left - 4000), q1 = Math.min(q, right + 4000);
       o.rect.setAttribute("x", p1);
       o.rect.setAttribute("width", Math.max(q1 - p1, 0));
       if (o.text) {
-        const from = Math.max(p, left), room = Math.min(q, right) - from;
+        const from = Math.max(p, lo), room = Math.min(q, hi) - from;
         o.text.setAttribute("x", from);
         o.text.classList.toggle("off", false);
         o.text.classList.toggle("off", room < measure(o, o.text) + 10);
@@ -47,8 +55,8 @@
     for (const o of floats) {
       const p = x(o.a), q = x(o.b);
       o.e.classList.toggle("off", false);
-      o.e.setAttribute("x", Math.max(left + 4, Math.min(p + 6, right - measure(o, o.e) - 4)));
-      o.e.classList.toggle("off", q < left || p > right);
+      o.e.setAttribute("x", Math.max(lo + 4, Math.min(p + 6, hi - measure(o, o.e) - 4)));
+      o.e.classList.toggle("off", q < lo || p > hi);
     }
     drawAxis();
     spaceLabels();
@@ -110,55 +118,64 @@
     const width = Math.max(plot.clientWidth, left + narrowest + margin);
     right = width - margin;
     svg.setAttribute("width", width);
-    document.getElementById("clip").setAttribute("width", right - left + 20);
+    clip.setAttribute("width", right - left + 20);
     for (const r of svg.querySelectorAll(".ground")) r.setAttribute("width", width);
     keep();
   }
 
+  // move brings into view what lies so many pixels further to the right.
+  function move(px) {
+    const before = plot.scrollLeft;
+    plot.scrollLeft += px;
+    offset += (px - (plot.scrollLeft - before)) / (right - left) / zoom;
+    keep();
+  }
+
+  // The wheel belongs to the page, unless it goes sideways or Ctrl is held down, as it is by pinching a touch pad.
   svg.addEventListener("wheel", ev => {
-    if (ev.shiftKey || Math.abs(ev.deltaX) > Math.abs(ev.deltaY)) {
-      offset += (ev.deltaX || ev.deltaY) / (right - left) / zoom;
-      keep();
-    } else {
-      zoomAt(ev.clientX - svg.getBoundingClientRect().left, Math.exp(-ev.deltaY * 0.002));
-    }
+    const sideways = ev.shiftKey || Math.abs(ev.deltaX) > Math.abs(ev.deltaY);
+    if (ev.ctrlKey || ev.metaKey) zoomAt(ev.clientX - svg.getBoundingClientRect().left, Math.exp(-ev.deltaY * 0.002));
+    else if (sideways && zoom > 1) move(ev.deltaX || ev.deltaY);
+    else return;
     ev.preventDefault();
   }, {passive: false});
+  plot.addEventListener("scroll", draw);
   let grip = null;
-  svg.addEventListener("pointerdown", ev => { grip = {px: ev.clientX, offset}; });
+  svg.addEventListener("pointerdown", ev => { if (ev.isPrimary && ev.button === 0) grip = {from: ev.clientX, px: ev.clientX}; });
   addEventListener("pointermove", ev => {
-    if (!grip) return;
-    if (Math.abs(ev.clientX - grip.px) > 3) svg.classList.add("moving");
-    offset = grip.offset - (ev.clientX - grip.px) / (right - left) / zoom;
-    keep();
+    if (!grip || !ev.isPrimary) return;
+    if (Math.abs(ev.clientX - grip.from) > 3) svg.classList.add("moving");
+    move(grip.px - ev.clientX);
+    grip.px = ev.clientX;
   });
-  addEventListener("pointerup", () => { grip = null; svg.classList.remove("moving"); });
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { grip = null; svg.classList.remove("moving"); });
 
-  const middle = () => (left + right) / 2;
+  const middle = () => (viewLeft() + viewRight()) / 2;
   const acts = {
     in: () => zoomAt(middle(), 1.6), out: () => zoomAt(middle(), 1 / 1.6),
     fit: () => { zoom = 1; offset = 0; keep(); },
     witness: () => show(pins.map(p => p.a), 8),
-    true: b => { linear = !linear; b.classList.toggle("on", linear); keep(); },
-    copy: b => navigator.clipboard && navigator.clipboard.writeText(document.getElementById("repeat").textContent).then(() => { b.textContent = "copied"; }),
+    true: b => {
+      linear = !linear;
+      b.classList.toggle("on", linear);
+      b.setAttribute("aria-pressed", linear);
+      keep();
+    },
   };
-  for (const b of document.querySelectorAll("button[data-do]")) b.addEventListener("click", () => acts[b.dataset.do](b));
-
-  // The tips are titles, so that they are there without this script; here they get a box of their own.
-  for (const t of svg.querySelectorAll("title")) {
-    t.parentElement.dataset.tip = t.textContent;
-    t.remove();
+  for (const b of document.querySelectorAll("button[data-do]")) {
+    const act = acts[b.dataset.do];
+    if (act) b.addEventListener("click", () => act(b));
   }
-  svg.addEventListener("pointermove", ev => {
-    const g = ev.target.closest("[data-tip]");
-    tip.hidden = !g || grip !== null && svg.classList.contains("moving");
-    if (tip.hidden) return;
-    tip.textContent = g.dataset.tip;
-    const w = tip.offsetWidth, h = tip.offsetHeight;
-    tip.style.left = Math.max(6, Math.min(ev.clientX + 14, innerWidth - w - 10)) + "px";
-    tip.style.top = (ev.clientY + h + 26 > innerHeight ? ev.clientY - h - 12 : ev.clientY + 18) + "px";
+  const step = () => (viewRight() - viewLeft()) / 8;
+  const keys = {
+    "+": acts.in, "=": acts.in, "-": acts.out, "0": acts.fit, ArrowLeft: () => move(-step()), ArrowRight: () => move(step()),
+    Home: () => move(-1e9), End: () => move(1e9),
+  };
+  plot.addEventListener("keydown", ev => {
+    if (ev.ctrlKey || ev.metaKey || ev.altKey || !keys[ev.key]) return;
+    keys[ev.key]();
+    ev.preventDefault();
   });
-  svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 
   // An event of the witness and its line in the explanation light up together.
   const tied = [...document.querySelectorAll("[data-ev]")];
@@ -171,18 +188,28 @@
     e.addEventListener("focus", () => light(e.dataset.ev, true));
     e.addEventListener("blur", () => light(e.dataset.ev, false));
   }
-  for (const li of document.querySelectorAll(".witness li")) {
-    const go = () => {
-      const pin = pins.find(p => p.e.dataset.ev === li.dataset.ev);
-      if (!pin) return;
-      if (zoom < 4) zoom = 4;
-      offset = place(pin.a) - 0.5 / zoom;
-      keep();
-      svg.scrollIntoView({block: "nearest"});
-    };
-    li.addEventListener("click", go);
-    li.addEventListener("keydown", ev => { if (ev.key === "Enter") go(); });
+  const lines = [...document.querySelectorAll(".witness li[data-ev]")];
+  function press(e, act) {
+    e.addEventListener("click", act);
+    e.addEventListener("keydown", ev => {
+      if (ev.key !== "Enter" && ev.key !== " ") return;
+      act();
+      ev.preventDefault();
+    });
   }
+  for (const li of lines) press(li, () => {
+    const pin = pins.find(p => p.e.dataset.ev === li.dataset.ev);
+    if (!pin) return;
+    if (zoom < 4) zoom = 4;
+    offset = place(pin.a) - 0.5 / zoom;
+    keep();
+    plot.scrollLeft = x(pin.a) - (left + plot.clientWidth) / 2;
+    svg.scrollIntoView({block: "nearest"});
+  });
+  for (const pin of pins) press(pin.e, () => {
+    const li = lines.find(l => l.dataset.ev === pin.e.dataset.ev);
+    if (li) li.focus(); // brings it into view
+  });
 
   addEventListener("resize", fitWidth);
   fitWidth();

@@ -1,0 +1,222 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that comes
+// out otherwise than it says.
+var scenarios = map[string]string{
+	"sound.yaml": `name: sound
+servers: {redis: 1, persistence: {append-fsync: always}}
+lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
+promise: [ownership]
+`,
+	"broken.yaml": `name: broken
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
+promise: [mutual-exclusion]
+`,
+	"surprising.yaml": `name: surprising
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}
+faults:
+  - pause client-1 for 5s after acquired
+`,
+}
+
+// kinds are the pages that fencepost writes, by the calls that write them to page.html.
+var kinds = []struct{ name, call string }{
+	{"run", "run kleppmann-gc-pause"},
+	{"run of five servers", "run restart-forgets"},
+	{"exploration", "explore broken.yaml --seeds 40"},
+	{"sweep of one key", "sweep delayed-restart --vary restart=0s..12s/4s --seeds 2"},
+	{"sweep of two keys", "sweep delayed-restart --vary restart=0s..2s/1s --vary ttl=1s..2s/500ms --set hold=validity " +
+		"--seeds 2 --resolution 100ms --law lease-exclusion --assert lease-exclusion_holds_when_restart_>=_ttl_*_0.5"},
+	{"verification that holds", "verify sound.yaml --faults 0"},
+	{"verification with a counterexample", "verify broken.yaml"},
+	{"comparison", "compare --seeds 2"},
+	{"runs as expected", "run kleppmann-gc-pause --seeds 10"},
+	{"runs that surprise", "run surprising.yaml --seeds 10"},
+}
+
+// machine has the program, its pages and a browser.
+type machine struct {
+	dir     string
+	pages   map[string]string // the file of each kind
+	browser context.Context
+}
+
+// started is what TestMain ends; nil if no test needed it.
+var started *machine
+
+// start builds the program, lets it write its pages, and starts the browser.
+var start = sync.OnceValues(func() (*machine, error) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fencepost-pages-")
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{dir: dir, pages: map[string]string{}}
+	program := filepath.Join(dir, "fencepost")
+	build := exec.Command("go", "build", "-o", program, "./cmd/fencepost")
+	build.Dir = "../.."
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	for name, text := range scenarios {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	for i, k := range kinds {
+		m.pages[k.name] = filepath.Join(dir, fmt.Sprintf("page-%d.html", i))
+		args := append(strings.Fields(k.call), "--html", m.pages[k.name])
+		for i := range args {
+			if strings.Contains(args[i], "_holds_when_") {
+				args[i] = strings.ReplaceAll(args[i], "_", " ")
+			}
+		}
+		c := exec.Command(program, args...)
+		c.Dir = dir
+		text, err := c.CombinedOutput()
+		if _, failed := os.Stat(m.pages[k.name]); failed != nil { // exit codes say what was found
+			return nil, fmt.Errorf("fencepost %s: %v: %s", k.call, err, text)
+		}
+	}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WSURLReadTimeout(time.Minute)}
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-renderer-backgrounding", "disable-backgrounding-occluded-windows",
+		"disable-component-update", "disable-sync", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	at, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	m.browser, _ = chromedp.NewContext(at)
+	started = m
+	return m, chromedp.Run(m.browser)
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started != nil {
+		chromedp.Cancel(started.browser)
+		os.RemoveAll(started.dir)
+	}
+	os.Exit(code)
+}
+
+// theMachine skips the test where there is no browser, unless FENCEPOST_FULL is set, as .ci/run sets it.
+func theMachine(t *testing.T) *machine {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("FENCEPOST_FULL") == "" {
+		t.Skip("no page is tried in a browser: chromium is not on PATH")
+	}
+	m, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// screen is what a page is shown on.
+type screen struct {
+	width, height int64
+	dark, touch   bool
+}
+
+func (s screen) String() string {
+	theme := "light"
+	if s.dark {
+		theme = "dark"
+	}
+	return fmt.Sprintf("%d px, %s", s.width, theme)
+}
+
+// screens are a desktop and a phone, in both themes.
+var screens = []screen{{1400, 900, false, false}, {1400, 900, true, false}, {360, 740, false, true}, {360, 740, true, true}}
+
+// tab is a page that is open.
+type tab struct {
+	*testing.T
+	context.Context
+	mu         sync.Mutex
+	complaints []string // errors on the console, and requests for anything but the page
+}
+
+// open opens a page.
+func (m *machine) open(t *testing.T, kind string, s screen) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(m.browser)
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(stop)
+	opened := &tab{T: t, Context: ctx}
+	url := "file://" + m.pages[kind]
+	chromedp.ListenTarget(ctx, func(ev any) {
+		said := ""
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			said = ev.ExceptionDetails.Error()
+		case *runtime.EventConsoleAPICalled:
+			said = fmt.Sprintf("console.%s", ev.Type)
+		case *log.EventEntryAdded:
+			said = ev.Entry.Text
+		case *network.EventRequestWillBeSent:
+			if ev.Request.URL != url {
+				said = "asks for " + ev.Request.URL
+			}
+		}
+		if said != "" {
+			opened.mu.Lock()
+			opened.complaints = append(opened.complaints, said)
+			opened.mu.Unlock()
+		}
+	})
+	theme := map[bool]string{false: "light", true: "dark"}[s.dark]
+	opened.do(network.Enable(), log.Enable(),
+		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.touch), emulation.SetTouchEmulationEnabled(s.touch),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+		page.BringToFront(), chromedp.Navigate(url))
+	return opened
+}
+
+func (p *tab) do(actions ...chromedp.Action) {
+	p.Helper()
+	if err := chromedp.Run(p.Context, actions...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// value evaluates an expression in the page.
+func value[T any](p *tab, expression string) (v T) {
+	p.Helper()
+	p.do(chromedp.Evaluate(expression, &v))
+	return v
+}
+
+// until waits for an expression to be true, and says what was waited for if it never is.
+func (p *tab) until(what, expression string) {
+	p.Helper()
+	err := chromedp.Run(p.Context, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(20*time.Second)))
+	if err != nil {
+		p.Fatalf("%s: %v", what, err)
+	}
+}

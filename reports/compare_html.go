@@ -1,0 +1,131 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
+// error is w's.
+func CompareHTML(w io.Writer, c *Comparison) error {
+	frame, err := newFrame("Locks compared, "+count(c.Seeds, "seed"), "compare.css")
+	if err != nil {
+		return err
+	}
+	t := compareTable{c}
+	d := comparePage{pageFrame: frame, Comparison: c, Size: count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	if c.Interrupted {
+		d.Stopped = interruption
+	}
+	key := timeKey()
+	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value},
+		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
+	for i := range c.Locks {
+		l := &c.Locks[i]
+		d.Rows = append(d.Rows, t.row(l, false))
+		if l.fenced() {
+			d.Rows = append(d.Rows, t.row(l, true))
+		}
+		d.Timings = append(d.Timings, t.timing(l))
+	}
+	for _, n := range t.remarks() {
+		d.Notes = append(d.Notes, fact{n.mark, n.text})
+	}
+	return pages.ExecuteTemplate(w, "compare.html", d)
+}
+
+// comparePage is what the template shows.
+type comparePage struct {
+	pageFrame
+	*Comparison
+	Size, Stopped, Files string
+	Rows                 []survivalRow
+	MarkKey              []fact
+	TimeHeads            []fact // the value explains the head
+	Timings              []timingRow
+	Notes                []fact
+}
+
+// survivalRow is a lock, or the same lock with fencing.
+type survivalRow struct {
+	Title, Text, Fence string
+	Fenced             bool
+	Cells              []survivalCell
+}
+
+// survivalCell is kept, lost or none by the data's promise.
+type survivalCell struct {
+	Class, Tip string
+	Marks      []markOnPage
+}
+
+// markOnPage has the class of a law that came out so.
+type markOnPage struct{ Sign, Class string }
+
+type timingRow struct {
+	Title, Text                                     string
+	First, P50, P99, Asks, Alone, Together, Article string
+	P50Share, AloneShare                            int // of the longest and of the most, in percent
+}
+
+func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
+	r := survivalRow{Title: l.Title, Text: l.Text, Fence: onOff(fencing), Fenced: fencing}
+	for _, trouble := range t.Troubles {
+		c := l.cell(trouble.Name, fencing)
+		if c == nil || c.Absent != "" {
+			cell := survivalCell{Class: "none"}
+			if c != nil {
+				cell.Tip = c.Absent
+			}
+			r.Cells = append(r.Cells, cell)
+			continue
+		}
+		cell := survivalCell{Class: "lost"}
+		if c.Survives() {
+			cell.Class = "kept"
+		}
+		class := map[style]string{green: "tick", red: "cross", yellow: "doubt"}
+		for _, m := range c.marks() {
+			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
+		}
+		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}
+		for k, tally := range c.tallies() {
+			lines = append(lines, fmt.Sprintf("%s: %s", comparedLaws[k], tally.words()))
+		}
+		cell.Tip = strings.Join(lines, "\n")
+		r.Cells = append(r.Cells, cell)
+	}
+	return r
+}
+
+// words says how often a law came out how.
+func (t LawTally) words() string {
+	var all []string
+	for _, of := range []struct {
+		n    int
+		word string
+	}{{t.Holds, "held"}, {t.Violated, "broken"}, {t.Undecided, "undecided"}, {t.Unchecked, "unchecked"}, {t.NotRun, "not run"}} {
+		if of.n > 0 {
+			all = append(all, fmt.Sprintf("%s in %s", of.word, count(of.n, "run")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (t *compareTable) timing(l *ComparedLock) timingRow {
+	r := timingRow{Title: l.Title, Text: l.Text,
+		First: milliseconds(l.Alone.First), P50: milliseconds(l.Alone.P50), P99: milliseconds(l.Alone.P99),
+		Asks: decimal(l.Alone.Requests), Alone: decimal(l.Alone.PerSecond), Together: decimal(l.Together.PerSecond), Article: l.claims()}
+	longest, most := l.Alone.P50, l.Alone.PerSecond
+	for i := range t.Locks {
+		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)
+	}
+	if longest > 0 {
+		r.P50Share = int(100 * l.Alone.P50 / longest)
+	}
+	if most > 0 {
+		r.AloneShare = int(100 * l.Alone.PerSecond / most)
+	}
+	return r
+}

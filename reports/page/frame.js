@@ -1,0 +1,69 @@
+"use strict";
+// Explanations are titles, so that they are there without this script. Here they get a box of their own, which is shown on
+// hover, on focus and on tap, and goes on Escape.
+(() => {
+  const tip = document.getElementById("tip");
+  let shown = null;
+  function hide() {
+    if (shown) shown.removeAttribute("aria-describedby");
+    shown = null;
+    tip.hidden = true;
+  }
+  function put(x, below, above) {
+    const w = tip.offsetWidth, h = tip.offsetHeight;
+    tip.style.left = Math.max(6, Math.min(x, document.documentElement.clientWidth - w - 6)) + "px";
+    tip.style.top = (below + h + 6 > innerHeight ? Math.max(6, above - h) : below) + "px";
+  }
+  function show(e) {
+    if (shown !== e) hide();
+    shown = e;
+    tip.textContent = e.dataset.tip;
+    tip.hidden = false;
+    e.setAttribute("aria-describedby", "tip");
+  }
+  function showUnder(e) {
+    const at = e.getBoundingClientRect();
+    show(e);
+    put(at.left, at.bottom + 6, at.top - 6);
+  }
+  const explained = e => e instanceof Element ? e.closest("[data-tip]") : null;
+
+  for (const t of document.querySelectorAll("svg title")) {
+    t.parentElement.dataset.tip = t.textContent;
+    t.remove();
+  }
+  for (const e of document.querySelectorAll("[title]")) {
+    e.dataset.tip = e.title;
+    e.removeAttribute("title");
+  }
+  addEventListener("pointermove", ev => {
+    if (ev.pointerType === "touch") return;
+    const e = explained(ev.target);
+    if (!e || e.closest(".moving")) return hide();
+    show(e);
+    put(ev.clientX + 14, ev.clientY + 18, ev.clientY - 12);
+  });
+  document.documentElement.addEventListener("pointerleave", ev => { if (ev.pointerType !== "touch") hide(); });
+  addEventListener("click", ev => {
+    const e = explained(ev.target);
+    if (!e) return hide();
+    if (e.closest("svg") && ev.pointerType !== "touch") return; // the pointer that hovers has shown it
+    showUnder(e);
+  });
+  addEventListener("focusin", ev => { if (ev.target.matches("[data-tip]:focus-visible")) showUnder(ev.target); });
+  addEventListener("focusout", hide);
+  addEventListener("scroll", hide, {capture: true, passive: true});
+  addEventListener("keydown", ev => { if (ev.key === "Escape") hide(); });
+
+  // Where the clipboard is out of reach, the command is selected for the reader to copy.
+  for (const b of document.querySelectorAll("button[data-do=copy]")) {
+    const code = b.parentElement.querySelector("code");
+    const select = () => {
+      getSelection().selectAllChildren(code);
+      b.textContent = "selected";
+    };
+    b.addEventListener("click", () => navigator.clipboard
+      ? navigator.clipboard.writeText(code.textContent).then(() => { b.textContent = "copied"; }, select)
+      : select());
+  }
+})();

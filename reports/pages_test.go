@@ -1,0 +1,210 @@
+package reports
+
+import (
+	"encoding/xml"
+	"html"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// pageKind is a kind of page, of work that was interrupted or not.
+type pageKind struct {
+	name  string
+	write func(w io.Writer, interrupted bool) error
+}
+
+// allPages are the pages of all commands that can be interrupted, with and without a run to show.
+func allPages() []pageKind {
+	broken := []ExploredLaw{{Law: string(checker.MutualExclusion), Promised: true, Holds: 3, Violated: 2}}
+	return []pageKind{
+		{"exploration", func(w io.Writer, interrupted bool) error {
+			found := ExploredFinding{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease", Promised: true, Run: kleppmann()}
+			return ExploreHTML(w, &Exploration{Scenario: "a-lock", Laws: broken, Runs: 5, Interrupted: interrupted,
+				Repeat: "fencepost explore", Findings: []ExploredFinding{found}}, nil)
+		}},
+		{"sweep", func(w io.Writer, interrupted bool) error {
+			s := stripSweep()
+			s.Interrupted = interrupted
+			return SweepHTML(w, s)
+		}},
+		{"runs with one to show", func(w io.Writer, interrupted bool) error {
+			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Unexpected: 2, Expected: 3, Laws: broken,
+				Runs: []*Run{kleppmann()}, Interrupted: interrupted,
+				Groups: []Group{{Name: string(checker.MutualExclusion), Expected: "holds", Got: "violated", Runs: 2, First: 3}}}, nil)
+		}},
+		{"runs with none to show", func(w io.Writer, interrupted bool) error {
+			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Undecided: 5, Laws: broken, Interrupted: interrupted}, nil)
+		}},
+		{"verification", func(w io.Writer, interrupted bool) error {
+			v := verified()
+			v.Interrupted = interrupted
+			return VerifyHTML(w, v)
+		}},
+		{"verification with a counterexample", func(w io.Writer, interrupted bool) error {
+			v := verified()
+			v.OK, v.Broken, v.Interrupted = false, true, interrupted
+			v.Found = &VerifiedViolation{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease (pause)", Faults: 1,
+				Run: kleppmann()}
+			return VerifyHTML(w, v)
+		}},
+		{"comparison", func(w io.Writer, interrupted bool) error {
+			c := threeLocks()
+			c.Interrupted = interrupted
+			return CompareHTML(w, c)
+		}},
+	}
+}
+
+func pageText(t *testing.T, k pageKind, interrupted bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err := k.write(&b, interrupted); err != nil {
+		t.Fatalf("%s: %v", k.name, err)
+	}
+	return b.String()
+}
+
+func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
+	for _, k := range allPages() {
+		for _, interrupted := range []bool{true, false} {
+			if says := strings.Contains(pageText(t, k, interrupted), interruption); says != interrupted {
+				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
+			}
+		}
+	}
+}
+
+// namespace is an address that only names what stands in a picture.
+var namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
+
+func TestPagesAreWellFormedAndLoadNothing(t *testing.T) {
+	for _, k := range allPages() {
+		text := pageText(t, k, true)
+		if found := loads.FindString(namespace.ReplaceAllString(text, "")); found != "" {
+			t.Errorf("%s loads something: %q", k.name, found)
+		}
+		d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(text, "")))
+		d.Entity = xml.HTMLEntity
+		for {
+			_, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", k.name, err)
+			}
+		}
+	}
+}
+
+// TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name, or none that it could explain.
+func TestPagesExplainTheLawsTheyName(t *testing.T) {
+	for _, k := range allPages() {
+		text, explained := pageText(t, k, false), 0
+		for _, law := range checker.Laws {
+			named := strings.Contains(text, ">"+string(law)+"<")
+			says := strings.Contains(text, `title="`+html.EscapeString(law.Says())+`">`+string(law)+`</button>`)
+			if named != says {
+				t.Errorf("%s names %s: %t, explains it: %t", k.name, law, named, says)
+			}
+			if says {
+				explained++
+			}
+		}
+		if explained == 0 && k.name != "comparison" { // which writes out what its marks stand for
+			t.Errorf("%s explains no law", k.name)
+		}
+	}
+}
+
+// TestTheComparisonLosesNoMarkOnItsPage counts the marks of the page against the cells.
+func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
+	c := threeLocks()
+	want := map[string]int{}
+	for _, l := range c.Locks {
+		for i := range l.Cells {
+			if l.Cells[i].Absent != "" {
+				continue
+			}
+			for _, m := range l.Cells[i].marks() {
+				want[m.sign]++
+			}
+		}
+	}
+	var b strings.Builder
+	if err := CompareHTML(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(b.String(), "<body>")
+	for mark, n := range want {
+		if got := strings.Count(body, ">"+mark+"</span>"); got != n || n == 0 {
+			t.Errorf("%s stands %d times, want %d", mark, got, n)
+		}
+	}
+	for _, l := range c.Locks {
+		if !strings.Contains(body, milliseconds(l.Alone.P50)+"<i") {
+			t.Errorf("the median of %s is missing", l.Title)
+		}
+	}
+}
+
+func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
+	odd, open := kleppmann(), kleppmann()
+	odd.OK, open.OK, open.Undecided = false, false, true
+	for _, c := range []struct {
+		many Many
+		want string
+	}{
+		{Many{Runs: []*Run{odd, open}}, "The first run that came out otherwise: seed"},
+		{Many{Runs: []*Run{open}}, "The first run that is undecided: seed"},
+		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
+	} {
+		var b strings.Builder
+		if err := ManyHTML(&b, &c.many, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.want) || !strings.Contains(b.String(), `id="chart"`) {
+			t.Errorf("%q or the picture is missing", c.want)
+		}
+	}
+}
+
+func TestTotalsAreOpenMetrics(t *testing.T) {
+	many := &Many{Scenario: `a "b"`, Expected: 3, Unexpected: 2, Digests: 4,
+		Laws:   []ExploredLaw{{Law: "token-order", Holds: 3, Violated: 2}},
+		Faults: []PlannedFault{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}}
+	text := string(OpenMetricsMany(many))
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		series, _, _ := strings.Cut(line, "} ")
+		if seen[series] {
+			t.Errorf("twice: %s", line)
+		}
+		seen[series] = true
+	}
+	for _, want := range []string{`fencepost_runs{scenario="a \"b\"",outcome="not as expected"} 2`,
+		`fencepost_distinct_runs{scenario="a \"b\""} 4`,
+		`fencepost_law_runs{scenario="a \"b\"",law="token-order",outcome="violated"} 2`,
+		`fencepost_fault_runs{scenario="a \"b\"",fault="pause client-1",number="1",effect="met a lock in use"} 4`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+	if !strings.HasSuffix(text, "# EOF\n") {
+		t.Error("it does not end")
+	}
+}
+
+// TestOnlyASampleHasARate: the plans of an exploration are drawn, the placements of a verification are not.
+func TestOnlyASampleHasARate(t *testing.T) {
+	for _, k := range allPages() {
+		rated := strings.Contains(pageText(t, k, false), "broken by a run")
+		if rated != (k.name == "exploration") {
+			t.Errorf("%s tells a rate of violations: %t", k.name, rated)
+		}
+	}
+}
