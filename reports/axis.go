@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // tickRoom is the width in pixels that a tick's label needs.
@@ -41,7 +42,7 @@ func (c *chart) ticks(times []history.Time) {
 	for _, b := range c.scale.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
 		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
-			Label: lasting(b.To - b.From), Shown: x2-x >= 20, Named: labelWidth(lasting(b.To-b.From)) < x2-x})
+			Label: headline.Lasting(b.To - b.From), Shown: x2-x >= 20, Named: labelWidth(headline.Lasting(b.To-b.From)) < x2-x})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -147,7 +148,7 @@ func (c *chart) captions(client int, lock history.Lock, y int) {
 
 func (c *chart) past(lane *ClientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, instant(from), instant(to), lasting(to-from)))
+		lane.Process, instant(from), instant(to), headline.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.

@@ -30,6 +30,8 @@ func HTML(w io.Writer, run *Run, links []Link) error {
 type pageData struct {
 	Run      *Run
 	Standing string
+	Headline string // what came of the run, in a sentence
+	Intent   string // what the scenario is there to show, and whether it has; may be empty
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics
@@ -74,11 +76,11 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	}
 	lanes := Arrange(run.history())
 	d := &pageData{
-		Run: run, Standing: run.standing(), Class: "bad", Links: links,
+		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
 		Chart: newChart(lanes, witnesses(run)), Style: template.CSS(style), Script: template.JS(script),
 	}
 	switch {
-	case run.Undecided:
+	case run.Undecided, run.word() == brokenAsExpected:
 		d.Class = "open"
 	case run.OK:
 		d.Class = "good"

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -24,7 +23,7 @@ func (o TextOptions) page(w io.Writer) *page {
 	return &page{w: w, width: max(width, 60), color: o.Color}
 }
 
-// Text writes the report of one run: the verdict, a timeline, the story of each violation, the plan, and the command
+// Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
 func Text(w io.Writer, run *Run, opt TextOptions) error {
 	p := opt.page(w)
@@ -33,15 +32,12 @@ func Text(w io.Writer, run *Run, opt TextOptions) error {
 }
 
 func textRun(p *page, run *Run) {
-	title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.standing())
-	if run.Summary != "" {
-		p.text(plain, 2, run.Summary)
-	}
-	p.blank()
-	verdictLines(p, run)
+	opening(p, run)
 	p.blank()
 	lanes := Arrange(run.history())
 	timeline(p, lanes, witnesses(run))
+	p.blank()
+	verdictLines(p, run)
 	for _, f := range run.findings() {
 		if f.Outcome == checker.Violated {
 			p.blank()
@@ -58,7 +54,7 @@ func title(p *page, name, what, standing string) {
 	switch standing {
 	case asExpected:
 		tone = green
-	case undecided:
+	case undecided, brokenAsExpected:
 		tone = yellow
 	}
 	ln := new(line)

@@ -2,10 +2,10 @@ package reports
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // Lines that a timeline may take.
@@ -133,27 +133,14 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
 		still := row{at: after.at, pos: after.pos}
 		d.state(ln, &still, true)
 	}
-	words := lasting(long) + " later"
+	words := headline.Lasting(long) + " later"
 	switch {
 	case after == nil:
 		words = count(skipped, "earlier step") + " left out"
 	case skipped > 0:
-		words = lasting(long) + ", " + count(skipped, "step") + " left out"
+		words = headline.Lasting(long) + ", " + count(skipped, "step") + " left out"
 	}
 	return ln.to(d.words).add(plain, words)
-}
-
-// lasting gives a length of time as a person says it.
-func lasting(t history.Time) string {
-	switch {
-	case t >= 10e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
-	case t >= 1e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
-	case t >= 1e6:
-		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
-	}
-	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
 }
 
 // row draws one row, its words wrapped beside the lanes.
