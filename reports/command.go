@@ -19,21 +19,24 @@ func notes(p *page, label string, list []string) {
 	}
 }
 
-// command writes what a person pastes, so it is never re-spaced. What does not fit on a line is broken before an
+// command writes what a person pastes.
+func command(p *page, text string) { commandAt(p, 0, text) }
+
+// commandAt writes what a person pastes, so it is never re-spaced. What does not fit on a line is broken before an
 // argument with a backslash, which a shell takes back.
-func command(p *page, text string) {
+func commandAt(p *page, indent int, text string) {
 	const label = "again   "
 	text = printable(text)
-	if len(label)+cells(text) <= p.width {
-		p.put(new(line).add(plain, label).add(bold, text))
+	if indent+len(label)+cells(text) <= p.width {
+		p.put(new(line).to(indent).add(plain, label).add(bold, text))
 		return
 	}
-	p.put(new(line).add(plain, strings.TrimRight(label, " ")))
-	ln, room := new(line).to(2), p.width-2
+	p.put(new(line).to(indent).add(plain, strings.TrimRight(label, " ")))
+	ln, room := new(line).to(indent+2), p.width-2
 	for i, arg := range arguments(text) {
 		if i > 0 && ln.cells+cells(arg) > room {
 			p.put(ln.add(bold, `\`))
-			ln = new(line).to(4)
+			ln = new(line).to(indent + 4)
 		}
 		for ln.cells+cells(arg) > room { // continued at the very left: a space would split the argument
 			head := clip(arg, room-ln.cells)

@@ -35,18 +35,9 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
 		}
 	}
-	for i := range e.Findings {
-		s := exploreStory{ExploredFinding: &e.Findings[i], Size: e.Findings[i].size(), Plan: e.Findings[i].Run.Plan,
-			Repeat: e.Findings[i].Run.Repeat}
-		if i < len(pagesOf) {
-			s.Page = pagesOf[i]
-		}
-		for _, f := range s.Run.findings() {
-			if string(f.Law) == s.Law {
-				s.Explanation, s.Remedy, s.Trials = f.Explanation, f.Remedy, f.Trials
-			}
-		}
-		d.Stories = append(d.Stories, s)
+	for _, g := range e.byPlan() {
+		d.Groups = append(d.Groups, exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
+			Stories: g.stories(pagesOf)})
 	}
 	return pages.ExecuteTemplate(w, "explore.html", d)
 }
@@ -56,7 +47,7 @@ type explorePage struct {
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat string
 	LawRows                                                   []lawRow
 	FaultRows                                                 []faultRow
-	Stories                                                   []exploreStory
+	Groups                                                    []exploreGroup
 	Open, Notes                                               []string
 	Style                                                     template.CSS
 }
@@ -65,11 +56,33 @@ type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate s
 
 type faultRow struct{ Kind, Drawn, Struck, Met, Share string }
 
+// exploreGroup is what one smallest plan breaks.
+type exploreGroup struct {
+	Headline string
+	Aside    bool // nothing that was promised
+	Plan     []string
+	Stories  []exploreStory
+}
+
 type exploreStory struct {
 	*ExploredFinding
 	Size, Explanation, Remedy, Repeat, Page string
 	Trials                                  []checker.Trial
-	Plan                                    []string
+}
+
+func (g *planGroup) stories(pagesOf []string) []exploreStory {
+	var all []exploreStory
+	for k, f := range g.Findings {
+		s := exploreStory{ExploredFinding: f, Size: f.size(), Repeat: f.Run.Repeat}
+		if g.at[k] < len(pagesOf) {
+			s.Page = pagesOf[g.at[k]]
+		}
+		if told := f.finding(); told != nil {
+			s.Explanation, s.Remedy, s.Trials = told.Explanation, told.Remedy, told.Trials
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 func (l *ExploredLaw) row() lawRow {

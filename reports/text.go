@@ -13,6 +13,7 @@ import (
 type TextOptions struct {
 	Width int  // cells; 0 stands for 80, less than 60 for 60
 	Color bool // bold, red, green and yellow, by ANSI escapes
+	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
 }
 
 func (o TextOptions) page(w io.Writer) *page {

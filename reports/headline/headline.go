@@ -23,6 +23,14 @@ const Probe history.Process = "probe"
 var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
 	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance}
 
+// Gravity is a law's place in the order in which violations are told: the gravest is 0.
+func Gravity(law checker.Law) int {
+	if i := slices.Index(order, law); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
 // Of gives the sentence for the findings on a history.
 func Of(h *history.History, v checker.Verdict) string {
 	for _, law := range order {
