@@ -95,6 +95,8 @@ const (
 	faultHeight = 22
 	resourceRow = 50
 	keyHeight   = 14
+	waitHeight  = 8    // of a key in line behind another
+	mostWaiting = 6    // keys in line that are drawn
 	mostEvents  = 3000 // of a history drawn whole
 	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
 	narrow = 560
@@ -142,6 +144,9 @@ func (c *chart) frame() {
 	for pos := first; pos < last; pos++ {
 		if c.unseen(pos) {
 			probing = true
+			continue
+		}
+		if events[pos].F.IsCopy() { // they follow what is on the scale by a moment
 			continue
 		}
 		times = append(times, events[pos].Time)

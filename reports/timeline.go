@@ -193,9 +193,9 @@ func (d *drawing) state(ln *line, r *row, only bool) {
 	col++
 	for _, lock := range d.keys {
 		ln.to(col)
-		for _, s := range d.servers {
-			sign, tone := d.key(&d.lanes.Servers[s], lock, r.pos)
-			ln.add(tone, string(sign))
+		for k, s := range d.servers {
+			signs, tone := d.keysOn(&d.lanes.Servers[s], lock, r.pos)
+			ln.to(col+k*d.cell).add(tone, string(signs))
 		}
 		col += d.block
 	}
@@ -279,18 +279,30 @@ func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// key is the sign for a lock's key on one server: its owner's number, nothing, or a server that is down.
-func (t *table) key(lane *ServerLane, lock history.Lock, pos int) (rune, style) {
+// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
+// then of those in line behind it, "+" for more; or nothing, or that the server is down.
+func (t *table) keysOn(lane *ServerLane, lock history.Lock, pos int) ([]rune, style) {
 	if slices.ContainsFunc(lane.Down, func(s Span) bool { return s.covers(pos) }) {
-		return '✗', red
+		return []rune{'✗'}, red
 	}
+	var signs []rune
 	for i := range lane.Keys {
-		if k := &lane.Keys[i]; k.Lock == lock && k.covers(pos) {
-			if n := t.lanes.number(k.Of); n >= 0 {
-				return t.digit(n), plain
-			}
-			return '?', plain
+		k := &lane.Keys[i]
+		if k.Lock != lock || !k.covers(pos) {
+			continue
 		}
+		if len(signs) == t.depth {
+			signs[t.depth-1] = '+'
+			break
+		}
+		sign := '?'
+		if n := t.lanes.number(k.Of); n >= 0 {
+			sign = t.digit(n)
+		}
+		signs = append(signs, sign)
 	}
-	return '·', plain
+	if len(signs) == 0 {
+		signs = append(signs, '·')
+	}
+	return signs, plain
 }
