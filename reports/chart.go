@@ -22,9 +22,11 @@ type chart struct {
 	Ticks         []tick
 	Breaks        []scaleBreak
 	Note          string // what is left out
+	Linear        bool   // drawn at true scale; folded is the scale for the reader who chooses the other
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale
+	folded        *scale
 	from, to      history.Time
 	teller        teller
 	numbers       map[int]int // of the witness events, by position
@@ -164,7 +166,11 @@ func (c *chart) frame() {
 			times = append(times, o.At)
 		}
 	}
-	c.scale = newScale(times)
+	c.folded = newScale(times)
+	c.scale = c.folded
+	if flat := linearScale(c.from, c.to); c.readable(flat) {
+		c.scale, c.Linear = flat, true
+	}
 	c.ticks(times)
 }
 

@@ -85,7 +85,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	case run.OK:
 		d.Class = "good"
 	}
-	for _, k := range d.Chart.scale.knots {
+	for _, k := range d.Chart.folded.knots {
 		d.Scale = append(d.Scale, [2]float64{float64(k.at), k.place})
 	}
 	d.verdict(run)
