@@ -2,8 +2,18 @@ package reports
 
 import "strings"
 
-// closing says where the files are and what to paste to see it all again, as far as either is known.
+// probeIs explains the probe wherever it is mentioned.
+const probeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether anybody can still get it"
+
+// mentionsProbe reports whether a text speaks of the probe.
+func mentionsProbe(text string) bool { return strings.Contains(strings.ToLower(text), string(probe)) }
+
+// closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again, as far as either is known.
 func closing(p *page, files, repeat string) {
+	if p.probe {
+		p.hang(0, "probe   ", plain, probeIs)
+		p.probe = false
+	}
 	if files != "" {
 		p.hang(0, "files   ", plain, files)
 	}
@@ -20,23 +30,28 @@ func notes(p *page, label string, list []string) {
 }
 
 // command writes what a person pastes.
-func command(p *page, text string) { commandAt(p, 0, text) }
+func command(p *page, text string) { commandAt(p, 0, again, text) }
 
-// commandAt writes what a person pastes, so it is never re-spaced. What does not fit on a line is broken before an
-// argument with a backslash, which a shell takes back.
-func commandAt(p *page, indent int, text string) {
-	const label = "again   "
+// again is the label of a command that shows it all again.
+const again = "again   "
+
+// commandAt writes what a person pastes, after a label or without one, so it is never re-spaced. What does not fit on a line
+// is broken before an argument with a backslash, which a shell takes back.
+func commandAt(p *page, indent int, label, text string) {
 	text = printable(text)
 	if indent+len(label)+cells(text) <= p.width {
 		p.put(new(line).to(indent).add(plain, label).add(bold, text))
 		return
 	}
-	p.put(new(line).to(indent).add(plain, strings.TrimRight(label, " ")))
-	ln, room := new(line).to(indent+2), p.width-2
+	if label != "" {
+		p.put(new(line).to(indent).add(plain, strings.TrimRight(label, " ")))
+		indent += 2
+	}
+	ln, room := new(line).to(indent), p.width-2
 	for i, arg := range arguments(text) {
 		if i > 0 && ln.cells+cells(arg) > room {
 			p.put(ln.add(bold, `\`))
-			ln = new(line).to(indent + 4)
+			ln = new(line).to(indent + 2)
 		}
 		for ln.cells+cells(arg) > room { // continued at the very left: a space would split the argument
 			head := clip(arg, room-ln.cells)

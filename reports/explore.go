@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,14 +85,17 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	p.blank()
 	lawTable(p, e.Laws, "a run breaks it")
 	var end bytes.Buffer
-	ending := &page{w: &end, width: p.width, color: p.color}
+	groups := e.byPlan()
+	ending := &page{w: &end, width: p.width, color: p.color,
+		probe: slices.ContainsFunc(groups, func(g planGroup) bool { return mentionsProbe(g.Headline()) })}
 	exploreEnding(ending, e)
-	groups, room := e.byPlan(), screenLines-p.lines-ending.lines
+	room := screenLines - p.lines - ending.lines
 	if opt.All {
 		room = math.MaxInt
 	}
 	exploredGroups(p, groups, room)
 	p.raw(ending, end.Bytes())
+	p.probe = false
 	if !opt.All {
 		return p.err
 	}

@@ -110,6 +110,7 @@ func exploredGroups(p *page, groups []planGroup, room int) {
 // raw writes lines that another page of the same width has laid out.
 func (p *page) raw(of *page, text []byte) {
 	p.lines += of.lines
+	p.probe = p.probe || of.probe
 	if p.err == nil {
 		_, p.err = p.w.Write(text)
 	}
@@ -141,7 +142,7 @@ func exploredGroup(p *page, g *planGroup) {
 		p.hang(3, label, plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		commandAt(p, 3, repeat)
+		commandAt(p, 3, again, repeat)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -24,6 +25,13 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 	case e.OK:
 		d.Class = "good"
 	}
+	for _, g := range e.byPlan() {
+		d.Groups = append(d.Groups, exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
+			Stories: g.stories(pagesOf)})
+	}
+	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
+		d.Probe = probeIs
+	}
 	if e.Interrupted {
 		d.Stopped = interruption
 	}
@@ -35,21 +43,17 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
 		}
 	}
-	for _, g := range e.byPlan() {
-		d.Groups = append(d.Groups, exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
-			Stories: g.stories(pagesOf)})
-	}
 	return pages.ExecuteTemplate(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
 type explorePage struct {
-	Scenario, Summary, Standing, Class, Size, Stopped, Repeat string
-	LawRows                                                   []lawRow
-	FaultRows                                                 []faultRow
-	Groups                                                    []exploreGroup
-	Open, Notes                                               []string
-	Style                                                     template.CSS
+	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, Probe string
+	LawRows                                                          []lawRow
+	FaultRows                                                        []faultRow
+	Groups                                                           []exploreGroup
+	Open, Notes                                                      []string
+	Style                                                            template.CSS
 }
 
 type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate string }
@@ -68,6 +72,10 @@ type exploreStory struct {
 	*ExploredFinding
 	Size, Explanation, Remedy, Repeat, Page string
 	Trials                                  []checker.Trial
+}
+
+func (g *exploreGroup) mentionsProbe() bool {
+	return mentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return mentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {

@@ -45,6 +45,9 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if !strings.Contains(parts[2], "Shows what it is there to show: ") {
 			t.Errorf("%s does not say what it shows:\n%s", name, parts[2])
 		}
+		if text := strings.ToLower(b.String()); strings.Contains(text, "probe") && !strings.Contains(text, "probe   a last client") {
+			t.Errorf("%s speaks of the probe and does not say what it is:\n%s", name, text)
+		}
 		for _, l := range strings.Split(b.String(), "\n") {
 			if utf8.RuneCountInString(l) > 80 {
 				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(l), l)
