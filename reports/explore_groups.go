@@ -79,7 +79,7 @@ func (g *planGroup) Headline() string {
 
 func (f *ExploredFinding) promise() string {
 	if f.Promised {
-		return "promised"
+		return Promised
 	}
 	return "not promised"
 }

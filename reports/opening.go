@@ -12,6 +12,9 @@ import (
 // brokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
 const brokenAsExpected = "broken, as expected"
 
+// Promised is what a verification expects of a law, as ExpectLine.Expected.
+const Promised = "promised"
+
 // word stands at the right of the title: how the run stands to its scenario's expectation.
 func (r *Run) word() string {
 	if s := r.standing(); s != asExpected || !r.Verdict.Violated() {
@@ -37,12 +40,15 @@ func (r *Run) headline() string {
 	return headline.Of(r.history(), v)
 }
 
-// intent says what the scenario is there to show, and whether it has. It is empty for one that names nothing.
+// intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that names
+// nothing.
 func (r *Run) intent() string {
-	var broken, kept, figures, otherwise []string
+	var broken, kept, figures, otherwise, unkept []string
 	for _, e := range r.Expected {
 		law := isLaw(e.Name)
 		switch {
+		case !e.OK && e.Expected == Promised:
+			unkept = append(unkept, e.Name)
 		case !e.OK:
 			otherwise = append(otherwise, e.Name)
 		case law && strings.HasPrefix(e.Expected, checker.Violated.String()):
@@ -53,8 +59,11 @@ func (r *Run) intent() string {
 			figures = append(figures, e.Name+" "+e.Expected)
 		}
 	}
-	if len(otherwise) > 0 {
-		return "Does not show what it is there to show: " + conjoin(otherwise) + " came out otherwise."
+	switch {
+	case len(unkept) > 0:
+		return "Not as promised: " + conjoin(unkept) + "."
+	case len(otherwise) > 0:
+		return "Not as expected: " + conjoin(otherwise) + "."
 	}
 	var parts []string
 	if len(broken) > 0 {
