@@ -54,34 +54,69 @@ func commandAt(p *page, indent int, label, text string) {
 			ln = new(line).to(indent + 2)
 		}
 		for ln.cells+cells(arg) > room { // continued at the very left: a space would split the argument
-			head := clip(arg, room-ln.cells)
+			head, rest := breakArgument(arg, room-ln.cells)
 			p.put(ln.add(bold, head+`\`))
-			ln, arg = new(line), arg[len(head):]
+			ln, arg = new(line), rest
 		}
 		ln.add(bold, arg)
 	}
 	p.put(ln)
 }
 
+// breakArgument breaks an argument so that its beginning fits in the given cells, after a slash where there is one. Between
+// single quotes a backslash would be one more character of it: there the quotes end and begin anew.
+func breakArgument(arg string, width int) (head, rest string) {
+	head = clip(arg, width-1) // room for a quote
+	if i := strings.LastIndexByte(head, '/'); i > 0 {
+		head = head[:i+1]
+	}
+	var q quoting
+	for _, r := range head {
+		q.pass(r)
+	}
+	if q.escaped {
+		head = head[:len(head)-1]
+	}
+	switch {
+	case q.open != '\'':
+		return head, arg[len(head):]
+	case head == "'":
+		return "", arg
+	}
+	return head + "'", "'" + arg[len(head):]
+}
+
+// quoting follows a command as a shell reads it.
+type quoting struct {
+	open    rune // the quote within which the next character stands, 0 for none
+	escaped bool // a backslash stands before it
+}
+
+func (q *quoting) pass(r rune) {
+	switch {
+	case q.escaped:
+		q.escaped = false
+	case r == '\\' && q.open != '\'':
+		q.escaped = true
+	case q.open == r:
+		q.open = 0
+	case q.open == 0 && (r == '\'' || r == '"'):
+		q.open = r
+	}
+}
+
 // arguments cuts a command before each argument; the spaces after one stay with it. Quotes are heeded.
 func arguments(text string) []string {
 	var out []string
-	var quote rune
+	var q quoting
 	begin, space := 0, false
 	for i, r := range text {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		}
+		q.pass(r)
 		if space && r != ' ' {
 			out = append(out, text[begin:i])
 			begin = i
 		}
-		space = quote == 0 && r == ' '
+		space = q.open == 0 && r == ' '
 	}
 	return append(out, text[begin:])
 }

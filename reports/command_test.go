@@ -12,7 +12,7 @@ import (
 )
 
 // continued is where a shell joins two lines.
-var continued = regexp.MustCompile(`\\\n *`)
+var continued = regexp.MustCompile(`'\\\n'|\\\n *`)
 
 // Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is wider
 // than the terminal.

@@ -25,7 +25,7 @@ func TestReadmeShowsWhatTheCommandsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fill(t, string(text), "output", readmeOutput(t, "run", "kleppmann-gc-pause"))
-	want = fill(t, want, "exploration", overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000")))
+	want = fill(t, want, "exploration", readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000"))
 	want = fill(t, want, "delayed restart", delayedRestart(t, filepath.Dir(path)))
 	want = fill(t, want, "comparison", readmeOutput(t, "compare", "--seeds", "20"))
 	want = fill(t, want, "track record", trackRecord(t))
@@ -82,12 +82,6 @@ func delayedRestart(t *testing.T, root string) string {
 		return strings.Contains(l, "fencepost run") || strings.HasPrefix(strings.TrimSpace(l), "--seed")
 	})
 	return "```text\n" + strings.Join(lines, "\n") + "\n```\n"
-}
-
-// overview is what an exploration prints before it tells its findings one by one.
-func overview(output string) string {
-	before, _, _ := strings.Cut(output, "\n\n─")
-	return before + "\n```\n"
 }
 
 // readmeOutput is what a command prints on a terminal of 80 columns.
