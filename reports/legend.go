@@ -41,9 +41,9 @@ func (t *table) keyLegend(c int) []string {
 		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.Clients[c].Process), "· no key"}
 	}
 	two := t.clients[1]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's in line behind it", one, t.digit(two), t.lanes.Clients[c].Process, t.lanes.Clients[two].Process)}
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.Clients[c].Process, t.lanes.Clients[two].Process)}
 	if t.lanes.depth() > t.depth {
-		signs = append(signs, "+ more in line")
+		signs = append(signs, "+ more behind them")
 	}
 	return append(signs, "· no key")
 }

@@ -71,7 +71,7 @@ func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 			t.Errorf("at %s want the keys %q:\n%s", want.at, want.keys, b.String())
 		}
 	}
-	if !strings.Contains(b.String(), "12 on a member: client-1's key, client-2's in line behind it") {
+	if !strings.Contains(b.String(), "12 on a member: client-1's key, client-2's behind it") {
 		t.Errorf("no legend:\n%s", b.String())
 	}
 }
@@ -84,7 +84,7 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	h.Events = slices.Insert(h.Events, 11, set)
 	var b strings.Builder
 	timeline(TextOptions{Width: 100}.page(&b), Arrange(h), nil)
-	if !strings.Contains(b.String(), " 12+ 123 12 ") || !strings.Contains(b.String(), "+ more in line") {
+	if !strings.Contains(b.String(), " 12+ 123 12 ") || !strings.Contains(b.String(), "+ more behind them") {
 		t.Error(b.String())
 	}
 }
