@@ -85,7 +85,7 @@ func (t *trace) missing() string {
 func (t *trace) stuckFinding(f *Finding, s *stuck, limit history.Time) {
 	a := &t.asks[s.ask]
 	lock := t.locks[a.lock].name
-	cause, why, w := t.stuckCause(s)
+	cause, about, why, w := t.stuckCause(s)
 	calm := " no fault was under way, yet"
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
@@ -93,13 +93,14 @@ func (t *trace) stuckFinding(f *Finding, s *stuck, limit history.Time) {
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
 		"hold + slack) would be sound. %s", capital(string(a.process)), quoted(lock), t.time(a.call), s.since, calm, s.until-s.since, limit, why)
 	f.violated(t, cause, story, append(w, a.call), lock, a.process)
+	f.About = about
 }
 
-// stuckCause tells what the waiter was stuck behind.
-func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
+// stuckCause tells what, and whom, the waiter was stuck behind.
+func (t *trace) stuckCause(s *stuck) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.asks[s.root]
 	if why, w := t.withoutQuorum(a.process, s.at); len(w) > 0 {
-		return Cause{Kind: NoQuorumLeft}, why, w
+		return Cause{Kind: NoQuorumLeft}, "", why, w
 	}
 	if len(s.cycle) > 0 {
 		var w []int
@@ -112,7 +113,7 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		for _, g := range s.holders {
 			w = append(w, t.grants[g].ok)
 		}
-		return Cause{Kind: StuckInCycle}, "Each holds what the next one wants: " + list(names) + ".", w
+		return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 	}
 	if len(s.holders) > 0 {
 		g := &t.grants[s.holders[0]]
@@ -120,7 +121,7 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		if !t.h.Header.Uncapped {
 			how = "its key never expires"
 		}
-		return Cause{Kind: StuckBehindUncapped}, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+		return Cause{Kind: StuckBehindUncapped}, g.process, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
 			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold, how), []int{g.ok}
 	}
 	keys := t.standing(a.lock, s.at)
@@ -130,19 +131,19 @@ func (t *trace) stuckCause(s *stuck) (Cause, string, []int) {
 		if e.Until != history.Never {
 			until = sentence("is due to expire at %v", e.Until)
 		}
-		return Cause{Kind: StuckBehindCrashed}, sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
+		return Cause{Kind: StuckBehindCrashed}, t.processOf(e.Of), sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
 			capital(string(t.processOf(e.Of))), t.time(crash), t.crashText(t.processOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
 	}
 	if g := t.crashedHolder(a.lock, s.at); g != nil {
-		return Cause{Kind: StuckBehindCrashed}, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
+		return Cause{Kind: StuckBehindCrashed}, g.process, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
 			capital(string(g.process)), t.time(g.ok), t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
 	}
 	if set, why := t.abandoned(keys); set >= 0 {
 		e := &t.h.Events[set]
-		return Cause{Kind: StuckBehindAbandoned}, sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
+		return Cause{Kind: StuckBehindAbandoned}, t.processOf(e.Of), sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
 			e.Of, e.Process, e.Time, t.faultText(why), t.processOf(e.Of)), []int{set}
 	}
-	return Cause{Kind: StuckWithoutHolder}, "No living process held it.", nil
+	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
 // crashText names the fault that ended a process at position crash.

@@ -273,6 +273,14 @@ func (r *record) victimSpan(c *clash) *span {
 	return &c.first
 }
 
+// about is whose lease or key the decisive record is of.
+func (t *trace) about(c *clash, told []record) history.Process {
+	if len(told) == 0 {
+		return ""
+	}
+	return t.grants[told[len(told)-1].victimSpan(c).grant].process
+}
+
 // witness gathers the events that show a clash.
 func (t *trace) witness(c *clash, told []record) []int {
 	w := []int{c.first.at, c.then.at, t.grants[c.first.grant].ok, t.grants[c.then.grant].ok}

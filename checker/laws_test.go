@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,16 @@ func consistent(t *testing.T, name string, f Finding) {
 	violated := f.Outcome == Violated
 	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) || f.Explanation == "" {
 		t.Errorf("%s: a finding that is %v has cause %q, remedy %q, witness %v, explanation %q", name, f.Outcome, f.Cause, f.Remedy, f.Witness, f.Explanation)
+	}
+	if f.About != "" && (!violated || len(f.Holders) == 2 && !slices.Contains(f.Holders, f.About)) {
+		t.Errorf("%s: a finding about %s, that is %v between %v", name, f.About, f.Outcome, f.Holders)
+	}
+	switch clash := f.Law == LeaseExclusion || f.Law == MutualExclusion; {
+	case !violated, f.Cause.Kind == CountedWithoutQuorum, f.Cause.Kind == Untold:
+	case clash && f.About == "":
+		t.Errorf("%s: %s by %s is about nobody", name, f.Law, f.Cause)
+	case f.Cause.Kind == StuckBehindCrashed && f.About == "", f.Cause.Kind == StuckBehindUncapped && f.About == "":
+		t.Errorf("%s: nobody is in the way by %s", name, f.Cause)
 	}
 }
 

@@ -33,6 +33,7 @@ func (t *trace) leaseExclusion(f *Finding) {
 	}
 	cause, told := t.decide(&c)
 	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.locks[c.lock].name, t.between(&c)...)
+	f.About = t.about(&c, told)
 	f.At = t.h.Events[max(c.first.at, c.then.at)].Index
 }
 

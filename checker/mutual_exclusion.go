@@ -102,6 +102,7 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 	if leases, found := t.leaseClash(c); found {
 		cause, told := t.decide(&leases)
 		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock, holders...)
+		f.About = t.about(&leases, told)
 		return
 	}
 	holder, end := t.outlived(c)
@@ -111,6 +112,7 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 	}
 	why := t.blameFor(late)
 	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.to))...), lock, holders...)
+	f.About = t.grants[holder.grant].process
 }
 
 // between gives the processes of a clash, in the order of their grants.

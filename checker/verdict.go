@@ -83,6 +83,9 @@ type Finding struct {
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
+	// About is whose lease, key or delay the cause is: of a clash one of the Holders, of a waiter whoever blocks it. Empty if
+	// it is of nobody alone.
+	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event with which the law was broken: what came later is no reason of it.
 	At int

@@ -58,8 +58,9 @@ type (
 		attempt history.Attempt
 	}
 	keyOn struct {
-		p    history.Process
-		lock history.Lock
+		p      history.Process
+		lock   history.Lock
+		member string
 	}
 )
 
@@ -116,7 +117,7 @@ func (a *arranger) event(pos int, e *history.Event) {
 		a.call(pos, e)
 	case history.Apply:
 		a.apply(pos, e)
-	case history.KeySet, history.KeyProlonged, history.KeyGone:
+	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
 		a.key(pos, e)
 	}
 }
@@ -276,10 +277,10 @@ func (a *arranger) apply(pos int, e *history.Event) {
 
 func (a *arranger) key(pos int, e *history.Event) {
 	s := a.server(e.Process)
-	lane, key := &a.l.Servers[s], keyOn{e.Process, e.Lock}
+	lane, key := &a.l.Servers[s], keyOn{e.Process, e.Lock, e.Member}
 	r, there := a.keys[key]
 	switch e.F {
-	case history.KeySet:
+	case history.KeySet, history.KeyCopied:
 		if there {
 			lane.Keys[r.i].end(pos, e.Time)
 		}
@@ -289,7 +290,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 		if there {
 			lane.Keys[r.i].Due = e.Until
 		}
-	case history.KeyGone:
+	case history.KeyGone, history.CopyGone:
 		if there {
 			k := &lane.Keys[r.i]
 			k.end(pos, e.Time)
@@ -311,6 +312,25 @@ func (a *arranger) fault(pos int, e *history.Event) {
 		f.end(pos, e.Time) // the end of something that was never seen to begin
 	}
 	a.l.Faults = append(a.l.Faults, f)
+	if f.How.Loses == history.LosesEverything && e.Type == history.Invoke {
+		a.forget(pos, e)
+	}
+}
+
+// forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a member
+// no longer knows.
+func (a *arranger) forget(pos int, e *history.Event) {
+	if s := a.l.history.Header.Service; s != history.Etcd && s != history.ZooKeeper {
+		return
+	}
+	for key, r := range a.keys {
+		if slices.Contains(e.Fault.On, key.p) {
+			k := &a.l.Servers[r.lane].Keys[r.i]
+			k.end(pos, e.Time)
+			k.Why = history.LostUnpersisted
+			delete(a.keys, key)
+		}
+	}
 }
 
 // endFault ends the oldest fault of that line which is still in force. It reports whether there was one.

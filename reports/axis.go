@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // tickRoom is the width in pixels that a tick's label needs.
@@ -22,6 +23,9 @@ func (c *chart) ticks(times []history.Time) {
 	for i := range c.lanes.Faults {
 		order = append(order, c.lanes.Faults[i].From, c.lanes.Faults[i].To)
 	}
+	if c.Linear {
+		order = append(order, c.rounds()...)
+	}
 	order = append(order, times...)
 	seen := map[history.Time]bool{}
 	var taken []float64
@@ -38,35 +42,41 @@ func (c *chart) ticks(times []history.Time) {
 		}
 		c.Ticks = append(c.Ticks, tick{A: int64(at), X: px(x), Shift: px(label - x), Label: instant(at), Shown: free})
 	}
-	for _, b := range c.scale.breaks {
+	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
 		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
-			Label: lasting(b.To - b.From), Shown: x2-x >= 20, Named: labelWidth(lasting(b.To-b.From)) < x2-x})
+			Label: headline.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20, Named: labelWidth(headline.Lasting(b.To-b.From)) < x2-x})
 	}
 }
 
 // pinLevels says in which row each witness number stands so that none covers another, even on a narrow page. In a long
 // run this may have to wait until the reader zooms in.
 func (c *chart) pinLevels() map[int]int {
+	levels, _ := c.levels(c.scale)
+	return levels
+}
+
+// levels does so for a scale, and says whether they all fit.
+func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // of the last number in each row
-	levels := map[int]int{}
+	levels, fit = map[int]int{}, true
 	for pos := range c.lanes.history.Events {
 		if c.numbers[pos] == 0 {
 			continue
 		}
-		x := float64(c.scale.place(c.lanes.history.Events[pos].Time) * narrow)
+		x := float64(s.place(c.lanes.history.Events[pos].Time) * narrow)
 		row := slices.IndexFunc(ends, func(end float64) bool { return x-end >= room })
 		if row < 0 && len(ends) < mostLevels {
 			row = len(ends)
 			ends = append(ends, 0)
 		} else if row < 0 {
-			row = slices.Index(ends, slices.Min(ends))
+			row, fit = slices.Index(ends, slices.Min(ends)), false
 		}
 		ends[row] = x
 		levels[pos] = row
 	}
-	return levels
+	return levels, fit
 }
 
 // pinRows is the height of all rows of witness numbers.

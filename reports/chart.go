@@ -23,9 +23,11 @@ type chart struct {
 	Ticks         []tick
 	Breaks        []scaleBreak
 	Note          string // what is left out
+	Linear        bool   // drawn at true scale; folded is the scale for the reader who chooses the other
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale
+	folded        *scale
 	from, to      history.Time
 	teller        teller
 	numbers       map[int]int // of the witness events, by position
@@ -96,6 +98,8 @@ const (
 	faultHeight = 22
 	resourceRow = 50
 	keyHeight   = 14
+	waitHeight  = 8    // of a key in line behind another
+	mostWaiting = 6    // keys in line that are drawn
 	mostEvents  = 3000 // of a history drawn whole
 	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
 	narrow = 560
@@ -145,6 +149,9 @@ func (c *chart) frame() {
 			probing = true
 			continue
 		}
+		if events[pos].F.IsCopy() { // they follow what is on the scale by a moment
+			continue
+		}
 		times = append(times, events[pos].Time)
 	}
 	if first == 0 {
@@ -160,7 +167,11 @@ func (c *chart) frame() {
 			times = append(times, o.At)
 		}
 	}
-	c.scale = newScale(times)
+	c.folded = newScale(times)
+	c.scale = c.folded
+	if flat := linearScale(c.from, c.to); c.readable(flat) {
+		c.scale, c.Linear = flat, true
+	}
 	c.ticks(times)
 }
 
@@ -207,7 +218,7 @@ func instant(t history.Time) string {
 // Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
 func (c *chart) Knots() (string, error) {
 	var knots [][2]float64
-	for _, k := range c.scale.knots {
+	for _, k := range c.folded.knots {
 		knots = append(knots, [2]float64{float64(k.at), k.place})
 	}
 	text, err := json.Marshal(knots)

@@ -1,11 +1,13 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -147,7 +149,7 @@ func (c *chart) captions(client int, lock history.Lock, y int) {
 
 func (c *chart) past(lane *ClientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, instant(from), instant(to), lasting(to-from)))
+		lane.Process, instant(from), instant(to), headline.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
@@ -225,13 +227,16 @@ func (c *chart) resourceLane(y int) int {
 
 func (c *chart) serverLanes(y int) int {
 	tracks := c.tracks()
+	depth := min(c.lanes.depth(), mostWaiting+1)
+	track := keyHeight + (depth-1)*waitHeight
 	for i := range c.lanes.Servers {
 		lane := &c.lanes.Servers[i]
-		height := len(tracks)*keyHeight + 10
+		height := len(tracks)*track + 10
 		c.title(y, height, string(lane.Process), "server")
 		c.middle[lane.Process] = y + height/2
+		ahead := lane.ahead()
 		for k, lock := range tracks {
-			c.keys(lane, lock, y+5+k*keyHeight)
+			c.keys(lane, ahead, lock, y+5+k*track)
 		}
 		for _, d := range lane.Down {
 			c.box("down", d.From, d.To, y+2, height-4, "", string(lane.Process)+" is down\n"+c.stretch(d), d.First, d.Last)
@@ -245,7 +250,7 @@ func (c *chart) serverLanes(y int) int {
 	return y
 }
 
-func (c *chart) keys(lane *ServerLane, lock history.Lock, y int) {
+func (c *chart) keys(lane *ServerLane, ahead [][]int, lock history.Lock, y int) {
 	for i := range lane.Keys {
 		k := &lane.Keys[i]
 		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.Locks, k.Lock) {
@@ -254,18 +259,62 @@ func (c *chart) keys(lane *ServerLane, lock history.Lock, y int) {
 		if c.lanes.Holder(k.Of) == probe && !c.witnesses(probe) {
 			continue
 		}
-		tip := fmt.Sprintf("%s on %s, set for %s\n%s", or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.Span))
-		if k.Due != 0 {
-			tip += "\ndue to expire: " + instant(k.Due)
+		for _, p := range places(lane.Keys, i, ahead[i]) {
+			c.keyAt(lane, k, &p, y)
 		}
-		if k.Last != open {
-			tip += "\nthen " + or(string(k.Why), "overwritten")
-			if k.By != "" {
-				tip += " by " + string(k.By)
-			}
-		}
-		c.box("key "+colorOf(c.lanes.number(k.Of)), k.From, k.To, y+1, keyHeight-2, string(k.Of), tip, k.First, k.Last)
 	}
+}
+
+// inLine is a stretch of a key's life in which it kept its place in line.
+type inLine struct {
+	Span
+	before int // keys of the same lock that were set earlier and still stood
+}
+
+// places follows key i as those ahead of it go.
+func places(keys []KeySpan, i int, ahead []int) []inLine {
+	k := &keys[i]
+	gone := slices.Clone(ahead)
+	slices.SortStableFunc(gone, func(a, b int) int { return cmp.Compare(keys[a].Last, keys[b].Last) })
+	var list []inLine
+	at := inLine{k.Span, len(gone)}
+	for _, j := range gone {
+		if keys[j].Last >= k.Last {
+			break
+		}
+		first := at
+		first.end(keys[j].Last, keys[j].To)
+		list = append(list, first)
+		at.From, at.First, at.before = keys[j].To, keys[j].Last, at.before-1
+	}
+	return append(list, at)
+}
+
+// keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is longer
+// than there is room, only the first of it are drawn.
+func (c *chart) keyAt(lane *ServerLane, k *KeySpan, p *inLine, y int) {
+	if p.before > mostWaiting {
+		return
+	}
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.Span))
+	if p.before > 0 {
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, instant(p.From), instant(p.To))
+	}
+	if k.Due != 0 {
+		tip += "\ndue to expire: " + instant(k.Due)
+	}
+	if k.Last != open {
+		tip += "\nthen " + or(string(k.Why), "overwritten or gone")
+		if k.By != "" {
+			tip += " by " + string(k.By)
+		}
+	}
+	class := "key " + colorOf(c.lanes.number(k.Of))
+	if p.before == 0 {
+		c.box(class, p.From, p.To, y+1, keyHeight-2, string(k.Of), tip, p.First, p.Last)
+		return
+	}
+	c.box(class+" queued", p.From, p.To, y+keyHeight+(p.before-1)*waitHeight, waitHeight-2, "", tip, p.First, p.Last)
 }
 
 // clocks marks the jumps and drifts of a lane's clock: a jump in its middle, by how much, a drift along its bottom.

@@ -1,8 +1,11 @@
 package reports
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,8 +73,9 @@ func (e *Exploration) standing() string {
 	return undecided
 }
 
-// ExploreText writes what was found: the laws, the ways in which they were broken, how much of what was drawn has struck
-// anything, and the first finding in full. The error is w's.
+// ExploreText writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
+// opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
+// timeline. The error is w's.
 func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	p := opt.page(w)
 	exploreTitle(p, e)
@@ -80,22 +84,44 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 	}
 	p.blank()
 	lawTable(p, e.Laws, "a run breaks it")
-	if len(e.Findings) > 0 {
-		p.blank()
-		exploredFindings(p, e)
+	var end bytes.Buffer
+	groups := e.byPlan()
+	ending := &page{w: &end, width: p.width, color: p.color,
+		probe: slices.ContainsFunc(groups, func(g planGroup) bool { return mentionsProbe(g.Headline()) })}
+	exploreEnding(ending, e)
+	room := screenLines - p.lines - ending.lines
+	if opt.All {
+		room = math.MaxInt
+	}
+	exploredGroups(p, groups, room)
+	p.raw(ending, end.Bytes())
+	p.probe = false
+	if !opt.All {
+		return p.err
 	}
 	p.blank()
 	exploredFaults(p, e)
+	for i, n := range e.byGravity() {
+		p.blank()
+		rule(p)
+		exploredStory(p, &e.Findings[n], i == 0)
+	}
+	return p.err
+}
+
+// exploreEnding says how much was tried, what makes the result weaker, and where all of it is.
+func exploreEnding(p *page, e *Exploration) {
+	p.blank()
+	if all := e.allFaults(); all.Drawn > 0 {
+		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", grouped(all.Drawn), grouped(all.Met), all.share()))
+	}
 	stopped(p, e.Interrupted)
 	notes(p, "open    ", e.Open)
 	notes(p, "note    ", e.Notes)
-	closing(p, e.Files, e.Repeat)
-	for i := range e.Findings {
-		p.blank()
-		rule(p)
-		exploredStory(p, &e.Findings[i], i == 0)
+	if len(e.Findings) > 0 {
+		p.hang(0, "each    ", plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	return p.err
+	closing(p, e.Files, e.Repeat)
 }
 
 func exploreTitle(p *page, e *Exploration) {
@@ -185,31 +211,6 @@ func percentage(x float64) string {
 	return strconv.FormatFloat(100*x, 'g', digits, 64) + " %"
 }
 
-func exploredFindings(p *page, e *Exploration) {
-	p.put(new(line).add(bold, "found").to(56).add(plain, "runs   first  faults"))
-	for i := range e.Findings {
-		f := &e.Findings[i]
-		mark, tone := "✗", red
-		if !f.Promised {
-			mark, tone = "·", plain
-		}
-		words := wrap(f.Law+": "+f.Cause, 47)
-		for j, t := range words {
-			ln := new(line)
-			if j == 0 {
-				ln.add(plain, " ").add(tone, mark).add(plain, " ")
-			}
-			ln.to(3).add(plain, t)
-			if j == len(words)-1 {
-				right(ln, 60, f.Runs)
-				seed := strconv.FormatUint(f.First, 10)
-				ln.to(68-len(seed)).add(plain, seed).to(70).add(plain, fmt.Sprintf("%d → %d", f.Drawn, len(f.Run.Plan)))
-			}
-			p.put(ln)
-		}
-	}
-}
-
 func exploredFaults(p *page, e *Exploration) {
 	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
 	for _, f := range append(e.Faults, e.allFaults()) {
@@ -230,10 +231,9 @@ func exploredFault(p *page, f ExploredFault) {
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
 func exploredStory(p *page, f *ExploredFinding, full bool) {
-	standing := "promised"
-	tone := red
+	standing, tone := f.promise(), red
 	if !f.Promised {
-		standing, tone = "not promised", plain
+		tone = plain
 	}
 	what := f.Law + ": " + f.Cause
 	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -24,6 +25,13 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 	case e.OK:
 		d.Class = "good"
 	}
+	for _, g := range e.byPlan() {
+		d.Groups = append(d.Groups, exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
+			Stories: g.stories(pagesOf)})
+	}
+	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
+		d.Probe = probeIs
+	}
 	if e.Interrupted {
 		d.Stopped = interruption
 	}
@@ -35,29 +43,16 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
 		}
 	}
-	for i := range e.Findings {
-		s := exploreStory{ExploredFinding: &e.Findings[i], Size: e.Findings[i].size(), Plan: e.Findings[i].Run.Plan,
-			Repeat: e.Findings[i].Run.Repeat}
-		if i < len(pagesOf) {
-			s.Page = pagesOf[i]
-		}
-		for _, f := range s.Run.findings() {
-			if string(f.Law) == s.Law {
-				s.Explanation, s.Remedy, s.Trials = f.Explanation, f.Remedy, f.Trials
-			}
-		}
-		d.Stories = append(d.Stories, s)
-	}
 	return pages.ExecuteTemplate(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
 type explorePage struct {
-	Scenario, Summary, Standing, Class, Size, Stopped, Repeat string
-	Tally                                                     tallyOnPage
-	FaultRows                                                 []faultRow
-	Stories                                                   []exploreStory
-	Open, Notes                                               []string
+	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, Probe string
+	Tally                                                            tallyOnPage
+	FaultRows                                                        []faultRow
+	Groups                                                           []exploreGroup
+	Open, Notes                                                      []string
 	pageFrame
 }
 
@@ -71,11 +66,37 @@ type lawRow struct{ Class, Sign, Law, Held, Broken, Undecided, Unchecked, Rate s
 
 type faultRow struct{ Kind, Drawn, Struck, Met, Share string }
 
+// exploreGroup is what one smallest plan breaks.
+type exploreGroup struct {
+	Headline string
+	Aside    bool // nothing that was promised
+	Plan     []string
+	Stories  []exploreStory
+}
+
 type exploreStory struct {
 	*ExploredFinding
 	Size, Explanation, Remedy, Repeat, Page string
 	Trials                                  []checker.Trial
-	Plan                                    []string
+}
+
+func (g *exploreGroup) mentionsProbe() bool {
+	return mentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return mentionsProbe(s.Explanation) })
+}
+
+func (g *planGroup) stories(pagesOf []string) []exploreStory {
+	var all []exploreStory
+	for k, f := range g.Findings {
+		s := exploreStory{ExploredFinding: f, Size: f.size(), Repeat: f.Run.Repeat}
+		if g.at[k] < len(pagesOf) {
+			s.Page = pagesOf[g.at[k]]
+		}
+		if told := f.finding(); told != nil {
+			s.Explanation, s.Remedy, s.Trials = told.Explanation, told.Remedy, told.Trials
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 func (l *ExploredLaw) row() lawRow {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
@@ -64,7 +65,7 @@ func sectionWords(l *Lanes, who history.Process, s *Section, reads, writes int) 
 	if s.Last == open {
 		words += " enters and stays to the end"
 	} else {
-		words += " inside for " + lasting(s.To-s.From)
+		words += " inside for " + headline.Lasting(s.To-s.From)
 	}
 	var did []string
 	if reads > 0 {

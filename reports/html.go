@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -23,6 +24,9 @@ func HTML(w io.Writer, run *Run, links []Link) error {
 type pageData struct {
 	Run      *Run
 	Standing string
+	Headline string // what came of the run, in a sentence
+	Probe    string // what the probe is, where the page mentions it; else empty
+	Intent   string // what the scenario is there to show, and whether it has; may be empty
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics
@@ -61,21 +65,40 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	}
 	lanes := Arrange(run.history())
 	d := &pageData{
-		Run: run, Standing: run.standing(), Class: "bad", Links: links,
+		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
 		Chart: newChart(lanes, witnesses(run)), pageFrame: frame,
 	}
 	switch {
-	case run.Undecided:
+	case run.Undecided, run.word() == brokenAsExpected:
 		d.Class = "open"
 	case run.OK:
 		d.Class = "good"
 	}
 	d.verdict(run)
 	d.facts(run)
+	if d.mentionsProbe() {
+		d.Probe = probeIs
+	}
 	for _, m := range run.Metrics {
 		d.Metrics = append(d.Metrics, metricLine{m.Name, Value(m), alarm(m)})
 	}
 	return d, nil
+}
+
+// mentionsProbe reports whether anything that the page says speaks of the probe.
+func (d *pageData) mentionsProbe() bool {
+	texts := []string{d.Headline}
+	for i := range d.Laws {
+		texts = append(texts, d.Laws[i].Explanation)
+	}
+	for i := range d.Stories {
+		texts = append(texts, d.Stories[i].Explanation)
+		for _, w := range d.Stories[i].Witness {
+			texts = append(texts, w.Words)
+		}
+	}
+	texts = append(texts, d.Chart.Clients...)
+	return slices.ContainsFunc(texts, mentionsProbe)
 }
 
 func (d *pageData) verdict(run *Run) {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -203,6 +204,34 @@ func (l *Lanes) overlapped(pos int) bool {
 		}
 	}
 	return false
+}
+
+// depth is the most keys of one lock that stood on one server at a time: more than one where clients wait in line by keys
+// of their own, or hold the lock together. The probe's does not count.
+func (l *Lanes) depth() int {
+	most := 1
+	for i := range l.Servers {
+		lane := &l.Servers[i]
+		for k, before := range lane.ahead() {
+			if l.Holder(lane.Keys[k].Of) != probe {
+				most = max(most, len(before)+1)
+			}
+		}
+	}
+	return most
+}
+
+// ahead lists, for each key, those of the same lock that stood when it was set, in the order in which they had been.
+func (s *ServerLane) ahead() [][]int {
+	all := make([][]int, len(s.Keys))
+	live := map[history.Lock][]int{}
+	for k := range s.Keys {
+		key := &s.Keys[k]
+		line := slices.DeleteFunc(live[key.Lock], func(j int) bool { return !s.Keys[j].covers(key.First) })
+		all[k] = slices.Clone(line)
+		live[key.Lock] = append(line, k)
+	}
+	return all
 }
 
 // names lists the processes that have a lane.

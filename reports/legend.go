@@ -14,7 +14,7 @@ func (t *table) legend(p *page, hidden int) {
 	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
 	if t.block > 0 && len(t.clients) > 0 {
 		c := t.clients[0]
-		signs = append(signs, fmt.Sprintf("%c key held by %s", t.digit(c), t.lanes.Clients[c].Process), "· no key")
+		signs = append(signs, t.keyLegend(c)...)
 		for _, s := range t.servers {
 			if len(t.lanes.Servers[s].Down) > 0 {
 				signs = append(signs, "✗ server down")
@@ -32,6 +32,20 @@ func (t *table) legend(p *page, hidden int) {
 		p.flow("bars from left to right: ", names)
 	}
 	t.omissions(p, hidden)
+}
+
+// keyLegend explains the keys by the example of one client.
+func (t *table) keyLegend(c int) []string {
+	one := t.digit(c)
+	if t.depth == 1 || len(t.clients) < 2 {
+		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.Clients[c].Process), "· no key"}
+	}
+	two := t.clients[1]
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.Clients[c].Process, t.lanes.Clients[two].Process)}
+	if t.lanes.depth() > t.depth {
+		signs = append(signs, "+ more behind them")
+	}
+	return append(signs, "· no key")
 }
 
 func (t *table) any(f func(*ClientLane) bool) bool {

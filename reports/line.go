@@ -67,6 +67,7 @@ type page struct {
 	width int
 	color bool
 	lines int
+	probe bool // it was mentioned since it was last explained
 	err   error
 }
 
@@ -79,6 +80,7 @@ func (p *page) put(l *line) {
 			text = strings.TrimRight(text, " ")
 		}
 		left -= cells(text)
+		p.probe = p.probe || mentionsProbe(text)
 		if text == "" {
 			continue
 		}

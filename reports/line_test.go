@@ -45,15 +45,22 @@ func TestWrappedCommandPastesAsOneCommand(t *testing.T) {
 		t.Skip("no shell here")
 	}
 	args := []string{"run", "/a/long/path with spaces/to/some scenario.yaml", "--seed", "18446744073709551615", "--plan",
-		"pause client-1 for 15s after acquired", strings.Repeat("x", 90)}
+		"pause client-1 for 15s after acquired", strings.Repeat("x", 90), strings.Repeat("/a b/c", 40), strings.Repeat("long name ", 30) + "end",
+		"_runs/" + strings.Repeat("a-very-long-folder-name/", 5) + "plan.txt"}
 	text := "printf '%s\\n'"
-	for _, a := range args {
+	quotes := []string{`"`, `'`}
+	for i, a := range args {
 		if strings.Contains(a, " ") {
-			a = `"` + a + `"`
+			a = quotes[i%2] + a + quotes[i%2]
 		}
 		text += " " + a
 	}
-	for _, width := range []int{60, 61, 80, 99, 160, 200} {
+	for n := range 40 { // a quote in a name, at any place of the line
+		name := "it's " + strings.Repeat("o", 30+n) + "'s lock"
+		args = append(args, name)
+		text += " '" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	for _, width := range []int{60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 80, 99, 160, 200} {
 		var b strings.Builder
 		command(&page{w: &b, width: width}, text)
 		pasted := strings.TrimPrefix(b.String(), "again")

@@ -164,7 +164,7 @@ func (s *storyteller) weigh(pos int, e *history.Event) int {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
-	if e.Process == probe || s.t.lanes.Holder(e.Of) == probe {
+	if e.Process == probe || s.t.lanes.Holder(e.Of) == probe || e.F.IsCopy() {
 		return 0
 	}
 	switch e.F {

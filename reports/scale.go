@@ -60,6 +60,11 @@ func newScale(times []history.Time) *scale {
 	return s
 }
 
+// linearScale is true scale: a second is as long everywhere.
+func linearScale(from, to history.Time) *scale {
+	return &scale{knots: []knot{{from, 0}, {to, 1}}}
+}
+
 // usualGap is the median distance between neighbours.
 func usualGap(times []history.Time) history.Time {
 	gaps := make([]history.Time, 0, len(times))

@@ -146,7 +146,7 @@ func (s *Sweep) details(p *page, l *SweepLaw) {
 			p.hang(2, "edge  ", plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last[0].Text, e.Before, e.First[0].Text, e.After, e.Cause.Cause, e.Cause.First))
 		}
 		if e.Repeat != "" {
-			p.hang(8, "", plain, e.Repeat)
+			commandAt(p, 8, "", e.Repeat)
 		}
 		if !e.Exact {
 			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: %s", s.at(e.Last), s.at(e.First), e.gap()))

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // probe is the client that asks once more for each lock when the work is over. It is left out of pictures unless it
 // is part of the witness: its section comes long after the story.
-const probe history.Process = "probe"
+const probe = headline.Probe
 
 // table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.
 type table struct {
@@ -25,6 +26,8 @@ type table struct {
 	time   int            // cells of the time
 	lane   int            // cells of a client's lane, gap included
 	block  int            // cells of one lock's keys, gap included
+	depth  int            // how many keys of a lock are drawn on one server: its owner's, and those in line behind it
+	cell   int            // cells of a lock's keys on one server, gap included
 	words  int            // column where the words begin
 	width  int
 }
@@ -34,12 +37,17 @@ const (
 	leastText = 30 // cells that the words must have
 	goodText  = 38 // cells that the words should have
 	mostLocks = 3  // with more, their bars are drawn as one
+	// mostInLine is how many keys of one lock are drawn on a server.
+	mostInLine = 3
 )
 
 // layTable chooses the widest form that leaves room for the words. First it gives up wide bars, then clients that are
 // no part of the story, then the lanes' names, then the bars per lock, then servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
-	t := &table{lanes: l, width: width, time: 7}
+	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
+	if t.depth > 1 {
+		t.cell = t.depth + 1
+	}
 	for _, r := range shown {
 		t.time = max(t.time, len(clock(r.at)))
 	}
@@ -106,7 +114,10 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.words = t.time + gutter + len(t.clients)*t.lane + 1
 	t.block = 0
 	if len(t.servers) > 0 && len(keys) > 0 {
-		t.block = max(len(t.servers), 4)
+		t.block = max(len(t.servers)*t.cell, 4)
+		if t.cell > 1 { // the last one's gap is the block's
+			t.block--
+		}
 		for _, k := range keys {
 			t.block = max(t.block, min(cells(t.keyTitle(k)), 8))
 		}

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -14,6 +13,7 @@ import (
 type TextOptions struct {
 	Width int  // cells; 0 stands for 80, less than 60 for 60
 	Color bool // bold, red, green and yellow, by ANSI escapes
+	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
 }
 
 func (o TextOptions) page(w io.Writer) *page {
@@ -24,7 +24,7 @@ func (o TextOptions) page(w io.Writer) *page {
 	return &page{w: w, width: max(width, 60), color: o.Color}
 }
 
-// Text writes the report of one run: the verdict, a timeline, the story of each violation, the plan, and the command
+// Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
 func Text(w io.Writer, run *Run, opt TextOptions) error {
 	p := opt.page(w)
@@ -33,15 +33,12 @@ func Text(w io.Writer, run *Run, opt TextOptions) error {
 }
 
 func textRun(p *page, run *Run) {
-	title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.standing())
-	if run.Summary != "" {
-		p.text(plain, 2, run.Summary)
-	}
-	p.blank()
-	verdictLines(p, run)
+	opening(p, run)
 	p.blank()
 	lanes := Arrange(run.history())
 	timeline(p, lanes, witnesses(run))
+	p.blank()
+	verdictLines(p, run)
 	for _, f := range run.findings() {
 		if f.Outcome == checker.Violated {
 			p.blank()
@@ -58,7 +55,7 @@ func title(p *page, name, what, standing string) {
 	switch standing {
 	case asExpected:
 		tone = green
-	case undecided:
+	case undecided, brokenAsExpected:
 		tone = yellow
 	}
 	ln := new(line)

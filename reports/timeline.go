@@ -2,10 +2,10 @@ package reports
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // Lines that a timeline may take.
@@ -133,27 +133,14 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
 		still := row{at: after.at, pos: after.pos}
 		d.state(ln, &still, true)
 	}
-	words := lasting(long) + " later"
+	words := headline.Lasting(long) + " later"
 	switch {
 	case after == nil:
 		words = count(skipped, "earlier step") + " left out"
 	case skipped > 0:
-		words = lasting(long) + ", " + count(skipped, "step") + " left out"
+		words = headline.Lasting(long) + ", " + count(skipped, "step") + " left out"
 	}
 	return ln.to(d.words).add(plain, words)
-}
-
-// lasting gives a length of time as a person says it.
-func lasting(t history.Time) string {
-	switch {
-	case t >= 10e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
-	case t >= 1e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
-	case t >= 1e6:
-		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
-	}
-	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
 }
 
 // row draws one row, its words wrapped beside the lanes.
@@ -206,9 +193,9 @@ func (d *drawing) state(ln *line, r *row, only bool) {
 	col++
 	for _, lock := range d.keys {
 		ln.to(col)
-		for _, s := range d.servers {
-			sign, tone := d.key(&d.lanes.Servers[s], lock, r.pos)
-			ln.add(tone, string(sign))
+		for k, s := range d.servers {
+			signs, tone := d.keysOn(&d.lanes.Servers[s], lock, r.pos)
+			ln.to(col+k*d.cell).add(tone, string(signs))
 		}
 		col += d.block
 	}
@@ -292,18 +279,30 @@ func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// key is the sign for a lock's key on one server: its owner's number, nothing, or a server that is down.
-func (t *table) key(lane *ServerLane, lock history.Lock, pos int) (rune, style) {
+// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
+// then of those in line behind it, "+" for more; or nothing, or that the server is down.
+func (t *table) keysOn(lane *ServerLane, lock history.Lock, pos int) ([]rune, style) {
 	if slices.ContainsFunc(lane.Down, func(s Span) bool { return s.covers(pos) }) {
-		return '✗', red
+		return []rune{'✗'}, red
 	}
+	var signs []rune
 	for i := range lane.Keys {
-		if k := &lane.Keys[i]; k.Lock == lock && k.covers(pos) {
-			if n := t.lanes.number(k.Of); n >= 0 {
-				return t.digit(n), plain
-			}
-			return '?', plain
+		k := &lane.Keys[i]
+		if k.Lock != lock || !k.covers(pos) {
+			continue
 		}
+		if len(signs) == t.depth {
+			signs[t.depth-1] = '+'
+			break
+		}
+		sign := '?'
+		if n := t.lanes.number(k.Of); n >= 0 {
+			sign = t.digit(n)
+		}
+		signs = append(signs, sign)
 	}
-	return '·', plain
+	if len(signs) == 0 {
+		signs = append(signs, '·')
+	}
+	return signs, plain
 }

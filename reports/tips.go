@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
 // tip tells an event in full: in words, then everything it carries.
@@ -71,5 +72,5 @@ func (c *chart) stretch(s Span) string {
 	if s.To == s.From {
 		return "at " + instant(s.From)
 	}
-	return fmt.Sprintf("%s to %s (%s)", instant(s.From), instant(s.To), lasting(s.To-s.From))
+	return fmt.Sprintf("%s to %s (%s)", instant(s.From), instant(s.To), headline.Lasting(s.To-s.From))
 }

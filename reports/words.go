@@ -42,6 +42,10 @@ func (t *teller) tell(e *history.Event) string {
 		return t.apply(e)
 	case history.KeySet, history.KeyProlonged, history.KeyGone:
 		return t.key(e, string(e.Process))
+	case history.KeyCopied:
+		return fmt.Sprintf("%s: the key of %s has arrived", e.Process, e.Of)
+	case history.CopyGone:
+		return fmt.Sprintf("%s: learns that the key of %s is gone", e.Process, e.Of)
 	}
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }

@@ -59,6 +59,8 @@ const (
 	KeySet       F = "key-set"       // a key came to be, or was overwritten
 	KeyProlonged F = "key-prolonged" // the deadline of an existing key was moved
 	KeyGone      F = "key-gone"      // a key ceased to be; Why says how
+	KeyCopied    F = "key-copied"    // another member of a service that acts as one has learned of a key-set
+	CopyGone     F = "copy-gone"     // another member has learned of a key-gone
 )
 
 // Why says how a key went, or why the resource refused.
@@ -100,7 +102,7 @@ type Event struct {
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
-	// Member, on key-* only, tells apart what several hold of one key, or the keys in one lock's queue: the field of a hash,
+	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the field of a hash,
 	// the member of a sorted set, the name of a znode. Each has an owner of its own.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).

@@ -26,6 +26,7 @@ type conclusion struct {
 	output
 	out      string
 	html     string
+	all      bool
 	scenario *scenarios.Scenario
 	found    *search.Exploration
 	saved    time.Time
@@ -37,6 +38,7 @@ type conclusion struct {
 func (x *conclusion) register(c *cobra.Command) {
 	x.output.register(c)
 	c.Flags().StringVar(&x.html, "html", "", "write a page to `FILE`, and one for each finding beside it")
+	c.Flags().BoolVar(&x.all, "all", false, "tell each finding in full, not only what fits a screen")
 	c.Flags().StringVar(&x.out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
@@ -84,7 +86,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 	if x.json {
 		_, err = x.stdout.Write(text)
 	} else {
-		err = reports.ExploreText(x.stdout, report, reports.TextOptions{Width: x.screen.width, Color: x.screen.color})
+		err = reports.ExploreText(x.stdout, report, reports.TextOptions{Width: x.screen.width, Color: x.screen.color, All: x.all})
 	}
 	if err != nil {
 		return err

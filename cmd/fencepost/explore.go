@@ -20,8 +20,9 @@ func newExplore() *cobra.Command {
 		Use:   "explore SCENARIO|FILE",
 		Short: "Run a scenario under random plans of faults, and cut down what breaks it",
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
-judges each run. Every way in which a law was broken is told once, cut down to the smallest
-plan that still shows it, with a scenario file and a Go test to keep.
+judges each run. Each distinct violation is reported once, cut down to the smallest plan that
+still shows it, with a scenario file and a Go test to keep. The report fits a screen: findings
+are grouped by plan, the gravest first; --all tells each in full.
 
 Exit 1 if a law was broken that the scenario promises: one that it lists under "promise", or
 by default any that it does not expect to be violated. Ctrl-C stops the search and reports

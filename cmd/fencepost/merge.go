@@ -36,6 +36,7 @@ if it had never been divided.`,
 	}
 	m.output.register(c)
 	c.Flags().StringVar(&m.html, "html", "", "write a report to `FILE`, and other pages beside it")
+	c.Flags().BoolVar(&m.all, "all", false, "tell each finding of explorations in full")
 	c.Flags().StringVar(&m.out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
 	return c
 }
@@ -45,6 +46,7 @@ type merge struct {
 	output
 	html string
 	out  string
+	all  bool
 	dirs []string
 	cmd  *cobra.Command
 }
@@ -62,7 +64,7 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
-	x := conclusion{output: m.output, out: m.out, html: m.html, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
+	x := conclusion{output: m.output, out: m.out, html: m.html, all: m.all, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
 		stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if x.out == "" {
 		x.out = defaultFolder(whole)
@@ -84,6 +86,9 @@ func (m *merge) explorations() error {
 }
 
 func (m *merge) runs() error {
+	if m.all {
+		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
+	}
 	parts, err := readAll(m.dirs, readRuns)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func promises(s *scenarios.Scenario, v checker.Verdict) []reports.ExpectLine {
 	var lines []reports.ExpectLine
 	for _, f := range v.Findings {
 		if slices.Contains(s.Promise, f.Law) {
-			lines = append(lines, reports.ExpectLine{Name: string(f.Law), Expected: "promised", Got: f.Outcome.String(), OK: f.Outcome != checker.Violated})
+			lines = append(lines, reports.ExpectLine{Name: string(f.Law), Expected: reports.Promised, Got: f.Outcome.String(), OK: f.Outcome != checker.Violated})
 		}
 	}
 	return lines

@@ -4,7 +4,7 @@
   const svg = document.getElementById("chart"), plot = svg.parentElement, knots = JSON.parse(svg.dataset.knots);
   const left = +svg.dataset.left, margin = 16, narrowest = 560, tickRoom = 64;
   const first = knots[0][0], last = knots[knots.length - 1][0];
-  let right = +svg.dataset.right, zoom = 1, offset = 0, linear = false;
+  let right = +svg.dataset.right, zoom = 1, offset = 0, linear = svg.dataset.linear === "true";
 
   // place maps true time to 0..1 over the whole run, x to the page as it is zoomed now.
   function place(t) {

@@ -67,7 +67,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 		if e.Time > probed {
 			break // what the probe does comes when all faults are over
 		}
-		if e.Process != history.Nemesis {
+		if e.Process != history.Nemesis && !e.F.IsCopy() {
 			add(e.Time, e.Process, e.Why == history.Expired)
 		}
 		if e.Grant != nil {

@@ -103,7 +103,7 @@ func storyOf(events []history.Event) string {
 	}
 	for i := range events {
 		e := &events[i]
-		if e.Process == history.Nemesis {
+		if e.Process == history.Nemesis || e.F.IsCopy() {
 			continue
 		}
 		b := of(e.Process)

@@ -90,6 +90,9 @@ type Entry struct {
 	// First is true on the first member of the cluster to apply the entry in this run: the one that makes the records.
 	// It is never true in a replay.
 	First bool
+	// Copied is true when this member applies an entry for the first time in this run that another has applied before: it
+	// may record that it has a copy now. It is never true in a replay either.
+	Copied bool
 	// Own is true if somebody at this member waits for the reply. Elsewhere the reply is dropped and may be nil.
 	Own bool
 }
@@ -101,7 +104,7 @@ type Machine interface {
 	// before anything else. It may not propose anything.
 	Reset(m *Member)
 	// Apply carries out a committed command and returns its reply, encoded as RESP, valid until the next call.
-	// It may Record if e.First, and Push to clients of this member. e is valid until it returns.
+	// It may Record if e.First, its copies if e.Copied, and Push to clients of this member. e is valid until it returns.
 	Apply(m *Member, e *Entry) (reply []byte)
 	// Serve takes a client's request. It ends in a Reply: at once, or from Propose, ReadIndex, Told or Wake.
 	Serve(m *Member, r *sim.Incoming)

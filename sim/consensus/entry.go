@@ -59,12 +59,14 @@ func (m *Member) apply(raw *raftpb.Entry) {
 		m.cluster.first = index
 	}
 	m.applied = index
+	copied := !first && index > m.reached
+	m.reached = max(m.reached, index)
 	if len(raw.GetData()) == 0 {
 		return
 	}
 	e := &m.entry
 	id := decode(raw.GetData(), e)
-	e.Index, e.Term, e.First = index, raw.GetTerm(), first
+	e.Index, e.Term, e.First, e.Copied = index, raw.GetTerm(), first, copied
 	p, own := m.waiting.take(id)
 	e.Own = own
 	reply := m.machine.Apply(m, e)

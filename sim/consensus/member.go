@@ -22,6 +22,7 @@ type Member struct {
 	lives   uint64
 	outcast bool          // its disk is gone
 	slow    time.Duration // added to each fsync by a fault
+	reached uint64        // the highest index that it has applied in any life
 
 	// One life.
 	host    sim.Host
@@ -41,7 +42,7 @@ type Member struct {
 func (m *Member) reset(c Config) {
 	m.config = c
 	m.disk = m.cluster.newDisk(m.id, c)
-	m.lives, m.outcast, m.slow = 0, false, 0
+	m.lives, m.outcast, m.slow, m.reached = 0, false, 0, 0
 	m.endLife()
 }
 
@@ -210,7 +211,8 @@ func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 // Due is the true time at which d will have passed if the clock runs true. It is for records only.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. Of what an entry does, only the member with Entry.First may.
+// Record adds an event to the history. Of what an entry does, only the member with Entry.First may; others, with
+// Entry.Copied, that they have a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
 // Push sends b, which is copied, to the client at the other end of a connection of this member. key says what it tells.

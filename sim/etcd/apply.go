@@ -132,8 +132,11 @@ func (s *server) put(m *consensus.Member, o *op, w *write) {
 		x = s.lessor.find(o.lease)
 		x.attach(k.key)
 	}
-	if w.entry.First {
+	switch {
+	case w.entry.First:
 		s.recordSet(m, k, x)
+	case w.entry.Copied:
+		recordCopy(m, history.KeyCopied, k)
 	}
 }
 
@@ -145,8 +148,11 @@ func (s *server) remove(m *consensus.Member, w *write, key string, prefix bool) 
 		if x := s.lessor.find(k.lease); x != nil {
 			x.detach(k.key)
 		}
-		if w.entry.First {
+		switch {
+		case w.entry.First:
 			s.recordGone(m, k, w)
+		case w.entry.Copied:
+			recordCopy(m, history.CopyGone, k)
 		}
 	}
 	if from < to {

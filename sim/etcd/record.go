@@ -48,6 +48,11 @@ func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
+// recordCopy records that another member has the key too, or no longer.
+func recordCopy(m *consensus.Member, f history.F, k *keyValue) {
+	m.Record(history.Event{Type: history.OK, F: f, Lock: lockOf(k.key), Member: k.key, Of: k.owner})
+}
+
 // agent is the attempt for which a lease's keeper acts on a key: its owner, unless the lease is another's.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {

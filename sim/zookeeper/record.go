@@ -20,6 +20,22 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return history.Lock(under), name, ok && below
 }
 
+// recordCopies tells which requests for locks another server has now too, or no longer.
+func (s *server) recordCopies(m *consensus.Member) {
+	for i := range s.changes {
+		x := &s.changes[i]
+		lock, name, ok := lockOf(x.node)
+		if !ok {
+			continue
+		}
+		e := history.Event{Type: history.OK, F: history.CopyGone, Lock: lock, Member: name, Of: x.node.by}
+		if x.Type == NodeCreated {
+			e.F = history.KeyCopied
+		}
+		m.Record(e)
+	}
+}
+
 // record tells of the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one:
 // before an expiry stands the last deadline, when the leader had last heard of the session.
 func (s *server) record(m *consensus.Member, c *command, r *result) {

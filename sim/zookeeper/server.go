@@ -56,7 +56,10 @@ func (s *server) Reset(*consensus.Member) {
 func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 	c := readCommand(&e.Command)
 	r := s.state.apply(e.Term, &c)
-	if e.First {
+	switch {
+	case e.Copied:
+		s.recordCopies(m)
+	case e.First:
 		s.record(m, &c, &r)
 	}
 	for i := range s.changes {

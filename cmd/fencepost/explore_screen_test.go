@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// What random plans find in a simple lock is told on one screen: at most fifty lines of eighty columns, the gravest first.
+func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
+	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once", "set-nx-px-holder-crash": "inside at once"} {
+		var out, errs bytes.Buffer
+		if code := run([]string{"explore", name, "--out", filepath.Join(t.TempDir(), "found")}, &out, &errs); code != 1 || errs.Len() > 0 {
+			t.Fatalf("%s: exit %d, %s", name, code, &errs)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) > 50 {
+			t.Errorf("%s takes %d lines", name, len(lines))
+		}
+		for _, l := range lines {
+			if utf8.RuneCountInString(l) > 80 {
+				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(l), l)
+			}
+		}
+		_, found, _ := strings.Cut(out.String(), "\n\n ✗ ")
+		if first, _, _ := strings.Cut(found, ":"); !strings.Contains(first, opening) {
+			t.Errorf("%s opens with %q", name, first)
+		}
+		plan := ""
+		for _, l := range lines {
+			if p, is := strings.CutPrefix(l, "   plan    "); is && p == plan {
+				t.Errorf("%s tells the plan %q twice", name, p)
+			} else if is {
+				plan = p
+			}
+		}
+	}
+}

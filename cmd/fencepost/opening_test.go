@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Each scenario of the catalogue opens with one sentence that says what happened, and with what it is there to show, before
+// the picture; and nothing of its report is wider than a terminal of 80 columns.
+func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := described(s, result, s.Judge(result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Repeat = "fencepost run " + name + " --seed 1"
+		var b strings.Builder
+		if err := reports.Text(&b, run, reports.TextOptions{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		opening, _, picture := strings.Cut(b.String(), "\nseconds ")
+		parts := strings.Split(opening, "\n\n")
+		if !picture || len(parts) < 3 {
+			t.Errorf("%s: no headline before the picture:\n%s", name, opening)
+			continue
+		}
+		if h := parts[1]; strings.Contains(h, "is broken: ") || strings.Count(h, "\n") > 1 || !strings.HasSuffix(h, ".") {
+			t.Errorf("%s: %q is no headline", name, h)
+		}
+		if broken := run.Verdict.Violated(); broken == strings.HasPrefix(parts[1], "No two clients") {
+			t.Errorf("%s: broken %v, but %s", name, broken, parts[1])
+		}
+		if !strings.Contains(parts[2], "Shows what it is there to show: ") {
+			t.Errorf("%s does not say what it shows:\n%s", name, parts[2])
+		}
+		if text := strings.ToLower(b.String()); strings.Contains(text, "probe") && !strings.Contains(text, "probe   a last client") {
+			t.Errorf("%s speaks of the probe and does not say what it is:\n%s", name, text)
+		}
+		for _, l := range strings.Split(b.String(), "\n") {
+			if utf8.RuneCountInString(l) > 80 {
+				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(l), l)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package reports
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// continued is where a shell joins two lines.
+var continued = regexp.MustCompile(`'\\\n'|\\\n *`)
+
+// Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is wider
+// than the terminal.
+func TestEveryCommandCanBePasted(t *testing.T) {
+	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
+	run, sweep, verification, comparison, hunt, exploration := kleppmann(), stripSweep(), verified(), threeLocks(), &Corpus{}, explored()
+	run.Repeat, sweep.Repeat, verification.Repeat, comparison.Repeat, exploration.Repeat = call, call, call, call, call
+	sweep.Laws[0].Edges[0].Repeat = call
+	hunt.Repeat = call
+	hunt.Sound = []SoundLock{{Name: "lock", Runs: 10, Broken: []BrokenPromise{{Law: "ownership", Cause: "removed by non-owner", Runs: 1, First: 3, Repeat: call}}}}
+	finding := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
+	finding.Run.Repeat = call
+	exploration.Findings = []ExploredFinding{finding}
+	seeds := many()
+	seeds.Repeat, seeds.Runs = call, []*Run{run}
+	for name, c := range map[string]struct {
+		write func(io.Writer, TextOptions) error
+		calls int
+	}{
+		"run":     {func(w io.Writer, o TextOptions) error { return Text(w, run, o) }, 1},
+		"many":    {func(w io.Writer, o TextOptions) error { return TextMany(w, seeds, o) }, 2},
+		"explore": {func(w io.Writer, o TextOptions) error { return ExploreText(w, exploration, o) }, 2},
+		"all": {func(w io.Writer, o TextOptions) error {
+			o.All = true
+			return ExploreText(w, exploration, o)
+		}, 3},
+		"sweep":   {func(w io.Writer, o TextOptions) error { return SweepText(w, sweep, o) }, 2},
+		"verify":  {func(w io.Writer, o TextOptions) error { return VerifyText(w, verification, o) }, 1},
+		"compare": {func(w io.Writer, o TextOptions) error { return CompareText(w, comparison, o) }, 1},
+		"corpus":  {func(w io.Writer, o TextOptions) error { return CorpusText(w, hunt, o) }, 2},
+	} {
+		for _, width := range []int{60, 80, 120, 200} {
+			var b strings.Builder
+			if err := c.write(&b, TextOptions{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(continued.ReplaceAllString(b.String(), ""), call); got != c.calls {
+				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, got, c.calls, b.String())
+			}
+		}
+	}
+}
+
+// Where a report speaks of the probe it says what that is, once; elsewhere it does not.
+func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
+	stuck := func() *Run {
+		r := deadlock()
+		for i := range r.Verdict.Findings {
+			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
+				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{probe}
+			}
+		}
+		return r
+	}
+	exploration := explored(ExploredFinding{Law: string(checker.DeadlockFreedom), Cause: "stuck although nobody holds", Promised: true, Run: stuck()})
+	for name, c := range map[string]struct {
+		write func(io.Writer) error
+		want  int
+	}{
+		"a run that mentions it": {func(w io.Writer) error { return Text(w, stuck(), TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return Text(w, kleppmann(), TextOptions{}) }, 0},
+		"its page":               {func(w io.Writer) error { return HTML(w, stuck(), nil) }, 1},
+		"the page that does not": {func(w io.Writer) error { return HTML(w, kleppmann(), nil) }, 0},
+		"an exploration":         {func(w io.Writer) error { return ExploreText(w, exploration, TextOptions{}) }, 1},
+		"its other page":         {func(w io.Writer) error { return ExploreHTML(w, exploration, nil) }, 1},
+		"one without any finding": {func(w io.Writer) error {
+			return errors.Join(ExploreText(w, explored(), TextOptions{}), ExploreHTML(w, explored(), nil))
+		}, 0},
+	} {
+		var b strings.Builder
+		if err := c.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(squeezed(b.String()), probeIs); got != c.want {
+			t.Errorf("%s: explained %d times, want %d:\n%s", name, got, c.want, b.String())
+		}
+		if c.want == 0 && mentionsProbe(b.String()) {
+			t.Errorf("%s mentions it after all", name)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/headline"
+)
+
+// screenLines is how many lines the report of an exploration may take, all told.
+const screenLines = 50
+
+// planGroup is what one smallest plan breaks: findings with the same plan, the gravest first.
+type planGroup struct {
+	Findings []*ExploredFinding
+	at       []int // where they stand in the exploration
+}
+
+// byPlan groups findings by their smallest plan. Broken promises come first, then what harms the user's work most, then
+// what was found most often; the groups follow the gravest of their findings.
+func (e *Exploration) byPlan() []planGroup {
+	var groups []planGroup
+	of := map[string]int{}
+	for _, i := range e.byGravity() {
+		f := &e.Findings[i]
+		plan := strings.Join(f.Run.Plan, "\n")
+		g, known := of[plan]
+		if !known {
+			g = len(groups)
+			of[plan] = g
+			groups = append(groups, planGroup{})
+		}
+		groups[g].Findings, groups[g].at = append(groups[g].Findings, f), append(groups[g].at, i)
+	}
+	return groups
+}
+
+// byGravity orders the positions of the findings.
+func (e *Exploration) byGravity() []int {
+	order := make([]int, len(e.Findings))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := &e.Findings[i], &e.Findings[j]
+		if a.Promised != b.Promised {
+			if a.Promised {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(headline.Gravity(checker.Law(a.Law)), headline.Gravity(checker.Law(b.Law))), cmp.Compare(b.Runs, a.Runs))
+	})
+	return order
+}
+
+// finding is the verdict in the smallest run on what was found.
+func (f *ExploredFinding) finding() *checker.Finding {
+	for _, got := range f.Run.findings() {
+		if string(got.Law) == f.Law && got.Outcome == checker.Violated {
+			return &got
+		}
+	}
+	return nil
+}
+
+// Headline says in a sentence what the plan brings about.
+func (g *planGroup) Headline() string {
+	first := g.Findings[0]
+	if f := first.finding(); f != nil {
+		return headline.Broken(first.Run.history(), f)
+	}
+	return first.Law + ": " + first.Cause
+}
+
+func (f *ExploredFinding) promise() string {
+	if f.Promised {
+		return Promised
+	}
+	return "not promised"
+}
+
+// exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line each,
+// and what does not fit even so is counted.
+func exploredGroups(p *page, groups []planGroup, room int) {
+	told := make([]page, len(groups))
+	texts := make([]bytes.Buffer, len(groups))
+	for i := range groups {
+		told[i] = page{w: &texts[i], width: p.width, color: p.color}
+		exploredGroup(&told[i], &groups[i])
+	}
+	for i := range groups {
+		short := 0 // lines for those that follow
+		if left := len(groups) - i - 1; left > 0 {
+			short = left + 1
+		}
+		if i > 0 && told[i].lines+short > room {
+			shortGroups(p, groups[i:], room)
+			return
+		}
+		p.raw(&told[i], texts[i].Bytes())
+		room -= told[i].lines
+	}
+}
+
+// raw writes lines that another page of the same width has laid out.
+func (p *page) raw(of *page, text []byte) {
+	p.lines += of.lines
+	p.probe = p.probe || of.probe
+	if p.err == nil {
+		_, p.err = p.w.Write(text)
+	}
+}
+
+// exploredGroup tells one group: what happens, which laws that breaks and how often, the plan, and how to see it.
+func exploredGroup(p *page, g *planGroup) {
+	p.blank()
+	mark, tone := g.sign()
+	for i, t := range wrap(g.Headline(), p.width-3) {
+		ln := new(line)
+		if i == 0 {
+			ln.add(plain, " ").add(tone, mark).add(plain, " ")
+		}
+		p.put(ln.to(3).add(bold, t))
+	}
+	for _, f := range g.Findings {
+		aside := ""
+		if !f.Promised {
+			aside = ", " + f.promise()
+		}
+		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, countGrouped(f.Runs, "run"), f.First, aside))
+	}
+	for i, fault := range g.Findings[0].Run.Plan {
+		label := "plan    "
+		if i > 0 {
+			label = "        "
+		}
+		p.hang(3, label, plain, fault)
+	}
+	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
+		commandAt(p, 3, again, repeat)
+	}
+}
+
+func (g *planGroup) sign() (string, style) {
+	if g.Findings[0].Promised {
+		return "✗", red
+	}
+	return "·", plain
+}
+
+// shortGroups names groups for which there is no room.
+func shortGroups(p *page, groups []planGroup, room int) {
+	p.blank()
+	most := max(room-2, 0)
+	if len(groups) <= most+1 {
+		most = len(groups)
+	}
+	for i := range groups[:min(most, len(groups))] {
+		g := &groups[i]
+		mark, tone := g.sign()
+		runs := countGrouped(g.Findings[0].Runs, "run")
+		what := g.Findings[0].Law + ": " + g.Findings[0].Cause
+		if n := len(g.Findings) - 1; n > 0 {
+			what += fmt.Sprintf(", and %d more", n)
+		}
+		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " "+clip(what, p.width-6-cells(runs)))
+		p.put(ln.to(p.margin()-cells(runs)).add(plain, runs))
+	}
+	if n := len(groups) - most; n > 0 {
+		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", count(n, "plan"))))
+	}
+}

@@ -1,0 +1,96 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// foundBy is a finding with a smallest plan.
+func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ExploredFinding {
+	run := kleppmann()
+	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
+	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}}}
+	return ExploredFinding{Law: string(law), Cause: string(kind), Promised: promised, Runs: runs, First: 7, Drawn: 5, Run: run}
+}
+
+func explored(findings ...ExploredFinding) *Exploration {
+	e := &Exploration{Scenario: "lock", From: 1, Seeds: 1000, Runs: 1000, Broken: true, Files: "found", Findings: findings,
+		Repeat: "fencepost explore lock --seed 1 --seeds 1000", Faults: []ExploredFault{{"pause", 10, 9, 8}}}
+	for _, law := range checker.Laws {
+		e.Laws = append(e.Laws, ExploredLaw{Law: string(law), Promised: true, Holds: 900, Violated: 100})
+	}
+	return e
+}
+
+func exploreText(t *testing.T, e *Exploration, opt TextOptions) string {
+	t.Helper()
+	var b strings.Builder
+	if err := ExploreText(&b, e, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A broken promise comes before what was not promised, the graver law before the other, the more frequent before the rarer;
+// one plan is told once, in the place of the gravest thing that it breaks.
+func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
+	e := explored(
+		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),
+		foundBy(checker.MutualExclusion, checker.LostInFailover, false, 99, "fail over b"),
+		foundBy(checker.DeadlockFreedom, checker.NoQuorumLeft, true, 80, "cut c"),
+		foundBy(checker.MutualExclusion, checker.LostInCrash, true, 2, "crash d", "crash e"),
+		foundBy(checker.MutualExclusion, checker.ExpiredEarly, true, 3, "jump a"),
+	)
+	var got []string
+	for _, g := range e.byPlan() {
+		var laws []string
+		for k, f := range g.Findings {
+			laws = append(laws, f.Law)
+			if f != &e.Findings[g.at[k]] {
+				t.Errorf("%s is not at %d", f.Law, g.at[k])
+			}
+		}
+		got = append(got, strings.Join(g.Findings[0].Run.Plan, "+")+": "+strings.Join(laws, ","))
+	}
+	want := []string{"jump a: mutual-exclusion,lease-exclusion", "crash d+crash e: mutual-exclusion", "cut c: deadlock-freedom", "fail over b: mutual-exclusion"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// However much was found, the report fits a screen, names what it can and counts the rest; --all keeps nothing back.
+func TestAnExplorationFitsAScreen(t *testing.T) {
+	for n := 0; n < 60; n += 1 + n/8 {
+		var findings []ExploredFinding
+		for i := range n {
+			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1, fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
+				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
+		}
+		got := exploreText(t, explored(findings...), TextOptions{Width: 80})
+		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+		if len(lines) > screenLines {
+			t.Errorf("%d findings take %d lines", n, len(lines))
+		}
+		told := strings.Count(got, "   breaks  ")
+		for _, l := range lines {
+			var more int
+			if strings.HasPrefix(l, " ✗ ") && strings.HasSuffix(l, " run") || strings.HasSuffix(l, " runs") && strings.HasPrefix(l, " ✗ ") {
+				told++
+			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
+				told += more
+			}
+			if cells(l) > 80 {
+				t.Errorf("%d columns: %s", cells(l), l)
+			}
+		}
+		if told != n {
+			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
+		}
+		if all := exploreText(t, explored(findings...), TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
+			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
+		}
+	}
+}

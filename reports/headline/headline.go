@@ -1,0 +1,129 @@
+// Package headline puts a verdict into one sentence: what a person reads first, before the picture and the laws.
+//
+// Goals: true of every history that can be judged; the law that a user cares for most comes first; names and lengths from
+// the history itself.
+// Non-goals: the whole story, which the findings tell, and comparing with what was expected.
+package headline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Probe is the client that asks once more for each lock when the faults are over.
+const Probe history.Process = "probe"
+
+// order is which violation a headline is about, if there are several: what harms the user's work before how it came about.
+var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
+	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance}
+
+// Gravity is a law's place in the order in which violations are told: the gravest is 0.
+func Gravity(law checker.Law) int {
+	if i := slices.Index(order, law); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// Of gives the sentence for the findings on a history.
+func Of(h *history.History, v checker.Verdict) string {
+	for _, law := range order {
+		if f := v.Of(law); f.Outcome == checker.Violated {
+			return Broken(h, &f)
+		}
+	}
+	return calm(h, v)
+}
+
+// Broken gives the sentence for one violated law.
+func Broken(h *history.History, f *checker.Finding) string {
+	s := story{h, f}
+	text := ""
+	switch f.Law {
+	case checker.MutualExclusion:
+		text = because(s.inside(), s.why())
+	case checker.LeaseExclusion:
+		text = because(s.two("was", "were", "promised "+s.lock()), s.why())
+	case checker.ResourceSafety:
+		text = s.data()
+	case checker.Ownership:
+		text = s.owner()
+	case checker.TokenOrder:
+		text = s.token()
+	case checker.DeadlockFreedom:
+		text = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
+	case checker.FaultTolerance:
+		text = s.slow()
+	}
+	if text == "" {
+		text = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
+	}
+	return capital(text) + "."
+}
+
+// because joins what happened and why; it is empty if either is not known.
+func because(what, why string) string {
+	if what == "" || why == "" {
+		return ""
+	}
+	return what + ": " + why
+}
+
+// calm is the sentence where nothing was broken.
+func calm(h *history.History, v checker.Verdict) string {
+	var open []string
+	held := 0
+	for _, f := range v.Findings {
+		switch f.Outcome {
+		case checker.Undecided:
+			open = append(open, string(f.Law))
+		case checker.Holds:
+			held++
+		}
+	}
+	mutual := v.Of(checker.MutualExclusion).Outcome
+	switch {
+	case len(open) > 0 && mutual == checker.Holds:
+		return apart(h) + "; " + list(open) + " could not be decided."
+	case len(open) > 0:
+		return "Nothing was broken as far as could be told; " + list(open) + " could not be decided."
+	case mutual == checker.Holds && held > 1:
+		return fmt.Sprintf("%s; the other laws that this run put to the test held too (%d).", apart(h), held-1)
+	case mutual == checker.Holds:
+		return apart(h) + "; no other law was put to the test."
+	case held > 0:
+		return "Nothing was broken, but mutual exclusion was not put to the test."
+	}
+	return "Nothing was put to the test."
+}
+
+// apart says that mutual exclusion held.
+func apart(h *history.History) string {
+	where, aside := "inside", ""
+	if len(h.Header.Locks) > 1 {
+		where = "inside one lock"
+	}
+	if slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK && e.Shared }) {
+		aside = ", readers aside"
+	}
+	return "No two clients were ever " + where + " at once" + aside
+}
+
+// list joins names as a sentence does.
+func list(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}

@@ -1,0 +1,240 @@
+package headline
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// clashes are the causes for which two grants of one lock meet.
+var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.DeposedMaster, checker.ValidityMiscounted, checker.ExpiredEarly,
+	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash, checker.LostInFailover,
+	checker.SessionExpired, checker.Untold}
+
+// given is which causes the checker gives for each law.
+var given = map[checker.Law][]checker.CauseKind{
+	checker.LeaseExclusion:  clashes,
+	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.WaitedForOther}, clashes...),
+	checker.ResourceSafety:  {checker.StaleEffect, checker.LostUpdate},
+	checker.Ownership:       {checker.RemovedByNonOwner, checker.ProlongedByNonOwner},
+	checker.TokenOrder:      {checker.TokenRepeated, checker.TokenWentBack},
+	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned, checker.StuckInCycle,
+		checker.StuckWithoutHolder, checker.NoQuorumLeft},
+	checker.FaultTolerance: {checker.TooSlow},
+}
+
+// details are the variants of causes.
+var details = map[checker.CauseKind][]string{
+	checker.ExpiredEarly:        {checker.ServerClock},
+	checker.RemovedByNonOwner:   {"", checker.ByFlush},
+	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence},
+	checker.HolderOutlivedLease: {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
+}
+
+// declared reads the constants of the checker's causes: the kinds, and the variants.
+func declared(t *testing.T) (kinds, variants []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../checker/cause.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range g.Specs {
+			v := spec.(*ast.ValueSpec)
+			text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Type != nil {
+				kinds = append(kinds, text)
+			} else {
+				variants = append(variants, text)
+			}
+		}
+	}
+	return kinds, variants
+}
+
+// A cause that is added to the checker needs a headline: the fallback names the cause in the checker's words.
+func TestEveryCauseHasAHeadline(t *testing.T) {
+	kinds, variants := declared(t)
+	told, toldVariants := map[string]bool{}, map[string]bool{}
+	sentences := map[string]checker.Cause{}
+	for law, causes := range given {
+		for _, kind := range causes {
+			told[string(kind)] = true
+			for _, detail := range append([]string{}, orPlain(details[kind])...) {
+				toldVariants[detail] = true
+				for _, holders := range [][]history.Process{{"client-1", "client-2"}, {"client-1", "client-1"}, {"client-1"}, nil} {
+					f := checker.Finding{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind, Detail: detail}, Holders: holders}
+					got := Broken(&history.History{}, &f)
+					wellFormed(t, &f, got)
+					if len(holders) == 2 && holders[0] != holders[1] {
+						if other, twice := sentences[got]; twice {
+							t.Errorf("%s and %s have the same headline: %s", f.Cause, other, got)
+						}
+						sentences[got] = f.Cause
+					}
+				}
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if !told[kind] {
+			t.Errorf("no law has a headline for %q", kind)
+		}
+	}
+	for _, variant := range variants {
+		if !toldVariants[variant] {
+			t.Errorf("no headline was tried for the variant %q", variant)
+		}
+	}
+	if len(kinds) < 25 || len(variants) < 7 {
+		t.Errorf("read %d kinds and %d variants", len(kinds), len(variants))
+	}
+}
+
+func orPlain(details []string) []string {
+	if details == nil {
+		return []string{""}
+	}
+	return details
+}
+
+func wellFormed(t *testing.T, f *checker.Finding, got string) {
+	t.Helper()
+	switch {
+	case strings.Contains(got, "is broken: ") || strings.Contains(got, string(f.Law)):
+		t.Errorf("%s, %s: only the fallback: %s", f.Law, f.Cause, got)
+	case !strings.HasSuffix(got, ".") || strings.Count(got, ". ") > 0 || !unicode.IsUpper([]rune(got)[0]):
+		t.Errorf("%s, %s: not one sentence: %q", f.Law, f.Cause, got)
+	case strings.Contains(got, "  ") || strings.Contains(got, "them's") || len(got) > 160:
+		t.Errorf("%s, %s: %q", f.Law, f.Cause, got)
+	}
+}
+
+// at is an event of a client at a second.
+func at(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
+	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock", Attempt: history.Attempt(p + "/1")}
+	if f == history.Acquire && typ == history.OK {
+		e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + 10e9}
+	}
+	return e
+}
+
+// paused strikes client-1 with a pause, or ends it.
+func paused(seconds float64, typ history.Type) history.Event {
+	return history.Event{Time: history.Time(seconds * 1e9), Process: history.Nemesis, F: history.Pause, Type: typ,
+		Fault: &history.Fault{On: []history.Process{"client-1"}, Ends: true}}
+}
+
+func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
+	outlived := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock",
+		Cause:   checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause},
+		Holders: []history.Process{"client-1", "client-2"}, About: "client-1"}
+	long := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
+		at(11, "client-2", history.Acquire, history.OK), at(11.25, "client-2", history.Release, history.Invoke),
+		paused(12, history.OK), at(13, "client-1", history.Release, history.Invoke)}
+	early := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke), paused(2, history.OK),
+		at(11, "client-2", history.Acquire, history.OK), at(12.5, "client-1", history.Crashed, history.OK)}
+	for _, c := range []struct {
+		events  []history.Event
+		met     int
+		witness []int
+		change  func(*history.Header, *checker.Finding)
+		want    string
+	}{
+		{long, 2, []int{0, 2}, nil, "Two clients were inside at once for 250 ms: client-1 had paused past its lease."},
+		{early, 3, []int{0, 3}, nil, "Two clients were inside at once for 1.50 s: a pause made client-1 outlast its lease."},
+		{early[:4], 3, []int{0, 3}, nil, "Two clients were inside at once, to the end of the recording: a pause made client-1 outlast its lease."},
+		{long, 2, []int{0, 2}, func(h *history.Header, _ *checker.Finding) { h.Locks = []history.Lock{"lock", "other"} },
+			`Two clients were inside "lock" at once for 250 ms: client-1 had paused past its lease.`},
+		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) { f.Cause.Detail = checker.BySlowWork },
+			"Two clients were inside at once for 250 ms: client-1 worked for longer than its lease."},
+		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) {
+			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed}, "client-2"
+			f.Holders = []history.Process{Probe}
+		}, "The probe (a last client, sent in after the faults) waited too long for the lock: client-2 had crashed and left its lock behind."},
+	} {
+		h := &history.History{Events: slices.Clone(c.events)}
+		f := outlived
+		f.At, f.Witness = c.met, c.witness
+		if c.change != nil {
+			c.change(&h.Header, &f)
+		}
+		if got := Of(h, checker.Verdict{Findings: []checker.Finding{f}}); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// Another attempt of the same client, on its way out all the while, does not end the overlap.
+func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
+	earlier := at(11.1, "client-2", history.Lost, history.OK)
+	earlier.Attempt = "client-2/0"
+	h := &history.History{Events: []history.Event{at(0, "client-1", history.Acquire, history.OK), at(11, "client-2", history.Acquire, history.OK),
+		earlier, at(11.2, "client-3", history.Release, history.Invoke), at(11.4, "client-1", history.Release, history.Invoke)}}
+	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1}, At: 1,
+		Cause: checker.Cause{Kind: checker.Untold}, Holders: []history.Process{"client-1", "client-2"}}
+	if got := Broken(h, &f); got != "Two clients were inside at once for 400 ms: the history does not tell why." {
+		t.Error(got)
+	}
+}
+
+// What harms the work is said before how it came about.
+func TestTheGravestLawComesFirst(t *testing.T) {
+	var v checker.Verdict
+	for _, law := range slices.Backward(order) {
+		v.Findings = append(v.Findings, checker.Finding{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: given[law][0], Detail: orPlain(details[given[law][0]])[0]}})
+		if got, want := Of(&history.History{}, v), Broken(&history.History{}, &v.Findings[len(v.Findings)-1]); got != want {
+			t.Errorf("with %s broken as well: %s", law, got)
+		}
+	}
+	if len(v.Findings) != len(checker.Laws) {
+		t.Errorf("%d of %d laws have a place", len(v.Findings), len(checker.Laws))
+	}
+}
+
+// No headline claims more than the laws say.
+func TestHeadlinesOfCalmRuns(t *testing.T) {
+	holds, unchecked, undecided := checker.Holds, checker.Unchecked, checker.Undecided
+	shared := at(0, "client-1", history.Acquire, history.OK)
+	shared.Shared = true
+	for _, c := range []struct {
+		mutual, lease, deadlock checker.Outcome
+		events                  []history.Event
+		locks                   []history.Lock
+		want                    string
+	}{
+		{holds, holds, holds, nil, nil, "No two clients were ever inside at once; the other laws that this run put to the test held too (2)."},
+		{holds, unchecked, unchecked, nil, nil, "No two clients were ever inside at once; no other law was put to the test."},
+		{holds, holds, undecided, nil, nil, "No two clients were ever inside at once; deadlock-freedom could not be decided."},
+		{undecided, holds, undecided, nil, nil,
+			"Nothing was broken as far as could be told; mutual-exclusion and deadlock-freedom could not be decided."},
+		{unchecked, holds, holds, nil, nil, "Nothing was broken, but mutual exclusion was not put to the test."},
+		{unchecked, unchecked, unchecked, nil, nil, "Nothing was put to the test."},
+		{holds, unchecked, unchecked, []history.Event{shared}, nil,
+			"No two clients were ever inside at once, readers aside; no other law was put to the test."},
+		{holds, unchecked, unchecked, nil, []history.Lock{"a", "b"},
+			"No two clients were ever inside one lock at once; no other law was put to the test."},
+	} {
+		v := checker.Verdict{Findings: []checker.Finding{{Law: checker.LeaseExclusion, Outcome: c.lease},
+			{Law: checker.MutualExclusion, Outcome: c.mutual}, {Law: checker.DeadlockFreedom, Outcome: c.deadlock}}}
+		h := &history.History{Header: history.Header{Locks: c.locks}, Events: c.events}
+		if got := Of(h, v); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}

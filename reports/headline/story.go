@@ -1,0 +1,284 @@
+package headline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// story is a violation in its history.
+type story struct {
+	h *history.History
+	f *checker.Finding
+}
+
+// lock names the lock where there are several.
+func (s *story) lock() string {
+	if len(s.h.Header.Locks) > 1 && s.f.Lock != "" {
+		return strconv.Quote(string(s.f.Lock))
+	}
+	return "the lock"
+}
+
+func name(p history.Process) string {
+	if p == Probe {
+		return "the probe (a last client, sent in after the faults)"
+	}
+	return string(p)
+}
+
+// process is the name of a holder.
+func (s *story) process(i int, otherwise string) string {
+	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
+		return name(s.f.Holders[i])
+	}
+	return otherwise
+}
+
+func (s *story) same() bool { return len(s.f.Holders) > 1 && s.f.Holders[0] == s.f.Holders[1] }
+
+// about is whose lease or key the cause is.
+func (s *story) about() string {
+	if s.f.About == "" {
+		return "one of them"
+	}
+	return string(s.f.About)
+}
+
+// two says that two clients, or one of them twice, were or had something at once.
+func (s *story) two(once, both, what string) string {
+	if s.same() {
+		return s.process(0, "a client") + " " + once + " " + what + " twice at once"
+	}
+	return "two clients " + both + " " + what + " at once"
+}
+
+func (s *story) inside() string {
+	what := "inside"
+	if len(s.h.Header.Locks) > 1 {
+		what += " " + s.lock()
+	}
+	text := s.two("was", "were", what)
+	if len(s.f.Holders) < 2 || s.f.At < 0 || s.f.At >= len(s.h.Events) {
+		return text
+	}
+	switch long, over := s.overlap(); {
+	case !over:
+		return text + ", to the end of the recording"
+	case long > 0:
+		return text + " for " + Lasting(long)
+	}
+	return text + " for a moment"
+}
+
+// overlap is how long the two were inside together, from when the second came in until one of them left. over is false if
+// neither did.
+func (s *story) overlap() (long history.Time, over bool) {
+	met := s.f.At
+	then := &s.h.Events[met]
+	attempts := []history.Attempt{then.Attempt}
+	for _, at := range s.f.Witness {
+		if at >= 0 && at < met && s.entered(at) {
+			attempts = append(attempts, s.h.Events[at].Attempt)
+		}
+	}
+	for i := met + 1; i < len(s.h.Events); i++ {
+		if e := &s.h.Events[i]; slices.Contains(s.f.Holders, e.Process) && s.leaves(e, attempts) {
+			return e.Time - then.Time, true
+		}
+	}
+	return 0, false
+}
+
+// entered reports whether the first of the two got the lock with the event at a position.
+func (s *story) entered(at int) bool {
+	e := &s.h.Events[at]
+	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock && e.Process == s.f.Holders[0]
+}
+
+// leaves reports whether an event of a holder ends its section.
+func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
+	switch e.F {
+	case history.Crashed:
+		return true
+	case history.Release:
+		if e.Type != history.Invoke {
+			return false
+		}
+	case history.Lost:
+	default:
+		return false
+	}
+	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
+}
+
+// Lasting gives a length of time as a person says it.
+func Lasting(t history.Time) string {
+	switch {
+	case t >= 10e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
+	case t >= 1e9:
+		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
+	case t >= 1e6:
+		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
+}
+
+// why is what made two grants of one lock meet.
+func (s *story) why() string {
+	who := s.about()
+	switch s.f.Cause.Kind {
+	case checker.CountedWithoutQuorum:
+		return "no server had granted both, so none could refuse"
+	case checker.DeposedMaster:
+		return "two masters granted it, each on its own"
+	case checker.ValidityMiscounted:
+		return who + " counted on its lease for longer than its key lived"
+	case checker.ExpiredEarly:
+		return "by a server's wrong clock the key of " + who + " expired early"
+	case checker.LeaseNotRechecked:
+		return who + " took it although its own lease had ended"
+	case checker.RemovedByNonOwner:
+		if s.f.Cause.Detail == checker.ByFlush {
+			return "all keys were flushed, that of " + who + " among them"
+		}
+		return "the key of " + who + " was removed by a request that did not own it"
+	case checker.RemovedByOwner:
+		return who + " had removed its own key and worked on"
+	case checker.LostInCrash:
+		if s.f.Cause.Detail == checker.NoPersistence {
+			return "a server that keeps nothing on disk went down and forgot the key of " + who
+		}
+		return "a server went down before the key of " + who + " was safe on its disk"
+	case checker.LostInFailover:
+		return "a failover lost what only the old master knew of the key of " + who
+	case checker.HolderOutlivedLease:
+		return s.outlived(who)
+	case checker.SessionExpired:
+		return "the session of " + who + " had expired"
+	case checker.WaitedForOther:
+		return who + " waited for another lock until its lease had ended"
+	case checker.Untold:
+		return "the history does not tell why"
+	}
+	return ""
+}
+
+func (s *story) outlived(who string) string {
+	switch {
+	case s.f.Cause.Detail == checker.ByLatePacket:
+		return "a request of " + who + " was held up until its lease had ended"
+	case s.f.Cause.Detail == checker.BySlowWork:
+		return who + " worked for longer than its lease"
+	case s.pausedPast():
+		return who + " had paused past its lease"
+	}
+	return "a pause made " + who + " outlast its lease"
+}
+
+// pausedPast reports whether a pause of the one whom it is about was on when its lease ended.
+func (s *story) pausedPast() bool {
+	var until history.Time
+	paused := history.Never
+	for i := range s.h.Events[:min(s.f.At+1, len(s.h.Events))] {
+		e := &s.h.Events[i]
+		switch {
+		case e.Process == s.f.About && e.Lock == s.f.Lock && e.Grant != nil:
+			until = e.Grant.Until
+		case e.F == history.Pause && e.Fault.Strikes(s.f.About) && e.Type == history.Invoke:
+			paused = e.Time
+		case e.F == history.Pause && e.Fault.Strikes(s.f.About) && paused <= until && until <= e.Time:
+			return true
+		case e.F == history.Pause && e.Fault.Strikes(s.f.About):
+			paused = history.Never
+		}
+	}
+	return paused <= until
+}
+
+// data is what became of what the lock guards.
+func (s *story) data() string {
+	writer := s.process(0, "somebody")
+	switch s.f.Cause.Kind {
+	case checker.StaleEffect:
+		if s.same() {
+			return "a write of " + writer + " was accepted although its own later grant had been in use"
+		}
+		return "a write of " + writer + " was accepted although " + s.process(1, "another") + " had taken over"
+	case checker.LostUpdate:
+		return "an update was lost: " + writer + " wrote over a value that it had not read"
+	}
+	return ""
+}
+
+// owner is who touched a lock of another.
+func (s *story) owner() string {
+	by, whose := s.process(0, "somebody"), s.process(1, "another")+"'s lock"
+	if s.same() {
+		whose = "a lock of another attempt of its own"
+	}
+	switch {
+	case s.f.Cause.Kind == checker.ProlongedByNonOwner:
+		return by + " prolonged " + whose + " without owning it"
+	case s.f.Cause.Kind == checker.RemovedByNonOwner && s.f.Cause.Detail == checker.ByFlush:
+		return by + " flushed all keys, and with them " + whose
+	case s.f.Cause.Kind == checker.RemovedByNonOwner:
+		return by + " removed " + whose + " without owning it"
+	}
+	return ""
+}
+
+func (s *story) token() string {
+	first, then := s.process(0, "somebody"), s.process(1, "somebody")
+	if s.same() {
+		first = "before"
+	}
+	switch s.f.Cause.Kind {
+	case checker.TokenRepeated:
+		return fmt.Sprintf("%s was given the same fencing token as %s", then, first)
+	case checker.TokenWentBack:
+		return fmt.Sprintf("%s was given a lower fencing token than %s", then, first)
+	}
+	return ""
+}
+
+// blocked is why nobody got the lock.
+func (s *story) blocked() string {
+	who := s.about()
+	if s.f.About == "" {
+		who = "its holder"
+	}
+	switch s.f.Cause.Kind {
+	case checker.StuckBehindCrashed:
+		return who + " had crashed and left its lock behind"
+	case checker.StuckBehindUncapped:
+		return who + " kept it, and nothing makes that end"
+	case checker.StuckBehindAbandoned:
+		return "a key that " + who + " had given up never expires"
+	case checker.StuckInCycle:
+		return "each holder waited for a lock that the next one held"
+	case checker.StuckWithoutHolder:
+		return "nobody held it, and yet nobody got it"
+	case checker.NoQuorumLeft:
+		return "too many servers were gone for good"
+	}
+	return ""
+}
+
+func (s *story) slow() string {
+	if s.f.Cause.Kind != checker.TooSlow {
+		return ""
+	}
+	op := "request"
+	for _, at := range s.f.Witness {
+		if at >= 0 && at < len(s.h.Events) && slices.Contains(s.f.Holders, s.h.Events[at].Process) && s.h.Events[at].Type == history.Invoke {
+			op = string(s.h.Events[at].F)
+			break
+		}
+	}
+	return fmt.Sprintf("the %s of %s took too long although enough servers were up", op, s.process(0, "a client"))
+}

@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Members of etcd and ZooKeeper learn of the same keys in the same order. What is recorded of each must be what the service
+// has done, from its beginning, without a gap and without telling anything twice: also where members crash, restart or
+// lose their disk.
+func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
+	type change struct {
+		gone   bool
+		lock   history.Lock
+		member string
+		of     history.Attempt
+	}
+	runs, copies, behind := 0, 0, 0
+	for _, name := range Names() {
+		s := named(t, name)
+		if !s.Servers.consensus() {
+			continue
+		}
+		for _, extra := range [][]string{nil, {"crash %s-2 losing everything at 300ms, restart after 1s"}, {"crash %s-3 at 200ms, restart after 2s"}} {
+			plan := s.Plan(1)
+			for _, line := range extra {
+				f, err := nemesis.Parse(fmt.Sprintf(line, serviceOf(s)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan.Faults = append(slices.Clone(plan.Faults), f)
+			}
+			result, err := NewRunner(s).Run(plan)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			runs++
+			var all []change
+			told := map[history.Process][]change{}
+			for _, e := range result.History.Events {
+				c := change{e.F == history.KeyGone || e.F == history.CopyGone, e.Lock, e.Member, e.Of}
+				switch {
+				case e.F == history.KeySet, e.F == history.KeyGone:
+					all = append(all, c)
+				case e.F.IsCopy():
+					copies++
+				default:
+					continue
+				}
+				told[e.Process] = append(told[e.Process], c)
+			}
+			for p, own := range told {
+				if len(own) > len(all) || !slices.Equal(own, all[:len(own)]) {
+					t.Errorf("%s, with %v: %s has recorded\n%v\nof\n%v", name, extra, p, own, all)
+				}
+			}
+			for _, p := range result.History.Header.Servers {
+				if len(told[p]) < len(all) {
+					behind++
+				}
+			}
+		}
+	}
+	if runs < 60 || copies == 0 || behind == 0 {
+		t.Errorf("%d runs, %d copies, %d members that lacked something: too little to show anything", runs, copies, behind)
+	}
+}
+
+// serviceOf is the first part of the names of a scenario's servers.
+func serviceOf(s *Scenario) string {
+	if s.Servers.ZooKeeper > 0 {
+		return "zookeeper"
+	}
+	return "etcd"
+}
