@@ -11,7 +11,7 @@ import (
 )
 
 // Odds are the odds that a Redlock stops excluding when each of its masters fails over and loses the lock by that with
-// a given chance (002_51ade46bede88cd4.txt: k % per switchover): measured, and by the formula.
+// a given chance (Alibaba Cloud, STATEMENTS.md: k % per switchover): measured, and by the formula.
 type Odds struct {
 	Servers int     // N
 	Held    int     // h: how many servers granted the lock that is held

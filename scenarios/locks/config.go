@@ -1,4 +1,5 @@
 // Package locks holds the lock protocols under test, written as their documents describe them against sim.Env alone.
+// Documents are named by their authors; scenarios/STATEMENTS.md has their titles and addresses.
 // Every step that a shipped library has left out is a knob that can be left out here.
 //
 // Goals: each protocol reads like its document; wrong settings are possible and named.
@@ -17,17 +18,17 @@ type Protocol string
 
 // The protocols on Redis without replication.
 const (
-	SetNX       Protocol = "setnx"        // SETNX, DEL: no expiry (000_70d6d8b7272eabae.txt)
-	SetNXExpire Protocol = "setnx-expire" // SETNX, then EXPIRE: not atomic (000_70d6d8b7272eabae.txt)
-	SetNXPX     Protocol = "set-nx-px"    // SET NX PX (001_1cace0557de8d57e.txt)
+	SetNX       Protocol = "setnx"        // SETNX, DEL: no expiry (Grace Collins)
+	SetNXExpire Protocol = "setnx-expire" // SETNX, then EXPIRE: not atomic (Grace Collins)
+	SetNXPX     Protocol = "set-nx-px"    // SET NX PX (youngju.dev)
 	Fenced      Protocol = "fenced"       // SET NX PX and INCR of a token counter, in one script
-	Redlock     Protocol = "redlock"      // a majority of independent masters (004_b0050e93a86c334d.txt)
+	Redlock     Protocol = "redlock"      // a majority of independent masters (Sanfilippo, "Distributed locks with Redis")
 )
 
 // The protocols on coordination services.
 const (
-	Etcd      Protocol = "etcd"      // clientv3/concurrency: a lease, a key of one's own, the oldest key holds (001_1cace0557de8d57e.txt)
-	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (001_1cace0557de8d57e.txt)
+	Etcd      Protocol = "etcd"      // clientv3/concurrency: a lease, a key of one's own, the oldest key holds (youngju.dev)
+	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (youngju.dev)
 )
 
 // LeaseCount says from when an etcd client counts its lease.
@@ -94,7 +95,7 @@ const (
 	ReleaseScript     Release = "script"       // compare and delete in one script: the documents' rule
 	ReleaseDel        Release = "del"          // plain DEL, whoever holds it
 	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: the lock may change hands between
-	ReleaseCAD        Release = "cad"          // Tair's compare and delete (002_51ade46bede88cd4.txt)
+	ReleaseCAD        Release = "cad"          // Tair's compare and delete (Alibaba Cloud)
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
 )
 
@@ -127,14 +128,14 @@ type ExtendMode string
 
 const (
 	ExtendChecked       ExtendMode = "checked"        // by script, a quorum, within the validity: the document's rule
-	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (002_51ade46bede88cd4.txt)
+	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (Alibaba Cloud)
 	ExtendUnchecked     ExtendMode = "unchecked"      // ignores answers and elapsed time
 	ExtendAnyAnswer     ExtendMode = "any-answer"     // takes every answer for a yes, also that the key is gone (go-redsync 38)
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last answer (go-redsync 71, 72)
 	ExtendOrAcquire     ExtendMode = "or-acquire"     // takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
 	ExtendExpire        ExtendMode = "expire"         // prolongs the key without comparing its owner (Redisson's RedLock)
 	ExtendRelease       ExtendMode = "release"        // gives the lock back and says that it has prolonged it (py-sherlock 66)
-	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
+	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (Grace Collins, step "extend")
 )
 
 // Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
@@ -151,7 +152,7 @@ type Extension struct {
 	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
 }
 
-// Wait is the WAIT command after a lock was set on a replicated Redis (002_51ade46bede88cd4.txt).
+// Wait is the WAIT command after a lock was set on a replicated Redis (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // that must have the write
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever

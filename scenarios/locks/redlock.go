@@ -38,7 +38,7 @@ var redlockKeys = []Setting{
 		"step 5: a failed attempt releases on every server"),
 }
 
-// redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each step that shipped
 // libraries are known to have left out.
 type redlock struct {
 	requester

@@ -7,7 +7,7 @@ import (
 )
 
 // round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are Redlock's
-// (004_b0050e93a86c334d.txt); a careful client of one Redis counts likewise.
+// (Sanfilippo, "Distributed locks with Redis"); a careful client of one Redis counts likewise.
 type round struct {
 	sim.Grant
 	start time.Duration

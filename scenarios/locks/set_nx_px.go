@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXPX is SET NX PX (001_1cace0557de8d57e.txt).
+// setNXPX is SET NX PX (youngju.dev).
 var setNXPX = Definition{
 	Name: SetNXPX, Text: "SET NX PX", Backend: OnRedis, Expires: true,
 	Settings: onOneRedis(reentrantKey, releaseKey, expiryKey),

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXExpire is SETNX and then EXPIRE, which is not atomic (000_70d6d8b7272eabae.txt).
+// setNXExpire is SETNX and then EXPIRE, which is not atomic (Grace Collins).
 var setNXExpire = Definition{
 	Name: SetNXExpire, Text: "SETNX, then EXPIRE in a second command", Backend: OnRedis, Expires: true,
 	Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
