@@ -26,6 +26,8 @@ type Trouble struct {
 	Name  string
 	Title string // heads a column; at most eight cells wide
 	Text  string
+	// Liveness is set if it is about who still gets the lock: its column shows that in place of the leases.
+	Liveness bool
 }
 
 // ComparedLock is one way to lock.
@@ -124,6 +126,7 @@ func (t *compareTable) legend(p *page) {
 	hung(p, "cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend")
 	hung(p, "d", "the data is safe (resource-safety): what counts as survived")
 	hung(p, "s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)")
+	hung(p, "p", "who waits gets the lock (deadlock-freedom)")
 	hung(p, "✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run")
 	hung(p, "!", "somebody waits for ever (deadlock-freedom)")
 	hung(p, "fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token")

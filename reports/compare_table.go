@@ -128,7 +128,7 @@ func survivalHead(ln *line, row, from int, troubles []Trouble) {
 		if row == 0 {
 			ln.add(bold, trouble.Title)
 		} else {
-			ln.add(plain, "d s l")
+			ln.add(plain, map[bool]string{false: "d s l", true: "d s p"}[trouble.Liveness])
 		}
 	}
 }
@@ -143,14 +143,18 @@ func (l *ComparedLock) marks(ln *line, fencing bool, from int, troubles []Troubl
 			continue
 		}
 		tallies := c.tallies()
-		for k, tally := range tallies[:3] {
+		shown := tallies[:3]
+		if trouble.Liveness {
+			shown = []LawTally{c.Data, c.Sections, c.Progress}
+		}
+		for k, tally := range shown {
 			if k > 0 {
 				ln.add(plain, " ")
 			}
 			mark, tone := tally.mark()
 			ln.add(tone, mark)
 		}
-		if c.Progress.Violated > 0 {
+		if c.Progress.Violated > 0 && !trouble.Liveness {
 			ln.add(red, "!")
 		}
 	}
@@ -229,7 +233,7 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 	var out []compareNote
 	for k, tally := range c.tallies() {
 		mark, _ := tally.mark()
-		if k == 3 && tally.Violated > 0 {
+		if k == 3 && tally.Violated > 0 && !t.liveness(c.Trouble) {
 			mark = "!"
 		}
 		if mark == "✓" || mark == "✗" {
@@ -242,6 +246,11 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 		out = append(out, compareNote{mark, text})
 	}
 	return out
+}
+
+// liveness reports whether a trouble is about who still gets the lock.
+func (t *compareTable) liveness(trouble string) bool {
+	return slices.ContainsFunc(t.Troubles, func(of Trouble) bool { return of.Name == trouble && of.Liveness })
 }
 
 // title is the heading of a trouble.

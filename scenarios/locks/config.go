@@ -115,6 +115,57 @@ const (
 	Rotated Order = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
 )
 
+// ReleaseTo says whom a Redlock asks to give the lock back.
+type ReleaseTo string
+
+const (
+	ReleaseToAll        ReleaseTo = "all"         // every server, whatever it has said: the document's rule
+	ReleaseToGranted    ReleaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
+	ReleaseToFirstError ReleaseTo = "first-error" // in turn, and a server that does not answer ends it (Grace Collins, code)
+)
+
+// Asking says how many servers an attempt asks.
+type Asking string
+
+const (
+	AskAll         Asking = "all"
+	AskUntilQuorum Asking = "until-quorum" // in turn, and no more once enough have granted (Grace Collins, step 2)
+)
+
+// Waking says when a client that found the lock taken tries again.
+type Waking string
+
+const (
+	WakeAfterDelay   Waking = "delay"          // after retry.delay
+	WakeOnMessage    Waking = "message"        // when the holder publishes that it has released
+	WakeOnMessageTTL Waking = "message-or-ttl" // then, or once the TTL has passed, whatever comes first
+)
+
+// Line says what clients of etcd put.
+type Line string
+
+const (
+	OwnKeys Line = "own-keys" // each a key of its own, and waits in line: etcd's recipe
+	OneKey  Line = "one-key"  // one key for all, if there is none: no line (youngju.dev)
+)
+
+// KeepAlive says when an etcd client gives its lease up.
+type KeepAlive string
+
+const (
+	UntilLost  KeepAlive = "until-lost"  // it asks one member after another until the lease is over, and tells its client
+	UntilError KeepAlive = "until-error" // the first request without an answer ends it, and nobody is told (youngju.dev)
+)
+
+// Listening says what a ZooKeeper client does when its connection is suspended.
+type Listening string
+
+const (
+	NotListening Listening = "off"
+	StopsAtOnce  Listening = "on"        // takes it for a lost lock
+	TakesAnew    Listening = "reacquire" // pauses its work, and takes the lock anew once it is connected (youngju.dev)
+)
+
 // TokenScope says for how long one owner value is used.
 type TokenScope string
 
@@ -147,6 +198,7 @@ type Allowance struct {
 // Extension prolongs a lock while its work goes on.
 type Extension struct {
 	Mode       ExtendMode    // default checked
+	TTL        time.Duration // of the prolonged lock; default the lock's own
 	Every      time.Duration // default TTL / 3
 	Limit      int           // how many at most; 0: no limit
 	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
@@ -172,6 +224,8 @@ type Config struct {
 	Retry    sim.Delay       // between attempts; default 50 ms to 250 ms
 	Patience time.Duration   // after which acquire gives up; 0: never
 	Attempts int             // after how many acquire gives up; 0: no limit
+	Waits    sim.ClockKind   // on which patience is measured; default monotonic
+	Wake     Waking          // on one Redis: when a client that found the lock taken tries again; default delay
 	Release  Release         // default script (setnx and setnx-expire: del)
 	Timeout  time.Duration   // for one server's answer; default 50 ms
 
@@ -184,6 +238,8 @@ type Config struct {
 	// Etcd only.
 	Recheck         bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
 	Count           LeaseCount // default sending
+	Line            Line       // default own-keys
+	KeepAlive       KeepAlive  // default until-lost
 	CompareRevision bool       // delete the own key only if it is still this attempt's (etcd issue 22082); default on
 
 	// ZooKeeper only.
@@ -193,9 +249,9 @@ type Config struct {
 	// CheckSession counts a znode that was found again as one's own only if the session that made it still lives; otherwise
 	// it may go with a dying one while its client believes to hold (curator 1121). Default on.
 	CheckSession bool
-	Shared       bool // ask for a read lock, which others that are shared may hold as well; default off
-	ReadWrite    bool // the lock is a read-write lock: some client asks for a shared hold
-	Listener     bool // be told when the connection is suspended, and take it for a loss; default off
+	Shared       bool      // ask for a read lock, which others that are shared may hold as well; default off
+	ReadWrite    bool      // the lock is a read-write lock: some client asks for a shared hold
+	Listener     Listening // default off
 
 	// Replicated Redis only.
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it
@@ -208,10 +264,12 @@ type Config struct {
 	TokenScope   TokenScope    // of locks without expiry, too; default per-request
 
 	// Redlock only.
-	Contact          Contact // default sequential
-	Order            Order   // default listed
-	Quorum           int     // default N/2 + 1; 1 to N
-	ReleaseOnFailure bool    // step 5 of the document; default on
+	Contact          Contact   // default sequential
+	Order            Order     // default listed
+	Quorum           int       // default N/2 + 1; 1 to N
+	ReleaseOnFailure bool      // step 5 of the document; default on
+	ReleaseTo        ReleaseTo // default all
+	Asking           Asking    // default all
 
 	// First is the place in Servers with which a rotated client begins.
 	First int
