@@ -70,7 +70,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 				t.Errorf("width %d: %q", width, ln)
 			}
 			for _, triple := range []string{"✗ ± ✓", "✓ ✗ ✓!", "✓ ✗ ±"} {
-				marks += strings.Count(ln, triple)
+				marks += strings.Count(ln, triple) - strings.Count(ln, triple+" ?") // which is the legend's
 			}
 		}
 		if want := 4 * 6; marks != want {

@@ -37,7 +37,7 @@ var (
 			"many "+
 			"as it takes", "none")
 
-	retryClock = setting.Choice("retry.clock", func(c *Config) *sim.ClockKind { return &c.Waits },
+	retryClock = setting.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
 		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the clock "+
 			"lengthens or ends the wait",
 		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
@@ -102,7 +102,7 @@ var (
 
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
-		setting.Positive("extension.ttl", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
+		setting.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
 			"how long the lock lasts from an extension on, as in CAS … EX 10 after SET … EX 5").
 			With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }).Depending("TTL"),
 		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
