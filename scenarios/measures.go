@@ -55,7 +55,7 @@ func (s *Scenario) measures() []history.Measure {
 		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} })},
 		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},
 		{history.StopWhenLost, everybody(func(c *Client) bool {
-			return c.Work.StopWhenLost && (!session || c.Lock.Listener != locks.NotListening)
+			return c.Work.StopWhenLost && (!session || c.Lock.Listener == locks.StopsAtOnce)
 		})},
 		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension, everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
