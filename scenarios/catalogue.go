@@ -30,8 +30,9 @@ var Sections = []Section{
 		"wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance", "restart-forgets",
 		"restart-everysec", "restart-fsync-always", "clean-restart", "delayed-restart", "delayed-restart-too-short",
 		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
-		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure", "release-where-granted",
-		"release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions", "hung-master", "extension",
+		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure",
+		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions", "hung-master",
+		"extension",
 		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",

@@ -243,8 +243,8 @@ func (s *section) suspensions() []*sim.Signal {
 	return all
 }
 
-// takeAnew is what a client does that has paused its work because its library no longer knew whether it has the lock: it
-// acquires the lock once more, although it may still have it. It reports false if its patience ended.
+// takeAnew is what a client does that has paused its work because its library no longer knew whether it has the lock:
+// it acquires the lock once more, although it may still have it. It reports false if its patience ended.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil

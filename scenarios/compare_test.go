@@ -160,8 +160,9 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 				t.Errorf("%s: %+v", cellName(row.Name, s.Trouble, s.Fencing), s)
 			}
 		}
-		if absent := row.Survival[slices.IndexFunc(row.Survival, func(s Survival) bool { return s.Trouble == "minority" })].Absent; (absent != "") !=
-			(row.Name == "redis" || row.Name == "fenced") {
+		i := slices.IndexFunc(row.Survival, func(s Survival) bool { return s.Trouble == "minority" })
+		absent, alone := row.Survival[i].Absent, row.Name == "redis" || row.Name == "fenced"
+		if (absent != "") != alone {
 			t.Errorf("%s, minority: %q", row.Title, absent)
 		}
 	}

@@ -167,7 +167,8 @@ func (f *file) checkLock(l *lockSettings) {
 		refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
 	}
 	if l.config.Asking == locks.AskUntilQuorum && l.config.Contact == locks.Parallel {
-		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or take contact: sequential"
+		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
+			"take contact: sequential"
 		refuse("ask", why)
 		refuse("contact", why)
 	}

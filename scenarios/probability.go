@@ -80,7 +80,8 @@ func binomial(n, k int) float64 {
 }
 
 // Measure runs as many schedules as asked: client-1 is granted the lock by the first Held of the servers, then all of
-// them fail over or restart, with the given chance without the lock, and client-2 asks for it. It stops when ctx is done.
+// them fail over or restart, with the given chance without the lock, and client-2 asks for it. It stops when ctx
+// is done.
 func (o Odds) Measure(ctx context.Context, runs int) (*Odds, error) {
 	s, err := Parse("odds", []byte(oddsScenario(&o)))
 	if err != nil {

@@ -79,7 +79,8 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		}
 		low, high := o.Interval()
 		if !o.Agrees() || o.Lost == 0 {
-			t.Errorf("%+v: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", asked, o.Lost, o.Runs, low, high, o.Formula())
+			t.Errorf("%+v: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", asked, o.Lost, o.Runs, low, high,
+				o.Formula())
 		}
 	}
 }

@@ -33,18 +33,11 @@ interval.`,
   fencepost odds --servers 1                 one master-replica pair`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := parseChance(chance)
-			if err != nil {
-				return err
-			}
-			if runs < 1 {
-				return fmt.Errorf("--runs must be at least 1, not %d", runs)
-			}
-			asked := scenarios.Odds{Servers: servers, Quorum: quorum, By: scenarios.Loss(by), Chance: k}
+			asked := scenarios.Odds{Servers: servers, Quorum: quorum, By: scenarios.Loss(by)}
 			if !c.Flags().Changed("quorum") {
 				asked.Quorum = servers/2 + 1
 			}
-			if err := checkOdds(&asked); err != nil {
+			if err := checkOdds(&asked, chance, runs); err != nil {
 				return err
 			}
 			defer o.close()
@@ -64,8 +57,8 @@ interval.`,
 				return err
 			}
 			suite := odds.suite()
-			suite.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(), asked.Servers,
-				asked.Quorum, asked.By, chance, runs)
+			suite.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
+				asked.Servers, asked.Quorum, asked.By, chance, runs)
 			o.tell(suite)
 			return o.exit(odds.standing())
 		},
@@ -79,9 +72,14 @@ interval.`,
 	return c
 }
 
-// checkOdds refuses what cannot be measured.
-func checkOdds(o *scenarios.Odds) error {
+// checkOdds reads the chance, and refuses what cannot be measured.
+func checkOdds(o *scenarios.Odds, chance string, runs int) (err error) {
+	if o.Chance, err = parseChance(chance); err != nil {
+		return err
+	}
 	switch {
+	case runs < 1:
+		return fmt.Errorf("--runs must be at least 1, not %d", runs)
 	case o.Servers < 1 || o.Servers > scenarios.MaxOddsServers:
 		return fmt.Errorf("--servers must be from 1 to %d, not %d", scenarios.MaxOddsServers, o.Servers)
 	case o.Quorum < 1 || o.Quorum > o.Servers:
@@ -156,7 +154,8 @@ func (o *odds) table(w io.Writer, asked *scenarios.Odds) error {
 	if asked.By == scenarios.ByRestart {
 		what = "servers, each of which restarts and loses the lock by that"
 	}
-	fmt.Fprintf(w, "Redlock with a quorum of %d of %d %s with chance %g %%\n\n", asked.Quorum, asked.Servers, what, asked.Chance*100)
+	fmt.Fprintf(w, "Redlock with a quorum of %d of %d %s with chance %g %%\n\n", asked.Quorum, asked.Servers, what,
+		asked.Chance*100)
 	fmt.Fprintf(w, "held      runs  measured  99 %% interval        formula    article k^N\n")
 	for _, r := range o.Rows {
 		mark := "agrees"

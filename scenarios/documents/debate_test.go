@@ -49,7 +49,7 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	}
 }
 
-// Every lock of the guide does, with the settings that it states put into the scenario that is to be kept, what it says.
+// Every lock of the guide does what it says, with the settings that it states put into the scenario that is to be kept.
 func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 	rows := table(t, "DEBATE.md", "I need the lock")
 	for _, row := range rows {

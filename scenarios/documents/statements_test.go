@@ -1,5 +1,5 @@
-// Package documents holds the pages about the documents to the catalogue: STATEMENTS.md, what the documents say and what
-// comes out; DEBATE.md, who of the debate about Redlock was right, and which lock to take.
+// Package documents holds the pages about the documents to the catalogue: STATEMENTS.md, what the documents say and
+// what comes out; DEBATE.md, who of the debate about Redlock was right, and which lock to take.
 //
 // Goals: what the pages say is run; no scenario names a document for what does not stand in it.
 // Non-goals: reading the documents.
@@ -94,7 +94,8 @@ func TestStatementsAreCounted(t *testing.T) {
 		kind, _, _ := strings.Cut(row["verdict"], ":")
 		count[kind]++
 	}
-	says := fmt.Sprintf("%d statements: %d are shown, of which %d come out as the document says and %d otherwise; %d are not\nsimulated, and say why.",
+	says := fmt.Sprintf("%d statements: %d are shown, of which %d come out as the document says and %d otherwise; "+
+		"%d are not\nsimulated, and say why.",
 		len(all), count["agrees"]+count["differs"], count["agrees"], count["differs"], count["missing"])
 	if !strings.Contains(read(t, "STATEMENTS.md"), says) {
 		t.Errorf("STATEMENTS.md must say: %s", says)

@@ -27,7 +27,7 @@ const (
 
 // The protocols on coordination services.
 const (
-	Etcd      Protocol = "etcd"      // clientv3/concurrency: a lease, a key of one's own, the oldest key holds (youngju.dev)
+	Etcd      Protocol = "etcd"      // a lease, a key of one's own, the oldest key holds: clientv3/concurrency
 	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (youngju.dev)
 )
 
@@ -121,7 +121,7 @@ type ReleaseTo string
 const (
 	ReleaseToAll        ReleaseTo = "all"         // every server, whatever it has said: the document's rule
 	ReleaseToGranted    ReleaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
-	ReleaseToFirstError ReleaseTo = "first-error" // in turn, and a server that does not answer ends it (Grace Collins, code)
+	ReleaseToFirstError ReleaseTo = "first-error" // in turn, until one does not answer (Grace Collins, code)
 )
 
 // Asking says how many servers an attempt asks.
@@ -186,7 +186,7 @@ const (
 	ExtendOrAcquire     ExtendMode = "or-acquire"     // takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
 	ExtendExpire        ExtendMode = "expire"         // prolongs the key without comparing its owner (Redisson's RedLock)
 	ExtendRelease       ExtendMode = "release"        // gives the lock back and says that it has prolonged it (py-sherlock 66)
-	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (Grace Collins, step "extend")
+	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (Grace Collins)
 )
 
 // Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.

@@ -67,8 +67,8 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens pauses its
-	// work, and takes the lock anew when it is connected again (Resume).
+	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens pauses
+	// its work, and takes the lock anew when it is connected again.
 	Suspended *sim.Signal
 	value     string          // owner value at the servers
 	server    sim.ProcessID   // one Redis only: where it was last written
@@ -194,9 +194,11 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// retry calls try until it holds the lock, or until patience or the number of attempts ends. In between it calls rest with
-// the drawn delay and with what is left of the patience.
-func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest func(env sim.Env, delay, left time.Duration)) (*Hold, error) {
+// resting is what a client does between two attempts, given the delay that was drawn and what is left of its patience.
+type resting func(env sim.Env, delay, left time.Duration)
+
+// retry calls try until it holds the lock, or until patience or the number of attempts ends.
+func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
 	for n := 1; ; n++ {
 		if h := try(env); h != nil {

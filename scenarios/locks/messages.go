@@ -18,8 +18,8 @@ func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessa
 // channel is where a holder publishes that it has released the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts: for a message if another has the lock, else a while. A client that does not listen yet begins to, and tries once
-// more, since the lock may have been released before it did.
+// rest waits between two attempts: for a message if another has the lock, else a while. A client that does not listen
+// yet begins to, and tries once more, since the lock may have been released before it did.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

@@ -45,8 +45,8 @@ var redlockKeys = []Setting{
 		setting.Options(AskAll, AskUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each step that shipped
-// libraries are known to have left out.
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each
+// step that shipped libraries are known to have left out.
 type redlock struct {
 	requester
 	masters
@@ -257,7 +257,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 }
 
 // hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, says so.
-func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool, enough func(*ballot) bool) {
+func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
+	enough func(*ballot) bool) {
 	n, width := len(b.requests), 1
 	if l.config.Contact == Parallel {
 		width = max(n, 1)

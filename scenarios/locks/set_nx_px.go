@@ -25,7 +25,8 @@ var expiryKey = setting.Choice("expiry", func(c *Config) *Expiry { return &c.Exp
 func onOneRedis(own ...Setting) []Setting {
 	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 		ExtendExpire, ExtendRelease)
-	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake, timeoutKey, valueKey, clockKey,
+	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+		timeoutKey, valueKey, clockKey,
 		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
 }
 

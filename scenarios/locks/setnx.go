@@ -10,7 +10,8 @@ import (
 // setNX is SETNX and DEL, without an expiry (Grace Collins).
 var setNX = Definition{
 	Name: SetNX, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
-	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake, timeoutKey,
+	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+		timeoutKey,
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
 		releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 	Without: map[string]string{

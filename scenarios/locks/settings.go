@@ -132,7 +132,8 @@ var (
 )
 
 // common are the keys above, in the order of the reference.
-var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake, timeoutKey, reentrantKey,
+var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
+	retryWake, timeoutKey, reentrantKey,
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
 	waitKeys)
 

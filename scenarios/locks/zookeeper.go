@@ -36,8 +36,8 @@ var zooKeeperDefinition = Definition{
 				"also that of "+
 				"a dying session (curator 1121)"),
 		setting.Choice("listener", func(c *Config) *Listening { return &c.Listener },
-			"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, and "+
-				"take the lock once more when it is there again, before the work goes on",
+			"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, "+
+				"and take the lock once more when it is there again, before the work goes on",
 			setting.Options(NotListening, StopsAtOnce, TakesAnew)...),
 		setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 			"ask for a read lock; if any client does, the lock is a read-write lock"),
