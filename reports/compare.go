@@ -26,6 +26,8 @@ type Trouble struct {
 	Name  string
 	Title string // heads a column; at most eight cells wide
 	Text  string
+	// Liveness is set if it is about who still gets the lock: its column shows that in place of the leases.
+	Liveness bool
 }
 
 // ComparedLock is one way to lock.
@@ -131,6 +133,7 @@ func markKey() []fact {
 	return []fact{
 		{"d", "the data is safe (resource-safety): what counts as survived"},
 		{"s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
+		{"p", "who waits gets the lock (deadlock-freedom)"},
 		{"✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run"},
 		{"!", "somebody waits for ever (deadlock-freedom)"},
 		{"fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},

@@ -82,11 +82,11 @@ func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
 			continue
 		}
 		cell := survivalCell{Class: "lost"}
-		if c.Survives() {
+		if c.Survives() && !(trouble.Liveness && c.Progress.Violated > 0) {
 			cell.Class = "kept"
 		}
 		class := map[style]string{green: "tick", red: "cross", yellow: "doubt"}
-		for _, m := range c.marks() {
+		for _, m := range c.marks(trouble.Liveness) {
 			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
 		}
 		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}

@@ -128,7 +128,7 @@ func survivalHead(ln *line, row, from int, troubles []Trouble) {
 		if row == 0 {
 			ln.add(bold, trouble.Title)
 		} else {
-			ln.add(plain, "d s l")
+			ln.add(plain, map[bool]string{false: "d s l", true: "d s p"}[trouble.Liveness])
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (l *ComparedLock) marks(ln *line, fencing bool, from int, troubles []Troubl
 			ln.add(plain, "–")
 			continue
 		}
-		for k, m := range c.marks() {
+		for k, m := range c.marks(trouble.Liveness) {
 			if k > 0 && k < 3 {
 				ln.add(plain, " ")
 			}
@@ -173,14 +173,18 @@ type cellMark struct {
 	tone style
 }
 
-// marks are one for each law of safety, and a fourth if somebody waits for ever.
-func (c *ComparedCell) marks() (all []cellMark) {
-	tallies := c.tallies()
-	for _, tally := range tallies[:3] {
+// marks are one for each law of safety, and a fourth if somebody waits for ever; where the trouble is about who still gets
+// the lock, that is the third.
+func (c *ComparedCell) marks(liveness bool) (all []cellMark) {
+	third := c.Leases
+	if liveness {
+		third = c.Progress
+	}
+	for _, tally := range []LawTally{c.Data, c.Sections, third} {
 		mark, tone := tally.mark()
 		all = append(all, cellMark{mark, tone})
 	}
-	if c.Progress.Violated > 0 {
+	if c.Progress.Violated > 0 && !liveness {
 		all = append(all, cellMark{"!", red})
 	}
 	return all
@@ -249,7 +253,7 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 	var out []compareNote
 	for k, tally := range c.tallies() {
 		mark, _ := tally.mark()
-		if k == 3 && tally.Violated > 0 {
+		if k == 3 && tally.Violated > 0 && !t.liveness(c.Trouble) {
 			mark = "!"
 		}
 		if mark == "✓" || mark == "✗" {
@@ -262,6 +266,11 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 		out = append(out, compareNote{mark, text})
 	}
 	return out
+}
+
+// liveness reports whether a trouble is about who still gets the lock.
+func (t *compareTable) liveness(trouble string) bool {
+	return slices.ContainsFunc(t.Troubles, func(of Trouble) bool { return of.Name == trouble && of.Liveness })
 }
 
 // title is the heading of a trouble.

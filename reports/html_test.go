@@ -39,7 +39,7 @@ func TestPageIsWellFormed(t *testing.T) {
 }
 
 // loads finds what a page would ask for.
-var loads = regexp.MustCompile(`(?i)https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
+var loads = regexp.MustCompile(`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
 
 func TestPageLoadsNothing(t *testing.T) {
 	for _, r := range runs {

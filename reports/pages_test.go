@@ -130,7 +130,7 @@ func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
 			if l.Cells[i].Absent != "" {
 				continue
 			}
-			for _, m := range l.Cells[i].marks() {
+			for _, m := range l.Cells[i].marks((&compareTable{Comparison: c}).liveness(l.Cells[i].Trouble)) {
 				want[m.sign]++
 			}
 		}

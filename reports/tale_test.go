@@ -158,7 +158,7 @@ func kleppmann() *Run {
 	return &Run{
 		Scenario: "kleppmann-gc-pause",
 		Summary:  "A client pauses past its lease and writes after another client has taken over.",
-		Source:   "001_1cace0557de8d57e.txt",
+		Source:   "an author, a title, https://example.org",
 		Seed:     1, Digest: "9f86d081884c7d65", Plan: []string{kleppmannPause}, OK: true,
 		Expected: []ExpectLine{
 			{string(checker.LeaseExclusion), "holds", "holds", true},

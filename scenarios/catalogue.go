@@ -6,7 +6,9 @@ import (
 	"io/fs"
 )
 
-//go:embed catalogue/*.yaml
+// The scenarios; those in printed are the documents' code samples, setting for setting.
+//
+//go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
 
 // Section is a chapter of the catalogue.
@@ -20,6 +22,7 @@ var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
 		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause", "fence-refuses-equal",
+		"pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "single-restart-forgets", "fenced-everysec",
 		"fenced-fsync-always"}},
 	{"Redlock, five masters", []string{
@@ -27,13 +30,16 @@ var Sections = []Section{
 		"wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance", "restart-forgets",
 		"restart-everysec", "restart-fsync-always", "clean-restart", "delayed-restart", "delayed-restart-too-short",
 		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
-		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure", "extension",
+		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure",
+		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions", "hung-master",
+		"extension",
 		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl", "failover-loses-release",
 		"semi-sync", "semi-sync-degraded", "tair-cad-release", "tair-cas-renewal", "delex-release",
-		"split-brain-old-master", "min-replicas-window", "redlock-failover-loses-locks", "redlock-failover-wait"}},
+		"split-brain-old-master", "min-replicas-window", "redlock-failover-loses-locks", "redlock-failover-wait",
+		"redlock-until-majority", "redlock-asks-all"}},
 	{"etcd", []string{
 		"etcd-lease-pause", "etcd-lease-pause-fenced", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt", "etcd-leader-change",
@@ -41,10 +47,16 @@ var Sections = []Section{
 	{"ZooKeeper", []string{
 		"zookeeper-session-expiry", "zookeeper-listener", "zookeeper-reconnect", "zookeeper-pause",
 		"zookeeper-pause-fenced", "zookeeper-fence-parent-czxid", "zookeeper-herd", "zookeeper-predecessor",
-		"zookeeper-read-write-lock", "zookeeper-under-faults"}},
+		"zookeeper-read-write-lock", "zookeeper-readers-together", "zookeeper-under-faults"}},
 	{"Several locks", []string{
 		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
 		"lock-granularity"}},
+	{"The documents' code, as printed", []string{
+		"printed-setnx-wall-wait", "printed-setnx-expire", "printed-set-nx-ex", "printed-redlock-release-ends",
+		"printed-redlock-hung-master", "printed-redlock-clock-step", "printed-simple-lock-gives-up",
+		"printed-simple-lock-late-release", "printed-redlock-class-retries", "printed-zookeeper-lock",
+		"printed-zookeeper-listener", "printed-etcd-lock", "printed-etcd-keepalive-stops", "printed-tair-cas-longer",
+		"printed-tair-cas-restart", "printed-set-nx-px-script"}},
 }
 
 // Names lists all scenarios of the catalogue.
@@ -58,9 +70,23 @@ func Names() []string {
 
 // Named returns a scenario of the catalogue; the error matches fs.ErrNotExist if there is none of that name.
 func Named(name string) (*Scenario, error) {
-	text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+	path, text, err := fileOf(name)
 	if err != nil {
-		return nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
+		return nil, err
 	}
-	return Parse("catalogue/"+name+".yaml", text)
+	return Parse(path, text)
 }
+
+// fileOf finds the file of a scenario of the catalogue.
+func fileOf(name string) (path string, text []byte, err error) {
+	for _, folder := range folders {
+		path = folder + name + ".yaml"
+		if text, err = catalogueFiles.ReadFile(path); err == nil {
+			return path, text, nil
+		}
+	}
+	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
+}
+
+// folders are where the catalogue's files lie.
+var folders = []string{"catalogue/", "catalogue/printed/"}

@@ -62,13 +62,17 @@ func campaign(t *testing.T, s *Scenario, seeds int) *Campaign {
 }
 
 func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
-	files, err := catalogueFiles.ReadDir("catalogue")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var embedded []string
-	for _, f := range files {
-		embedded = append(embedded, strings.TrimSuffix(f.Name(), ".yaml"))
+	for _, folder := range folders {
+		files, err := catalogueFiles.ReadDir(strings.TrimSuffix(folder, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if name, isFile := strings.CutSuffix(f.Name(), ".yaml"); isFile {
+				embedded = append(embedded, name)
+			}
+		}
 	}
 	slices.Sort(embedded)
 	listed := slices.Sorted(slices.Values(Names()))
@@ -119,7 +123,7 @@ func TestTwinsDifferInOneLine(t *testing.T) {
 // situation is a scenario's text without name, summary and expectation.
 func situation(t *testing.T, name string) []string {
 	t.Helper()
-	text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+	_, text, err := fileOf(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +164,7 @@ func TestSoundScenariosBreakWithOneWordChanged(t *testing.T) {
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
 			t.Parallel()
-			text, err := catalogueFiles.ReadFile("catalogue/" + c.scenario + ".yaml")
+			_, text, err := fileOf(c.scenario)
 			if err != nil {
 				t.Fatal(err)
 			}

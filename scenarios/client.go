@@ -117,16 +117,20 @@ func (s *section) acquire() bool {
 			s.env.Record(e)
 			return false
 		}
-		h := &held{l, hold}
-		hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), hold.Grant) }
-		s.held = append(s.held, h)
-		s.env.RecordGrant(h.event(history.OK, history.Acquire), hold.Grant)
-		s.env.Point(sim.Acquired)
-		if x := l.config.Extension; x != nil && x.Background {
-			s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h) })
-		}
+		s.enter(&held{l, hold})
 	}
 	return true
+}
+
+// enter notes a lock that the section has acquired.
+func (s *section) enter(h *held) {
+	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
+	s.held = append(s.held, h)
+	s.env.RecordGrant(h.event(history.OK, history.Acquire), h.hold.Grant)
+	s.env.Point(sim.Acquired)
+	if x := h.config.Extension; x != nil && x.Background {
+		s.env.Go("keepalive", func(env sim.Env) { s.keepalive(env, h) })
+	}
 }
 
 func (h *held) event(t history.Type, f history.F) history.Event {
@@ -213,11 +217,47 @@ func (s *section) update() bool {
 
 // pass lets time pass at work. It reports true if the client was told meanwhile that its lock is lost, and cares.
 func (s *section) pass(d time.Duration) (lost bool) {
-	if s.work.StopWhenLost {
-		return s.env.Sleep(d, s.ends()...)
+	if !s.work.StopWhenLost {
+		s.env.Sleep(d)
+		return false
 	}
-	s.env.Sleep(d)
-	return false
+	for end := s.env.Monotonic() + d; ; {
+		woken := s.env.Sleep(end-s.env.Monotonic(), append(s.ends(), s.suspensions()...)...)
+		if !woken || s.isLost() {
+			return woken
+		}
+		if !s.takeAnew() {
+			return true
+		}
+	}
+}
+
+// suspensions are the signals that the work must pause.
+func (s *section) suspensions() []*sim.Signal {
+	var all []*sim.Signal
+	for _, h := range s.held {
+		if h.hold.Suspended != nil {
+			all = append(all, h.hold.Suspended)
+		}
+	}
+	return all
+}
+
+// takeAnew is what a client does that has paused its work because its library no longer knew whether it has the lock:
+// it acquires the lock once more, although it may still have it. It reports false if its patience ended.
+func (s *section) takeAnew() bool {
+	h := s.guard()
+	h.hold.Suspended = nil
+	e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: h.name, Shared: h.config.Shared}
+	s.env.Record(e)
+	hold, err := h.Acquire(s.env)
+	if err != nil {
+		e.Type, e.Why = history.Fail, history.AcquireTimeout
+		s.env.Record(e)
+		return false
+	}
+	s.enter(&held{h.clientLock, hold})
+	return true
 }
 
 func (s *section) read() (value string, ok bool) {

@@ -56,7 +56,7 @@ type Compared struct {
 	Survival        []Survival // every trouble with fencing off, then on
 }
 
-// Claim is what the article's table says (001_1cace0557de8d57e.txt); empty where it has no column. It states no conditions.
+// Claim is what the table of youngju.dev says (STATEMENTS.md); empty where it has no column. It states no conditions.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{

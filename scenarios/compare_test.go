@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,6 +141,41 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 		if !kept[cellName(row.Name, "partition", false)] {
 			t.Errorf("%s lost the data", row.Title)
 		}
+	}
+}
+
+// Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
+func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
+	always, never := Tally{Holds: fewSeeds}, Tally{Violated: fewSeeds}
+	for _, row := range comparison(t).Rows {
+		for _, s := range row.Survival {
+			want := always
+			switch {
+			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
+				continue
+			case s.Trouble == "majority", row.Name == "wait": // its last replica has been promoted, and none is left to wait for
+				want = never
+			}
+			if s.Progress != want || s.Leases != always || s.Sections != always {
+				t.Errorf("%s: %+v", cellName(row.Name, s.Trouble, s.Fencing), s)
+			}
+		}
+		i := slices.IndexFunc(row.Survival, func(s Survival) bool { return s.Trouble == "minority" })
+		absent, alone := row.Survival[i].Absent, row.Name == "redis" || row.Name == "fenced"
+		if (absent != "") != alone {
+			t.Errorf("%s, minority: %q", row.Title, absent)
+		}
+	}
+}
+
+// An fsync before each answer costs a Redlock one fsync for each server that it asks.
+func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
+	p50 := map[string]time.Duration{}
+	for _, row := range comparison(t).Rows {
+		p50[row.Name] = row.Alone.P50
+	}
+	if more := p50["redlock-synced"] - p50["redlock"]; more < 4*time.Millisecond || more > 6*time.Millisecond {
+		t.Errorf("five fsyncs of 1 ms take %v more", more)
 	}
 }
 

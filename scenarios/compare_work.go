@@ -18,6 +18,9 @@ type contender struct {
 	cutOff  []string // servers that the holder cannot reach, so that its lock hangs on the fewest that can grant it
 	lagging []string // members that the others cannot reach, to the same end where a server is struck
 	struck  string   // the server that faults of servers strike: one that the lock hangs on
+	spare   []string // servers of which it can lose all at once and go on: a minority, or the master of a pair
+	most    []string // servers without which nothing can take its place: a majority, or the whole pair
+	synced  bool     // on Redis with an fsync before each answer
 	tokens  bool     // it gives fencing tokens
 	agreed  bool     // on a replicated log: each member fsyncs before it answers
 }
@@ -25,29 +28,47 @@ type contender struct {
 // renewed lets a client of Redis keep its lock alive as the sessions of etcd and ZooKeeper do: every third of its TTL.
 const renewed = "extension: {}"
 
+// Servers of a Redlock on five, and of a master with a replica.
+var (
+	two   = []string{"redis-4", "redis-5"}
+	three = []string{"redis-3", "redis-4", "redis-5"}
+	pair  = []string{"redis-1", "redis-1-replica-1"}
+)
+
 // contenders are the rows of the comparison.
 var contenders = []contender{
 	{name: "redis", title: "Redis", text: "SET NX PX on one Redis.", servers: "redis: 1", lock: "protocol: set-nx-px, " + renewed,
-		nodes: []string{"redis-1"}, struck: "redis-1"},
+		nodes: []string{"redis-1"}, struck: "redis-1", most: []string{"redis-1"}},
 	{name: "replica", title: "Redis, replica", text: "The same with one asynchronous replica, which a Sentinel promotes.", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
-		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
+		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
+		spare: []string{"redis-1"}, most: pair},
 	{name: "wait", title: "Redis, WAIT 1", text: "The same with WAIT 1 after the SET, and its answer obeyed.", servers: "redis: 1, replicas: 1",
 		lock:  "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
-		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1"},
+		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
+		spare: []string{"redis-1"}, most: pair},
 	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
-		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true},
+		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true, most: []string{"redis-1"}},
 	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
-		nodes: numberedText("redis", 5), struck: "redis-3"},
+		nodes: numberedText("redis", 5), struck: "redis-3",
+		spare: two, most: three},
+	{name: "redlock-synced", title: "Redlock, fsync", claimed: "redlock",
+		text:    "Five masters, asked one after another, each with an fsync before it answers.",
+		servers: "redis: 5, persistence: {append-fsync: always}", lock: "protocol: redlock, " + renewed,
+		nodes: numberedText("redis", 5), struck: "redis-3", spare: two, most: three, synced: true},
 	{name: "redlock-parallel", title: "Redlock, at once", text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3"},
+		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3",
+		spare: two, most: three},
 	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3",
+		lock: "protocol: redlock, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3", spare: two, most: three,
 		cutOff: []string{"redis-4", "redis-5"}},
 	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numberedText("etcd", 3),
-		struck: "etcd-1", lagging: []string{"etcd-3"}, tokens: true, agreed: true},
+		struck: "etcd-1", spare: []string{"etcd-3"}, most: []string{"etcd-2", "etcd-3"}, lagging: []string{"etcd-3"},
+		tokens: true, agreed: true},
 	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.", claimed: "zookeeper", servers: "zookeeper: 3",
 		lock: "protocol: zookeeper, listener: on", nodes: numberedText("zookeeper", 3),
-		struck: "zookeeper-1", lagging: []string{"zookeeper-3"}, tokens: true, agreed: true},
+		struck: "zookeeper-1", spare: []string{"zookeeper-3"}, most: []string{"zookeeper-2", "zookeeper-3"},
+		lagging: []string{"zookeeper-3"},
+		tokens:  true, agreed: true},
 }
 
 func numberedText(sort string, n int) []string {
@@ -63,16 +84,31 @@ type Trouble struct {
 	Name  string // one word; its scenarios are called compare-LOCK-NAME
 	Title string // heads a column
 	Text  string // what happens, in a sentence
+	// Liveness is set if it is about who still gets the lock, rather than about what is safe.
+	Liveness bool
 }
 
 // Troubles are the columns of what is survived.
 var Troubles = []Trouble{
-	{"pause", "pause", "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
-	{"jump", "jump", "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
-	{"power", "power", "A server that the lock hangs on loses power and is back at once; Redis fsyncs each second, as it ships."},
-	{"power-always", "power+", "A server that the lock hangs on loses power and is back at once, with an fsync before each answer, as etcd and ZooKeeper always have it."},
-	{"failover", "failover", "Master or leader dies for 5 s while one replica or follower has not yet heard of the lock; another takes over."},
-	{"partition", "partition", "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
+	{Name: "pause", Title: "pause",
+		Text: "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
+	{Name: "jump", Title: "jump",
+		Text: "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
+	{Name: "power", Title: "power",
+		Text: "A server that the lock hangs on loses power and is back at once; " +
+			"Redis fsyncs each second, as it ships."},
+	{Name: "power-always", Title: "power+",
+		Text: "A server that the lock hangs on loses power and is back at once, with an fsync before each " +
+			"answer, as etcd and ZooKeeper always have it."},
+	{Name: "failover", Title: "failover",
+		Text: "Master or leader dies for 5 s while one replica or follower has not yet heard of the " +
+			"lock; another takes over."},
+	{Name: "partition", Title: "cut off",
+		Text: "The holder is cut off from all lock servers for 30 s, with work to do for longer than its lease."},
+	{Name: "minority", Title: "minority", Liveness: true,
+		Text: "A minority of the servers, or the master of a pair, is gone for good. Who waits should get the lock."},
+	{Name: "majority", Title: "majority", Liveness: true,
+		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
 // absent says why a lock is not put through a trouble; empty if it is.
@@ -81,7 +117,9 @@ func (c *contender) absent(trouble string, fencing bool) string {
 	switch {
 	case fencing && !c.tokens:
 		return "gives no token"
-	case trouble == "power" && c.agreed:
+	case trouble == "minority" && c.spare == nil:
+		return "has one server, and none to spare"
+	case trouble == "power" && (c.agreed || c.synced):
 		return "always fsyncs before it answers"
 	case trouble == "failover" && !replicated:
 		return "has nothing to fail over to"
@@ -105,9 +143,22 @@ func (c *contender) faults(trouble string) []string {
 		}
 		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.struck, slow),
 			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.struck)}
+	case "minority":
+		return gone(c.spare)
+	case "majority":
+		return gone(c.most)
 	default:
 		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.nodes, " "))}
 	}
+}
+
+// gone takes servers away for good.
+func gone(servers []string) []string {
+	var lines []string
+	for _, s := range servers {
+		lines = append(lines, fmt.Sprintf("crash %s losing unsynced writes at 500ms", s))
+	}
+	return lines
 }
 
 // behind keeps the lagging members from hearing of the lock.
@@ -135,9 +186,9 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
 	servers, compute, state := c.servers, "3s", "off"
 	switch {
-	case t.Name == "power-always" && !c.agreed:
+	case t.Name == "power-always" && !c.agreed && !c.synced:
 		servers += ", persistence: {append-fsync: always}"
-	case t.Name == "failover" && strings.Contains(c.servers, "replicas"):
+	case (t.Name == "failover" || t.Liveness) && strings.Contains(c.servers, "replicas"):
 		servers += ", down-after: 500ms, reconfigure-after: 1s"
 	case t.Name == "partition":
 		compute = "12s"

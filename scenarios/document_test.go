@@ -19,7 +19,7 @@ func document(t *testing.T, text string) *Document {
 // A printed document is the same scenario.
 func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 	for _, name := range Names() {
-		text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+		_, text, err := fileOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}

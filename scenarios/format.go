@@ -97,7 +97,8 @@ func (f *file) fields() []field {
 		{name: "summary", read: into(&s.Summary, f.prose),
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
 		{name: "source", read: into(&s.Source, f.prose),
-			doc: doc{values: "text", standard: "none", meaning: "the document that describes the situation"}},
+			doc: doc{values: "text", standard: "none", meaning: "who describes the situation: author, title and address " +
+				"of the document, or any text"}},
 		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
 				f.serversAt = startOf(n)

@@ -154,8 +154,8 @@ func TestDefaultsInWords(t *testing.T) {
 		"expect": "none", "expect.metrics": "none", "work.locks": "none",
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", // empty: see TestExample and TestMinimalFile
 		"servers.persistence": "see below", "lock.retry": "the keys below", "lock.extension.limit": "`none` in the background, 3 in steps", // TestEveryValue
-		"lock.elapsed-check":   "`on` with an extension or `work.check-validity`, else `off`",    // TestEveryValue
-		"lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
+		"lock.elapsed-check":   "`on` with an extension or `work.check-validity`, else `off`",                                   // TestEveryValue
+		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL", "mix.downtime": "TTL / 100 to 2 TTL",

@@ -166,6 +166,12 @@ func (f *file) checkLock(l *lockSettings) {
 	if n := s.Redis; n > 0 && l.config.Quorum > n {
 		refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
 	}
+	if l.config.Asking == locks.AskUntilQuorum && l.config.Contact == locks.Parallel {
+		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
+			"take contact: sequential"
+		refuse("ask", why)
+		refuse("contact", why)
+	}
 	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.Redis > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
 	}

@@ -48,7 +48,8 @@ func TestExample(t *testing.T) {
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
 		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
-		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry,
+		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic, ReleaseTo: locks.ReleaseToAll,
+		Asking: locks.AskAll,
 	}
 	second := redlock
 	second.First = 2
@@ -62,7 +63,8 @@ func TestExample(t *testing.T) {
 	want := &Scenario{
 		Name:    "kleppmann-gc-pause",
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
-		Source:  "001_1cace0557de8d57e.txt",
+		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
+			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
 		Servers: Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
@@ -117,9 +119,9 @@ var everyValue = []struct {
 	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
 	{oneRedis, "lock.timeout", "1s", func(s *Scenario) any { return firstLock(s).Timeout }, time.Second},
 	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return *firstLock(s).Extension },
-		locks.Extension{Mode: locks.ExtendChecked, Every: 10 * time.Second / 3, Background: true}},
+		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Background: true}},
 	{oneRedis, "lock.extension.in", "steps", func(s *Scenario) any { return *firstLock(s).Extension },
-		locks.Extension{Mode: locks.ExtendChecked, Every: 10 * time.Second / 3, Limit: 3}},
+		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Limit: 3}},
 	{oneRedis, "lock.extension", "{in: steps, limit: none}", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 0},
 	{oneRedis, "lock.extension.limit", "10000", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 10000},
 	{oneRedis, "lock.extension.every", "1s", func(s *Scenario) any { return firstLock(s).Extension.Every }, time.Second},
@@ -215,7 +217,7 @@ overrides:
 	if !reflect.DeepEqual(same, first) {
 		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)
 	}
-	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, Every: 2 * time.Second, Limit: 7}) ||
+	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
 		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || third.Lock.Quorum != 2 || third.Lock.First != 2 ||
 		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)

@@ -109,9 +109,18 @@ func (f *file) readClients(names *nemesis.Names) {
 		s.Clients = append(s.Clients, f.client(i, id, f.lock, f.work))
 		s.Clients[i].Work.Start = f.defaultStart(i)
 	}
-	if f.overrides == nil {
-		return
+	if f.overrides != nil {
+		f.override(names, ids)
 	}
+	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
+	for i := range s.Clients {
+		s.Clients[i].Lock.ReadWrite = shared
+	}
+}
+
+// override reads what single clients do differently.
+func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
+	s := f.scenario
 	f.entries(f.overrides, "overrides", func(key string, place at, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
@@ -126,10 +135,6 @@ func (f *file) readClients(names *nemesis.Names) {
 			s.Clients[i] = f.client(i, ids[i], lock, work)
 		}
 	})
-	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
-	for i := range s.Clients {
-		s.Clients[i].Lock.ReadWrite = shared
-	}
 }
 
 // readOverride reads what one client does differently.

@@ -54,10 +54,14 @@ func (s *Scenario) measures() []history.Measure {
 		{history.MonotonicClock, session || everybody(func(c *Client) bool { return c.Lock.Clock == sim.Monotonic })},
 		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} })},
 		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},
-		{history.StopWhenLost, everybody(func(c *Client) bool { return c.Work.StopWhenLost && (!session || c.Lock.Listener) })},
+		{history.StopWhenLost, everybody(func(c *Client) bool {
+			return c.Work.StopWhenLost && (!session || c.Lock.Listener == locks.StopsAtOnce)
+		})},
 		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension, everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
-		{history.RandomRetry, everybody(func(c *Client) bool { return c.Lock.Retry.Hi > c.Lock.Retry.Lo })},
+		{history.RandomRetry, everybody(func(c *Client) bool {
+			return c.Lock.Retry.Hi > c.Lock.Retry.Lo && c.Lock.Wake != locks.WakeOnMessage
+		})},
 		{history.Parallel, everybody(func(c *Client) bool { return c.Lock.Contact == locks.Parallel })},
 		{history.Recheck, everybody(func(c *Client) bool { return c.Lock.Recheck })},
 	} {

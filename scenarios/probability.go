@@ -4,30 +4,46 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds are the odds that a Redlock stops excluding when each of its masters fails over and loses the lock by that with
-// a given chance (002_51ade46bede88cd4.txt: k % per switchover): measured, and by the formula.
+// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance, as a
+// master-replica pair does in a switchover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server that restarts:
+// measured, and by the formula.
 type Odds struct {
-	Servers int     // N
+	Servers int     // N, at least 1 and at most MaxOddsServers
+	Quorum  int     // q: how many must grant the lock, 1 to N
+	By      Loss    // how a server loses it
 	Held    int     // h: how many servers granted the lock that is held
-	Chance  float64 // k: that one server loses it in its failover, 0 to 1
+	Chance  float64 // k: that one server loses it, 0 to 1
 	Runs    int     // that were made
 	Lost    int     // runs in which a second client was granted the lock meanwhile
 }
 
-// Quorum is the majority of the servers.
-func (o *Odds) Quorum() int { return o.Servers/2 + 1 }
+// Loss says how a server loses what it has granted.
+type Loss string
+
+const (
+	ByFailover Loss = "failover" // of a master to its replica, which has not heard of the lock
+	ByRestart  Loss = "restart"  // without persistence
+)
+
+// MaxOddsServers is up to how many servers odds are measured.
+const MaxOddsServers = 9
 
 // Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and
 // those that lost it.
 func (o *Odds) Formula() float64 {
+	least := o.Quorum - (o.Servers - o.Held)
+	if least <= 0 {
+		return 1 // the servers that never granted it are enough
+	}
 	p := 0.0
-	for lost := max(0, o.Quorum()-(o.Servers-o.Held)); lost <= o.Held; lost++ {
+	for lost := least; lost <= o.Held; lost++ {
 		p += float64(binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost)))
 	}
 	return p
@@ -51,7 +67,8 @@ func (o *Odds) Interval() (low, high float64) {
 // Agrees reports whether the formula's value lies within the interval.
 func (o *Odds) Agrees() bool {
 	low, high := o.Interval()
-	return o.Formula() >= low && o.Formula() <= high
+	const rounding = 1e-9 // of an interval that ends at 1
+	return o.Formula() >= low && o.Formula() <= high+rounding
 }
 
 func binomial(n, k int) float64 {
@@ -62,19 +79,21 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// MeasureOdds runs as many schedules as asked: client-1 is granted the lock by the first `held` of five masters with a
-// replica each, then every master fails over to its replica, which with the given chance has not heard of the lock, and
-// client-2 asks for it. It stops when ctx is done.
-func MeasureOdds(ctx context.Context, held int, chance float64, runs int) (*Odds, error) {
-	o := &Odds{Servers: 5, Held: held, Chance: chance}
-	s, err := Parse("failover-probability", []byte(oddsScenario(o)))
+// Measure runs as many schedules as asked: client-1 is granted the lock by the first Held of the servers, then all of
+// them fail over or restart, with the given chance without the lock, and client-2 asks for it. It stops when ctx
+// is done.
+func (o Odds) Measure(ctx context.Context, runs int) (*Odds, error) {
+	s, err := Parse("odds", []byte(oddsScenario(&o)))
 	if err != nil {
 		return nil, err
 	}
 	loses := make([]nemesis.Fault, o.Servers)
 	for i := range loses {
-		loses[i], err = nemesis.Parse(fmt.Sprintf("cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms", i+1))
-		if err != nil {
+		line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
+		if o.By == ByRestart {
+			line = "crash redis-%[1]d losing everything at 500ms, restart after 100ms"
+		}
+		if loses[i], err = nemesis.Parse(fmt.Sprintf(line, i+1)); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +106,7 @@ func MeasureOdds(ctx context.Context, held int, chance float64, runs int) (*Odds
 		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 		draw := sim.NewStream(seed, "losses")
 		for _, f := range loses {
-			if float64(draw.Uint64()>>11)/(1<<53) < chance {
+			if float64(draw.Uint64()>>11)/(1<<53) < o.Chance {
 				plan.Faults = append(plan.Faults, f)
 			}
 		}
@@ -100,19 +119,31 @@ func MeasureOdds(ctx context.Context, held int, chance float64, runs int) (*Odds
 		}
 		o.Runs++
 	}
-	return o, nil
+	return &o, nil
 }
 
 // oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed
 // then would stand in its own way.
 func oddsScenario(o *Odds) string {
-	text := "name: failover-probability\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock, ttl: 10s}\n" +
-		"work: {hold: 4s, stagger: 1s}\nfaults:\n"
+	replicas := 1
+	if o.By == ByRestart {
+		replicas = 0
+	}
+	text := fmt.Sprintf("name: odds\nservers: {redis: %d, replicas: %d}\nlock: {protocol: redlock, ttl: 10s, quorum: %d}\n"+
+		"work: {hold: 4s, stagger: 1s}\n", o.Servers, replicas, o.Quorum)
+	var faults []string
 	for i := range o.Servers {
 		if i >= o.Held {
-			text += fmt.Sprintf("  - cut client-1 | redis-%d at 0s for 5s\n", i+1)
+			faults = append(faults, fmt.Sprintf("cut client-1 | redis-%d at 0s for 5s", i+1))
 		}
-		text += fmt.Sprintf("  - fail over redis-%[1]d to redis-%[1]d-replica-1 at 500ms\n", i+1)
+		if o.By == ByFailover {
+			faults = append(faults, fmt.Sprintf("fail over redis-%[1]d to redis-%[1]d-replica-1 at 500ms", i+1))
+		}
 	}
-	return text
+	var b strings.Builder
+	b.WriteString(text)
+	if len(faults) > 0 {
+		list(&b, faults)
+	}
+	return b.String()
 }

@@ -9,7 +9,7 @@ import (
 
 func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
 	for held, want := range map[int]string{5: "9.9e-06", 3: "3.0e-02"} {
-		o := Odds{Servers: 5, Held: held, Chance: 0.01}
+		o := Odds{Servers: 5, Quorum: 3, Held: held, Chance: 0.01}
 		if got := fmt.Sprintf("%.1e", o.Formula()); got != want {
 			t.Errorf("%d held: %s, want %s", held, got, want)
 		}
@@ -21,45 +21,66 @@ func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
 
 // TestFormulaIsTheSumOverAllLosses compares the formula with adding up all sets of servers that may lose the lock.
 func TestFormulaIsTheSumOverAllLosses(t *testing.T) {
-	for n := 1; n <= 7; n += 2 {
-		for held := n/2 + 1; held <= n; held++ {
-			o := Odds{Servers: n, Held: held, Chance: 0.3}
-			sum := 0.0
-			for set := range 1 << n {
-				p, free := 1.0, n-held
-				for i := range n {
-					lost := set>>i&1 == 1
-					if p *= 0.7; lost {
-						p *= 0.3 / 0.7
-					}
-					if lost && i < held {
-						free++
-					}
-				}
-				if free >= o.Quorum() {
-					sum += p
-				}
-			}
-			if math.Abs(sum-o.Formula()) > 1e-12 {
-				t.Errorf("N=%d h=%d: %g, want %g", n, held, o.Formula(), sum)
+	for n := 1; n <= 7; n++ {
+		for quorum := 1; quorum <= n; quorum++ {
+			for held := quorum; held <= n; held++ {
+				compareWithSum(t, Odds{Servers: n, Quorum: quorum, Held: held, Chance: 0.3})
 			}
 		}
+	}
+}
+
+func compareWithSum(t *testing.T, o Odds) {
+	t.Helper()
+	n, held := o.Servers, o.Held
+	sum := 0.0
+	for set := range 1 << n {
+		p, free := 1.0, n-held
+		for i := range n {
+			lost := set>>i&1 == 1
+			if p *= 0.7; lost {
+				p *= 0.3 / 0.7
+			}
+			if lost && i < held {
+				free++
+			}
+		}
+		if free >= o.Quorum {
+			sum += p
+		}
+	}
+	if math.Abs(sum-o.Formula()) > 1e-12 {
+		t.Errorf("%d of N=%d, h=%d: %g, want %g", o.Quorum, n, held, o.Formula(), sum)
 	}
 }
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 	runs := 4000
 	if !full() || raceEnabled {
-		runs = 400
+		runs = 200
 	}
-	for _, held := range []int{3, 4, 5} {
-		o, err := MeasureOdds(context.Background(), held, 0.2, runs)
+	for _, asked := range []Odds{
+		{Servers: 5, Quorum: 3, Held: 3, By: ByFailover},
+		{Servers: 5, Quorum: 3, Held: 4, By: ByFailover},
+		{Servers: 5, Quorum: 3, Held: 5, By: ByFailover},
+		{Servers: 5, Quorum: 3, Held: 3, By: ByRestart},
+		{Servers: 5, Quorum: 4, Held: 4, By: ByRestart},
+		{Servers: 5, Quorum: 2, Held: 5, By: ByRestart},
+		{Servers: 4, Quorum: 3, Held: 3, By: ByFailover},
+		{Servers: 3, Quorum: 2, Held: 3, By: ByRestart},
+		{Servers: 2, Quorum: 2, Held: 2, By: ByFailover},
+		{Servers: 1, Quorum: 1, Held: 1, By: ByFailover}, // one pair: the k % themselves
+		{Servers: 7, Quorum: 4, Held: 4, By: ByRestart},
+	} {
+		asked.Chance = 0.2
+		o, err := asked.Measure(context.Background(), runs)
 		if err != nil {
 			t.Fatal(err)
 		}
 		low, high := o.Interval()
 		if !o.Agrees() || o.Lost == 0 {
-			t.Errorf("%d held: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", held, o.Lost, o.Runs, low, high, o.Formula())
+			t.Errorf("%+v: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", asked, o.Lost, o.Runs, low, high,
+				o.Formula())
 		}
 	}
 }

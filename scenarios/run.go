@@ -50,6 +50,9 @@ func header(s *Scenario) history.Header {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)
 		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
+		if x := c.Lock.Extension; x != nil {
+			h.TTL = max(h.TTL, history.Of(x.TTL))
+		}
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if c.Lock.Protocol == locks.Redlock || s.Servers.consensus() {

@@ -169,7 +169,7 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 		texts = append(texts, "name: x"+defects[i].text)
 	}
 	for _, name := range Names() {
-		text, err := catalogueFiles.ReadFile("catalogue/" + name + ".yaml")
+		_, text, err := fileOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -470,6 +470,17 @@ limit: 400s
 servers: DURABLE
 lock: {ttl: 4s}
 work: {cycles: 10, think: 1s}
+`, `
+servers: SERVERS
+lock: {ttl: 10s, retry: {patience: 5s}}
+work: {hold: 3s}
+overrides: {client-1: {work: {start: 200ms}}}
+faults: [jump client-1 clock by +30s at 1s, jump client-2 clock by +30s at 100ms]
+`, `
+servers: SERVERS
+lock: {ttl: 10s, retry: {patience: 5s}}
+work: {hold: 3s}
+faults: [jump client-2 clock by +30s at 1s]
 `, `
 servers: SERVERS
 lock: {ttl: 10s}

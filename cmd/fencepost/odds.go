@@ -16,51 +16,78 @@ import (
 
 func newOdds() *cobra.Command {
 	var o output
-	var chance string
-	var runs int
+	var chance, by string
+	var runs, servers, quorum int
 	c := &cobra.Command{
 		Use:   "odds",
 		Short: "Measure how likely a Redlock stops excluding when each server may lose the lock",
-		Long: `Each of five masters fails over to its replica while client-1 holds the lock, and loses
-it by that with the given chance: the replica has not heard of it. The measured share of
-runs in which client-2 got it too is held against the formula
-P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q, with k^N, which the
-article says, beside it. Exit 1 if the formula lies outside the 99 % interval.`,
+		Long: `While client-1 holds the lock, each of N servers loses it with the given chance: a master
+fails over to a replica that has not heard of it, or, with --by restart, a server without
+persistence restarts. The measured share of runs in which client-2 got the lock too is
+compared with the formula P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q, and
+with k^N, which Alibaba Cloud's document says. Exit 1 if the formula lies outside the 99 %
+interval.`,
+		Example: `  fencepost odds
+  fencepost odds --servers 3 --by restart
+  fencepost odds --servers 5 --quorum 2
+  fencepost odds --servers 1                 one master-replica pair`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := parseChance(chance)
-			if err != nil {
-				return err
+			asked := scenarios.Odds{Servers: servers, Quorum: quorum, By: scenarios.Loss(by)}
+			if !c.Flags().Changed("quorum") {
+				asked.Quorum = servers/2 + 1
 			}
-			if runs < 1 {
-				return fmt.Errorf("--runs must be at least 1, not %d", runs)
+			if err := checkOdds(&asked, chance, runs); err != nil {
+				return err
 			}
 			defer o.close()
 			if err := o.open("", "odds", "", ""); err != nil {
 				return err
 			}
-			odds, err := measureOdds(k, runs)
+			odds, err := measureOdds(asked, runs)
 			if err != nil {
 				return err
 			}
 			if o.json {
 				err = odds.json(c.OutOrStdout())
 			} else {
-				err = odds.table(c.OutOrStdout(), k)
+				err = odds.table(c.OutOrStdout(), &asked)
 			}
 			if err != nil {
 				return err
 			}
 			suite := odds.suite()
-			suite.Repeat = fmt.Sprintf("%s odds --chance %s --runs %d", program(), chance, runs)
+			suite.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
+				asked.Servers, asked.Quorum, asked.By, chance, runs)
 			o.tell(suite)
 			return o.exit(odds.standing())
 		},
 	}
 	o.register(c)
-	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock in its failover")
+	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
 	c.Flags().IntVar(&runs, "runs", 4000, "schedules for each number of keys held")
+	c.Flags().IntVar(&servers, "servers", 5, "how many servers or master-replica pairs there are")
+	c.Flags().IntVar(&quorum, "quorum", 0, "how many must grant the lock (default a majority)")
+	c.Flags().StringVar(&by, "by", string(scenarios.ByFailover), "how a server loses the lock: failover or restart")
 	return c
+}
+
+// checkOdds reads the chance, and refuses what cannot be measured.
+func checkOdds(o *scenarios.Odds, chance string, runs int) (err error) {
+	if o.Chance, err = parseChance(chance); err != nil {
+		return err
+	}
+	switch {
+	case runs < 1:
+		return fmt.Errorf("--runs must be at least 1, not %d", runs)
+	case o.Servers < 1 || o.Servers > scenarios.MaxOddsServers:
+		return fmt.Errorf("--servers must be from 1 to %d, not %d", scenarios.MaxOddsServers, o.Servers)
+	case o.Quorum < 1 || o.Quorum > o.Servers:
+		return fmt.Errorf("--quorum must be from 1 to the number of servers, %d, not %d", o.Servers, o.Quorum)
+	case o.By != scenarios.ByFailover && o.By != scenarios.ByRestart:
+		return fmt.Errorf("--by must be %s or %s, not %q", scenarios.ByFailover, scenarios.ByRestart, o.By)
+	}
+	return nil
 }
 
 // parseChance reads a percentage above 0 and below 100.
@@ -92,12 +119,13 @@ type oddsRow struct {
 }
 
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(chance float64, runs int) (*odds, error) {
+func measureOdds(asked scenarios.Odds, runs int) (*odds, error) {
 	ctx, stop := interruptible()
 	defer stop()
 	all := &odds{}
-	for held := 3; held <= 5; held++ {
-		o, err := scenarios.MeasureOdds(ctx, held, chance, runs)
+	for held := asked.Quorum; held <= asked.Servers; held++ {
+		asked.Held = held
+		o, err := asked.Measure(ctx, runs)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +149,13 @@ func (o *odds) standing() scenarios.Standing {
 	return scenarios.AsExpected
 }
 
-func (o *odds) table(w io.Writer, chance float64) error {
-	fmt.Fprintf(w, "Redlock on 5 masters, each of which fails over and loses the lock by that with chance %g %%\n\n", chance*100)
+func (o *odds) table(w io.Writer, asked *scenarios.Odds) error {
+	what := "masters, each of which fails over and loses the lock by that"
+	if asked.By == scenarios.ByRestart {
+		what = "servers, each of which restarts and loses the lock by that"
+	}
+	fmt.Fprintf(w, "Redlock with a quorum of %d of %d %s with chance %g %%\n\n", asked.Quorum, asked.Servers, what,
+		asked.Chance*100)
 	fmt.Fprintf(w, "held      runs  measured  99 %% interval        formula    article k^N\n")
 	for _, r := range o.Rows {
 		mark := "agrees"

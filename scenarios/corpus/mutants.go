@@ -36,12 +36,20 @@ const (
 	rare  = 20_000 // a window of milliseconds, and a fault that must strike in it
 )
 
+// The documents that show a defect.
+const (
+	collins = `Grace Collins (Leapcell), "Distributed locks with Redis: SETNX, Redlock and their controversies", ` +
+		"https://leapcell.io/blog"
+	youngju = `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
+		"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison"
+)
+
 var mutants = []Mutant{
 	{"plain-del", "set-nx-px", "DEL, whoever holds the lock", "laravel 26213",
 		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
 	{"get-then-del", "set-nx-px", "compares, then deletes", "redis-py 1031",
 		edits(set("lock.release", "get-then-del")), soon, breaks(leases, owners)},
-	{"no-expiry", "set-nx-px", "SETNX sets no expiry", "000_70d6d8b7272eabae.txt",
+	{"no-expiry", "set-nx-px", "SETNX sets no expiry", collins,
 		edits(set("lock.protocol", "setnx"), set("work.check-validity", "off"), set("work.hold", "500ms")), soon,
 		breaks(progress)},
 	{"expire-afterwards", "set-nx-px", "SETNX, then EXPIRE", "laravel 31166",
@@ -90,7 +98,7 @@ var mutants = []Mutant{
 	{"cas-del", "renewed-cas", "DEL in place of CAD", "",
 		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
 
-	{"opposite-order", "two-locks", "one client takes the locks the other way round", "000_70d6d8b7272eabae.txt",
+	{"opposite-order", "two-locks", "one client takes the locks the other way round", youngju,
 		edits(set("overrides.client-2.work.locks", "[b, a]")), soon, breaks(progress)},
 
 	{"no-fence", "fenced", "the resource ignores tokens", "",
@@ -149,7 +157,7 @@ var mutants = []Mutant{
 		edits(set("lock.extension.mode", "expire")), soon, breaks(owners, leases)},
 	{"extend-releases", "redlock-extended", "extending releases", "",
 		edits(set("lock.extension.mode", "release")), soon, breaks(leases)},
-	{"extend-by-acquiring", "redlock-extended", "extends by acquiring anew", "000_70d6d8b7272eabae.txt",
+	{"extend-by-acquiring", "redlock-extended", "extends by acquiring anew", collins,
 		edits(set("lock.extension.mode", "reacquire")), soon, breaks(leases)},
 	{"uncapped", "redlock-extended", "extends for ever", "",
 		edits(set("lock.extension.limit", "none")), soon, breaks(progress)},
@@ -203,7 +211,7 @@ var mutants = []Mutant{
 
 	{"bare-names", "zookeeper-fenced", "deletes another's znode of the same name", "zk-ruby 34",
 		edits(set("lock.names", "bare")), late, breaks(owners)},
-	{"parent-token", "zookeeper-fenced", "all holders share the folder's czxid", "001_1cace0557de8d57e.txt",
+	{"parent-token", "zookeeper-fenced", "all holders share the folder's czxid", youngju,
 		edits(set("lock.token", "parent-node")), soon, breaks(tokens)},
 	{"zookeeper-no-fence", "zookeeper-fenced", "the resource ignores tokens", "",
 		edits(set("resource.fencing", "off")), later, breaks(data)},

@@ -10,13 +10,13 @@ import (
 
 // The scripts, in the documents' wording.
 const (
-	// releaseScript deletes the key if it still has the owner's value (004_b0050e93a86c334d.txt).
+	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
     return redis.call("del",KEYS[1])
 else
     return 0
 end`
-	// extendScript prolongs the key if it still has the owner's value (002_51ade46bede88cd4.txt, in milliseconds).
+	// extendScript prolongs the key if it still has the owner's value (Alibaba Cloud, there in seconds).
 	extendScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
     return redis.call("pexpire",KEYS[1],ARGV[2])
 else

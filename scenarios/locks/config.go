@@ -1,4 +1,5 @@
 // Package locks holds the lock protocols under test, written as their documents describe them against sim.Env alone.
+// Documents are named by their authors; scenarios/STATEMENTS.md has their titles and addresses.
 // Every step that a shipped library has left out is a knob that can be left out here.
 //
 // Goals: each protocol reads like its document; wrong settings are possible and named.
@@ -17,17 +18,17 @@ type Protocol string
 
 // The protocols on Redis without replication.
 const (
-	SetNX       Protocol = "setnx"        // SETNX, DEL: no expiry (000_70d6d8b7272eabae.txt)
-	SetNXExpire Protocol = "setnx-expire" // SETNX, then EXPIRE: not atomic (000_70d6d8b7272eabae.txt)
-	SetNXPX     Protocol = "set-nx-px"    // SET NX PX (001_1cace0557de8d57e.txt)
+	SetNX       Protocol = "setnx"        // SETNX, DEL: no expiry (Grace Collins)
+	SetNXExpire Protocol = "setnx-expire" // SETNX, then EXPIRE: not atomic (Grace Collins)
+	SetNXPX     Protocol = "set-nx-px"    // SET NX PX (youngju.dev)
 	Fenced      Protocol = "fenced"       // SET NX PX and INCR of a token counter, in one script
-	Redlock     Protocol = "redlock"      // a majority of independent masters (004_b0050e93a86c334d.txt)
+	Redlock     Protocol = "redlock"      // a majority of independent masters (Sanfilippo, "Distributed locks with Redis")
 )
 
 // The protocols on coordination services.
 const (
-	Etcd      Protocol = "etcd"      // clientv3/concurrency: a lease, a key of one's own, the oldest key holds (001_1cace0557de8d57e.txt)
-	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (001_1cace0557de8d57e.txt)
+	Etcd      Protocol = "etcd"      // a lease, a key of one's own, the oldest key holds: clientv3/concurrency
+	ZooKeeper Protocol = "zookeeper" // an ephemeral sequential znode, the lowest holds (youngju.dev)
 )
 
 // LeaseCount says from when an etcd client counts its lease.
@@ -94,7 +95,7 @@ const (
 	ReleaseScript     Release = "script"       // compare and delete in one script: the documents' rule
 	ReleaseDel        Release = "del"          // plain DEL, whoever holds it
 	ReleaseGetThenDel Release = "get-then-del" // compare, then DEL: the lock may change hands between
-	ReleaseCAD        Release = "cad"          // Tair's compare and delete (002_51ade46bede88cd4.txt)
+	ReleaseCAD        Release = "cad"          // Tair's compare and delete (Alibaba Cloud)
 	ReleaseDelex      Release = "delex"        // Redis 8.4's DELEX key IFEQ value
 )
 
@@ -114,6 +115,57 @@ const (
 	Rotated Order = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
 )
 
+// ReleaseTo says whom a Redlock asks to give the lock back.
+type ReleaseTo string
+
+const (
+	ReleaseToAll        ReleaseTo = "all"         // every server, whatever it has said: the document's rule
+	ReleaseToGranted    ReleaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
+	ReleaseToFirstError ReleaseTo = "first-error" // in turn, until one does not answer (Grace Collins, code)
+)
+
+// Asking says how many servers an attempt asks.
+type Asking string
+
+const (
+	AskAll         Asking = "all"
+	AskUntilQuorum Asking = "until-quorum" // in turn, and no more once enough have granted (Grace Collins, step 2)
+)
+
+// Waking says when a client that found the lock taken tries again.
+type Waking string
+
+const (
+	WakeAfterDelay   Waking = "delay"          // after retry.delay
+	WakeOnMessage    Waking = "message"        // when the holder publishes that it has released
+	WakeOnMessageTTL Waking = "message-or-ttl" // then, or once the TTL has passed, whatever comes first
+)
+
+// Line says what clients of etcd put.
+type Line string
+
+const (
+	OwnKeys Line = "own-keys" // each a key of its own, and waits in line: etcd's recipe
+	OneKey  Line = "one-key"  // one key for all, if there is none: no line (youngju.dev)
+)
+
+// KeepAlive says when an etcd client gives its lease up.
+type KeepAlive string
+
+const (
+	UntilLost  KeepAlive = "until-lost"  // it asks one member after another until the lease is over, and tells its client
+	UntilError KeepAlive = "until-error" // the first request without an answer ends it, and nobody is told (youngju.dev)
+)
+
+// Listening says what a ZooKeeper client does when its connection is suspended.
+type Listening string
+
+const (
+	NotListening Listening = "off"
+	StopsAtOnce  Listening = "on"        // takes it for a lost lock
+	TakesAnew    Listening = "reacquire" // pauses its work, and takes the lock anew once it is connected (youngju.dev)
+)
+
 // TokenScope says for how long one owner value is used.
 type TokenScope string
 
@@ -127,14 +179,14 @@ type ExtendMode string
 
 const (
 	ExtendChecked       ExtendMode = "checked"        // by script, a quorum, within the validity: the document's rule
-	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (002_51ade46bede88cd4.txt)
+	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (Alibaba Cloud)
 	ExtendUnchecked     ExtendMode = "unchecked"      // ignores answers and elapsed time
 	ExtendAnyAnswer     ExtendMode = "any-answer"     // takes every answer for a yes, also that the key is gone (go-redsync 38)
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last answer (go-redsync 71, 72)
 	ExtendOrAcquire     ExtendMode = "or-acquire"     // takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
 	ExtendExpire        ExtendMode = "expire"         // prolongs the key without comparing its owner (Redisson's RedLock)
 	ExtendRelease       ExtendMode = "release"        // gives the lock back and says that it has prolonged it (py-sherlock 66)
-	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (000_70d6d8b7272eabae.txt, step "extend")
+	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (Grace Collins)
 )
 
 // Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
@@ -146,12 +198,13 @@ type Allowance struct {
 // Extension prolongs a lock while its work goes on.
 type Extension struct {
 	Mode       ExtendMode    // default checked
+	TTL        time.Duration // of the prolonged lock; default the lock's own
 	Every      time.Duration // default TTL / 3
 	Limit      int           // how many at most; 0: no limit
 	Background bool          // by a keepalive task beside the work; otherwise between steps of the work
 }
 
-// Wait is the WAIT command after a lock was set on a replicated Redis (002_51ade46bede88cd4.txt).
+// Wait is the WAIT command after a lock was set on a replicated Redis (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // that must have the write
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
@@ -171,6 +224,8 @@ type Config struct {
 	Retry    sim.Delay       // between attempts; default 50 ms to 250 ms
 	Patience time.Duration   // after which acquire gives up; 0: never
 	Attempts int             // after how many acquire gives up; 0: no limit
+	Waits    sim.ClockKind   // on which patience is measured; default monotonic
+	Wake     Waking          // on one Redis: when a client that found the lock taken tries again; default delay
 	Release  Release         // default script (setnx and setnx-expire: del)
 	Timeout  time.Duration   // for one server's answer; default 50 ms
 
@@ -183,6 +238,8 @@ type Config struct {
 	// Etcd only.
 	Recheck         bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
 	Count           LeaseCount // default sending
+	Line            Line       // default own-keys
+	KeepAlive       KeepAlive  // default until-lost
 	CompareRevision bool       // delete the own key only if it is still this attempt's (etcd issue 22082); default on
 
 	// ZooKeeper only.
@@ -192,9 +249,9 @@ type Config struct {
 	// CheckSession counts a znode that was found again as one's own only if the session that made it still lives; otherwise
 	// it may go with a dying one while its client believes to hold (curator 1121). Default on.
 	CheckSession bool
-	Shared       bool // ask for a read lock, which others that are shared may hold as well; default off
-	ReadWrite    bool // the lock is a read-write lock: some client asks for a shared hold
-	Listener     bool // be told when the connection is suspended, and take it for a loss; default off
+	Shared       bool      // ask for a read lock, which others that are shared may hold as well; default off
+	ReadWrite    bool      // the lock is a read-write lock: some client asks for a shared hold
+	Listener     Listening // default off
 
 	// Replicated Redis only.
 	Sentinel sim.ProcessID // whom to ask for the master of Servers[0]; empty: nobody replaces it
@@ -207,10 +264,12 @@ type Config struct {
 	TokenScope   TokenScope    // of locks without expiry, too; default per-request
 
 	// Redlock only.
-	Contact          Contact // default sequential
-	Order            Order   // default listed
-	Quorum           int     // default N/2 + 1; 1 to N
-	ReleaseOnFailure bool    // step 5 of the document; default on
+	Contact          Contact   // default sequential
+	Order            Order     // default listed
+	Quorum           int       // default N/2 + 1; 1 to N
+	ReleaseOnFailure bool      // step 5 of the document; default on
+	ReleaseTo        ReleaseTo // default all
+	Asking           Asking    // default all
 
 	// First is the place in Servers with which a rotated client begins.
 	First int

@@ -23,6 +23,14 @@ var etcdDefinition = Definition{
 			"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
 				"it, when "+
 				"the answer came", setting.Options(FromSending, FromReceipt)...),
+		setting.Choice("line", func(c *Config) *Line { return &c.Line },
+			"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all ask for "+
+				"one key, which is put if there is none, and who finds it taken tries again after the delay",
+			setting.Options(OwnKeys, OneKey)...),
+		setting.Choice("keepalive", func(c *Config) *KeepAlive { return &c.KeepAlive },
+			"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
+				"`until-error`: the first request without an answer ends the keepalive, and nobody is told",
+			setting.Options(UntilLost, UntilError)...),
 		setting.Switch("compare-revision", func(c *Config) *bool { return &c.CompareRevision }, true,
 			"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
 	},
@@ -84,10 +92,14 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	}
 	s := l.library.etcd
 	key := string(l.config.Key) + "/" + s.lease
+	enter := l.enter
+	if l.config.Line == OneKey {
+		key, enter = string(l.config.Key)+"/key", l.put
+	}
 	h.value = key
-	first, entered := l.enter(env, h, key)
+	first, entered := enter(env, h, key)
 	l.library.counted(entered && !first)
-	if !entered || !first && !l.waitInLine(env, h, key, patience) {
+	if !entered || !first && (l.config.Line == OneKey || !l.waitInLine(env, h, key, patience)) {
 		if h.Token == 0 || l.leave(env, h) != Confirmed {
 			l.Close(env) // the key may still be there, or come to be: it goes with the lease
 		}
@@ -124,6 +136,20 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	}
 	h.Token = history.Token(own[0].create)
 	return owner[0].key == key, true
+}
+
+// put sets the one key of all clients, unless there is one. It reports false twice if there is no answer.
+func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
+	r := l.caller.call(env, h.Attempt, l.library.etcd.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
+		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.library.etcd.lease, "ELSE", "2", "RANGE", key)
+	if len(r) < 3 {
+		return false, false
+	}
+	if integer(&r[1]) == 1 {
+		h.Token = history.Token(integer(&r[0]))
+		return true, true
+	}
+	return false, true
 }
 
 // waitInLine returns true once no key under the lock's name is older than the client's own.

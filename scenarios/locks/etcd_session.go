@@ -85,11 +85,18 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 // keepalive prolongs the lease every third of its TTL. A client that cannot knows by its own count when it is lost.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
-		r := s.caller.call(env, s.attempt, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
+		patience := s.until - env.Monotonic()
+		if s.config.KeepAlive == UntilError {
+			patience = min(patience, s.config.Timeout) // for one answer
+		}
+		r := s.caller.call(env, s.attempt, patience, "LEASE", "KEEPALIVE", s.lease)
 		if s.over.Raised() {
 			return
 		}
-		if len(r) < 2 || integer(&r[1]) == 0 {
+		switch {
+		case len(r) < 2 && s.config.KeepAlive == UntilError:
+			return
+		case len(r) < 2 || integer(&r[1]) == 0:
 			s.giveUp(env)
 			return
 		}

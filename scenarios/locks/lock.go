@@ -69,12 +69,16 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	value     string        // owner value at the servers
-	server    sim.ProcessID // one Redis only: where it was last written
-	taken     bool          // another was found to have the lock
-	entered   int           // how often the client has taken the lock once more and not given that back
-	extended  int           // how often
-	node      zooKeeperHold // ZooKeeper only
+	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens pauses
+	// its work, and takes the lock anew when it is connected again.
+	Suspended *sim.Signal
+	value     string          // owner value at the servers
+	server    sim.ProcessID   // one Redis only: where it was last written
+	granted   []sim.ProcessID // Redlock only: who has said yes to the acquisition
+	taken     bool            // another was found to have the lock
+	entered   int             // how often the client has taken the lock once more and not given that back
+	extended  int             // how often
+	node      zooKeeperHold   // ZooKeeper only
 }
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
@@ -192,9 +196,12 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// retry calls try until it holds the lock, waiting between attempts, or until patience or the number of attempts ends.
-func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
-	start := env.Monotonic()
+// resting is what a client does between two attempts, given the delay that was drawn and what is left of its patience.
+type resting func(env sim.Env, delay, left time.Duration)
+
+// retry calls try until it holds the lock, or until patience or the number of attempts ends.
+func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
+	start := read(env, r.config.Waits)
 	for n := 1; ; n++ {
 		if h := try(env); h != nil {
 			return h, nil
@@ -203,12 +210,18 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold) (*Hold, error) {
 			return nil, ErrPatience
 		}
 		wait := Draw(env, r.config.Retry)
-		if p := r.config.Patience; p > 0 && env.Monotonic()+wait-start >= p {
-			return nil, ErrPatience
+		left := sim.Forever
+		if p := r.config.Patience; p > 0 {
+			if left = p - (read(env, r.config.Waits) - start); left <= wait {
+				return nil, ErrPatience
+			}
 		}
-		env.Sleep(wait)
+		rest(env, wait, left)
 	}
 }
+
+// sleep is what most clients do between two attempts.
+func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
 // Draw picks evenly from a range, by the process's own randomness.
 func Draw(env sim.Env, d sim.Delay) time.Duration {

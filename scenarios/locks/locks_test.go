@@ -278,7 +278,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		b.run(func(env sim.Env) {
 			l := newLock(config(func(f *Config) {
 				f.Timeout = time.Minute
-				f.Extension = &Extension{Mode: c.mode, Limit: 1}
+				f.Extension = &Extension{Mode: c.mode, TTL: f.TTL, Limit: 1}
 			}))
 			h, err := l.Acquire(env)
 			if err != nil {

@@ -114,6 +114,9 @@ func (d *Definition) Complete(c *Config, n int, careful bool, given func(path st
 		return
 	}
 	x := *c.Extension
+	if x.TTL == 0 {
+		x.TTL = c.TTL
+	}
 	if x.Every == 0 {
 		x.Every = c.TTL / 3
 	}

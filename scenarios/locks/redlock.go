@@ -11,7 +11,7 @@ import (
 // redlockDefinition is Redlock. It releases on every server, by script.
 var redlockDefinition = Definition{
 	Name: Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
-	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey,
+	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
 		driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
 		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
@@ -21,7 +21,7 @@ var redlockDefinition = Definition{
 		"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
 		"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
 	},
-	make: func(r requester) protocol { return &redlock{requester: r, millis: millis(r.config.TTL)} },
+	make: func(r requester) protocol { return &redlock{requester: r} },
 }
 
 // redlockKeys are the keys that say how several servers are asked.
@@ -36,15 +36,21 @@ var redlockKeys = []Setting{
 		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
 	setting.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, true,
 		"step 5: a failed attempt releases on every server"),
+	setting.Choice("release-to", func(c *Config) *ReleaseTo { return &c.ReleaseTo },
+		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has it; "+
+			"those that have `granted` it; or all in turn, until the `first-error` ends the loop",
+		setting.Options(ReleaseToAll, ReleaseToGranted, ReleaseToFirstError)...),
+	setting.Choice("ask", func(c *Config) *Asking { return &c.Asking },
+		"whom an attempt asks: `all` servers, or, one after another, only `until-quorum` have granted the lock",
+		setting.Options(AskAll, AskUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (004_b0050e93a86c334d.txt, steps 1 to 5), with a knob for each step that shipped
-// libraries are known to have left out.
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each
+// step that shipped libraries are known to have left out.
 type redlock struct {
 	requester
 	masters
-	millis string
-	idle   *ballot // kept for the next round
+	idle *ballot // kept for the next round
 }
 
 // voter is the master that a shard had when it was asked: a server without replicas is a shard of its own.
@@ -70,7 +76,7 @@ type ballot struct {
 	silent   int     // of how many nothing was heard
 }
 
-func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
+func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
 
 // try makes one attempt; nil if it did not get the lock.
 func (l *redlock) try(env sim.Env) *Hold {
@@ -78,7 +84,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	h := &Hold{Attempt: attempt, value: value}
 	env.Point(sim.AcquireStart)
 	l.findMasters(env, l.config)
-	if l.acquire(env, h) {
+	if l.acquire(env, h, l.config.TTL) {
 		return h
 	}
 	l.library.counted(h.taken)
@@ -88,11 +94,13 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire is steps 1 to 4. On success h has a new Grant.
-func (l *redlock) acquire(env sim.Env, h *Hold) bool {
+// acquire is steps 1 to 4, with a TTL. On success h has a new Grant.
+func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
+	r.ttl = ttl
 	env.Point(sim.ClockRead)
-	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, l.millis), (*sim.Reply).OK)
+	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, millis(ttl)), (*sim.Reply).OK)
+	h.granted = serversOf(yes)
 	h.taken = l.idle.taken
 	if yes = l.replicated(env, h, yes); len(yes) < l.config.Quorum {
 		return false
@@ -106,7 +114,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold) bool {
 	env.Point(sim.ValidityChecked)
 	h.Grant = r.Grant
 	if !l.config.ElapsedCheck {
-		h.Grant.Until.At = read(env, l.config.Clock) + l.config.TTL
+		h.Grant.Until.At = read(env, l.config.Clock) + ttl
 	}
 	return true
 }
@@ -119,18 +127,19 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	}
 	h.extended++
 	if x.Mode == ExtendReacquire {
-		if l.acquire(env, h) {
+		if l.acquire(env, h, x.TTL) {
 			return nil
 		}
 		l.release(env, h)
 		return ErrLost
 	}
 	r := begin(env, l.config)
+	r.ttl = x.TTL
 	env.Point(sim.ClockRead)
-	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis), x.Mode.says))
+	r.Counted = serversOf(l.askAll(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL)), x.Mode.says))
 	validity := r.decide(env, l.config)
 	if !x.Mode.obeysElapsed() {
-		validity = l.config.TTL
+		validity = x.TTL
 		r.Until.At = read(env, l.config.Clock) + validity
 	}
 	err := l.refusal(len(r.Counted), l.idle.silent, validity)
@@ -138,7 +147,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	case err == nil || x.Mode == ExtendUnchecked:
 		h.Grant = r.Grant
 		return nil
-	case x.Mode == ExtendOrAcquire && l.acquire(env, h):
+	case x.Mode == ExtendOrAcquire && l.acquire(env, h, x.TTL):
 		return nil
 	}
 	return err
@@ -215,7 +224,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	l.hold(env, b, w.patience(l.config.Timeout), func(r *sim.Reply) bool {
 		n, _ := r.Int()
 		return int(n) >= w.Replicas
-	})
+	}, nil)
 	return b.yes
 }
 
@@ -236,11 +245,25 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	for i := range n {
 		shard := (first + i) % n
 		server := l.now[shard]
+		if phase == "release" && l.config.ReleaseTo == ReleaseToGranted && !slices.Contains(h.granted, server) {
+			continue
+		}
 		b.add(voter{server, shard}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
-	l.hold(env, b, l.config.Timeout, says)
+	l.hold(env, b, l.config.Timeout, says, l.enough(phase))
 	l.idle = b
 	return b.yes
+}
+
+// enough says when a client that asks one server after another asks no more; nil: when it has asked all.
+func (l *redlock) enough(phase string) func(*ballot) bool {
+	switch {
+	case phase == "release" && l.config.ReleaseTo == ReleaseToFirstError:
+		return func(b *ballot) bool { return b.silent > 0 }
+	case phase == "set" && l.config.Asking == AskUntilQuorum:
+		return func(b *ballot) bool { return len(b.yes) >= l.config.Quorum }
+	}
+	return nil
 }
 
 // add puts a request to a ballot.
@@ -248,14 +271,18 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, one after another or all at once.
-func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool) {
+// hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, says so.
+func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
+	enough func(*ballot) bool) {
 	n, width := len(b.requests), 1
 	if l.config.Contact == Parallel {
 		width = max(n, 1)
 	}
 	for i := 0; i < n; i += width {
 		b.settle(env, i, env.Call(timeout, nil, b.requests[i:i+width]...), says)
+		if enough != nil && enough(b) {
+			return
+		}
 	}
 }
 

@@ -7,15 +7,16 @@ import (
 )
 
 // round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are Redlock's
-// (004_b0050e93a86c334d.txt); a careful client of one Redis counts likewise.
+// (Sanfilippo, "Distributed locks with Redis"); a careful client of one Redis counts likewise.
 type round struct {
 	sim.Grant
 	start time.Duration
+	ttl   time.Duration // that the servers give
 }
 
 // begin is step 1: it reads the clock.
 func begin(env sim.Env, c *Config) round {
-	r := round{start: read(env, c.Clock)}
+	r := round{start: read(env, c.Clock), ttl: c.TTL}
 	r.Since = env.Mark()
 	return r
 }
@@ -23,7 +24,7 @@ func begin(env sim.Env, c *Config) round {
 // decide is step 3: it reads the clock again and gives the validity that is left (step 4), perhaps none.
 func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	now := read(env, c.Clock)
-	validity := c.TTL - (now - r.start) - c.Drift.of(c.TTL)
+	validity := r.ttl - (now - r.start) - c.Drift.of(r.ttl)
 	r.Granted = env.Mark()
 	r.Until = sim.Deadline{Clock: c.Clock, At: now + validity}
 	return validity
@@ -31,7 +32,7 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 
 // restart counts the validity from now on, whatever time has passed.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
-	validity := c.TTL - c.Drift.of(c.TTL)
+	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }

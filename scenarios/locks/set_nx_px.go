@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXPX is SET NX PX (001_1cace0557de8d57e.txt).
+// setNXPX is SET NX PX (youngju.dev).
 var setNXPX = Definition{
 	Name: SetNXPX, Text: "SET NX PX", Backend: OnRedis, Expires: true,
 	Settings: onOneRedis(reentrantKey, releaseKey, expiryKey),
@@ -25,7 +25,8 @@ var expiryKey = setting.Choice("expiry", func(c *Config) *Expiry { return &c.Exp
 func onOneRedis(own ...Setting) []Setting {
 	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
 		ExtendExpire, ExtendRelease)
-	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, valueKey, clockKey,
+	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+		timeoutKey, valueKey, clockKey,
 		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
 }
 
@@ -44,7 +45,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 // expiry is when the key is to expire, as the client counts before it asks.
 func (l *single) expiry(env sim.Env) expiry {
 	if l.config.Expiry == AbsoluteExpiry {
-		return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(l.config.TTL).UnixMilli(), 10)}
+		return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(l.config.TTL).UnixMilli(), 10), l.config.TTL}
 	}
-	return expiry{"PX", l.millis}
+	return after(l.config.TTL)
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNX is SETNX and DEL, without an expiry (000_70d6d8b7272eabae.txt).
+// setNX is SETNX and DEL, without an expiry (Grace Collins).
 var setNX = Definition{
 	Name: SetNX, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
-	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey,
+	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+		timeoutKey,
 		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
 		releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 	Without: map[string]string{

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXExpire is SETNX and then EXPIRE, which is not atomic (000_70d6d8b7272eabae.txt).
+// setNXExpire is SETNX and then EXPIRE, which is not atomic (Grace Collins).
 var setNXExpire = Definition{
 	Name: SetNXExpire, Text: "SETNX, then EXPIRE in a second command", Backend: OnRedis, Expires: true,
 	Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
@@ -20,7 +20,7 @@ func sendSetNXExpire(l *single, env sim.Env, h *Hold, due expiry) (held, taken b
 		return held, taken
 	}
 	env.Point(sim.BeforeExpire)
-	seconds := max(1, (l.config.TTL.Milliseconds()+999)/1000)
+	seconds := max(1, (due.ttl.Milliseconds()+999)/1000)
 	l.ask(env, h, "expire", "EXPIRE", string(l.config.Key), strconv.FormatInt(seconds, 10))
 	return true, false // the sample code does not look at EXPIRE's answer
 }

@@ -37,6 +37,17 @@ var (
 			"many "+
 			"as it takes", "none")
 
+	retryClock = setting.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
+		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the clock "+
+			"lengthens or ends the wait",
+		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
+		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
+
+	retryWake = setting.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
+		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder publishes "+
+			"after its release (Pub/Sub, which keeps nothing for those who do not listen); or `message-or-ttl`: at the "+
+			"message, and at the latest a TTL later", setting.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
+
 	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
 		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
 			"coordination service must be given time to elect").Recurring()
@@ -91,6 +102,9 @@ var (
 
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
+		setting.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
+			"how long the lock lasts from an extension on, as in CAS … EX 10 after SET … EX 5").
+			With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }).Depending("TTL"),
 		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
 			"time between two extensions").Recurring().Depending("TTL / 3"),
 		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1, maxCount,
@@ -118,7 +132,8 @@ var (
 )
 
 // common are the keys above, in the order of the reference.
-var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, timeoutKey, reentrantKey,
+var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
+	retryWake, timeoutKey, reentrantKey,
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
 	waitKeys)
 

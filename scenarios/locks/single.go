@@ -1,6 +1,8 @@
 package locks
 
 import (
+	"time"
+
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -8,15 +10,23 @@ import (
 type single struct {
 	requester
 	masters
-	millis string
-	set    setKey
+	millis  string
+	set     setKey
+	taken   bool          // the latest attempt found that another has the lock
+	listens sim.ProcessID // to whose messages it listens; empty: nobody's
 }
 
 // setKey asks the server for the key. Taken means that the server has said that another has it.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
 // expiry is when a key is to expire, as SET takes that.
-type expiry struct{ unit, at string }
+type expiry struct {
+	unit, at string
+	ttl      time.Duration // that it comes to, by the client's count
+}
+
+// after is an expiry that the server counts.
+func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
 // onOne makes a protocol of how it sets the key.
 func onOne(set setKey) func(requester) protocol {
@@ -25,7 +35,7 @@ func onOne(set setKey) func(requester) protocol {
 	}
 }
 
-func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try) }
+func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, l.rest) }
 
 // try makes one attempt; nil if it did not get the lock.
 func (l *single) try(env sim.Env) *Hold {
@@ -38,6 +48,7 @@ func (l *single) try(env sim.Env) *Hold {
 	l.findMasters(env, l.config)
 	h.server = l.now[0]
 	held, taken := l.set(l, env, h, due)
+	l.taken = taken
 	l.library.counted(taken)
 	if !held || !l.replicated(env, h) {
 		return nil
@@ -104,11 +115,12 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	}
 	h.extended++
 	r := begin(env, l.config)
+	r.ttl = x.TTL
 	r.Counted = []sim.ProcessID{l.now[0]}
-	reply := l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, l.millis)...)
+	reply := l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL))...)
 	held := x.Mode.says(reply)
 	if !held && x.Mode == ExtendOrAcquire {
-		held, _ = l.set(l, env, h, expiry{"PX", l.millis})
+		held, _ = l.set(l, env, h, after(x.TTL))
 	}
 	validity := r.decide(env, l.config)
 	if !x.Mode.obeysElapsed() {
@@ -158,6 +170,9 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 	a := answered(l.ask(env, h, "release", args...))
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h)
+	}
+	if l.config.Wake.byMessage() && a == Confirmed {
+		l.ask(env, h, "publish", "PUBLISH", l.channel(), "released")
 	}
 	return a
 }

@@ -35,8 +35,10 @@ var zooKeeperDefinition = Definition{
 			"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
 				"also that of "+
 				"a dying session (curator 1121)"),
-		setting.Switch("listener", func(c *Config) *bool { return &c.Listener }, false, "take a suspended connection for "+
-			"a lost lock"),
+		setting.Choice("listener", func(c *Config) *Listening { return &c.Listener },
+			"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, "+
+				"and take the lock once more when it is there again, before the work goes on",
+			setting.Options(NotListening, StopsAtOnce, TakesAnew)...),
 		setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 			"ask for a read lock; if any client does, the lock is a read-write lock"),
 	},
@@ -126,8 +128,11 @@ func (l *zooKeeper) granted(env sim.Env, h *Hold) bool {
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = h.node.session.Deadline()
 	h.Ends = []*sim.Signal{h.node.session.Lost()}
-	if l.config.Listener {
+	switch l.config.Listener {
+	case StopsAtOnce:
 		h.Ends = append(h.Ends, l.client.Suspended())
+	case TakesAnew:
+		h.Suspended = l.client.Suspended()
 	}
 	l.library.keep(h)
 	env.Point(sim.ValidityChecked)

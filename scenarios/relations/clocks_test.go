@@ -101,7 +101,7 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 		k.Lock.Drift.Plus *= by
 		if x := k.Lock.Extension; x != nil {
 			longer := *x
-			longer.Every *= by
+			longer.Every, longer.TTL = by*longer.Every, by*longer.TTL
 			k.Lock.Extension = &longer
 		}
 	}

@@ -1,0 +1,45 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// This file holds how a client of one Redis waits for a message of the holder, instead of asking again and again. Redis
+// keeps no message for those who do not listen at that moment.
+
+// subscriptions is the number of the connection on which a client listens, beside that of its requests.
+const subscriptions = 1
+
+// byMessage reports whether holders publish their releases, and others wait for that.
+func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessageTTL }
+
+// channel is where a holder publishes that it has released the lock.
+func (l *single) channel() string { return string(l.config.Key) + ":released" }
+
+// rest waits between two attempts: for a message if another has the lock, else a while. A client that does not listen
+// yet begins to, and tries once more, since the lock may have been released before it did.
+func (l *single) rest(env sim.Env, delay, left time.Duration) {
+	if !l.config.Wake.byMessage() || !l.taken {
+		sleep(env, delay, left)
+		return
+	}
+	conn := sim.Conn{Server: l.now[0], N: subscriptions}
+	if l.listens != conn.Server {
+		subscribe := sim.Request{Conn: conn, Args: []string{"SUBSCRIBE", l.channel()}, Phase: "subscribe"}
+		if ask(env, l.config.Timeout, subscribe).Status != sim.Answered {
+			sleep(env, delay, left)
+			return
+		}
+		l.listens = conn.Server
+		return
+	}
+	if l.config.Wake == WakeOnMessageTTL {
+		left = min(left, l.config.TTL)
+	}
+	if _, status := env.Receive(conn, left); status == sim.Reset {
+		env.Close(conn)
+		l.listens = ""
+	}
+}
