@@ -39,10 +39,12 @@ var arrows = map[string][]string{
 	"scenarios/verify":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/sweep":        {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
+	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"reports":                {"checker", "checker/history"},
+	"reports/schema":         {},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "scenarios", "scenarios/corpus", "scenarios/search",
-		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/corpus", "scenarios/locks",
+		"scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // simulated are the rooms in which nothing may come from the host.

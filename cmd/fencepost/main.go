@@ -66,15 +66,21 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fencepost",
 		Short: "Does this distributed lock still exclude when things go wrong?",
-		Long: `Fencepost runs many clients of a distributed lock against simulated Redis nodes, lets
-processes pause, clocks jump, servers crash and packets arrive late, and judges the
-recorded history. Same seed, same run.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Long: `Fencepost runs many clients of a distributed lock against simulated servers, lets processes
+pause, clocks jump, servers crash and packets arrive late, and judges the recorded history.
+Same seed, same run.
+
+Locks on: Redis (one, with replicas and Sentinel, and Redlock on several), Tair, etcd and
+ZooKeeper.`,
+		Example: `  fencepost run kleppmann-gc-pause
+  fencepost init redlock --out my-lock.yaml
+  fencepost run my-lock.yaml --seeds 1000`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare())
+	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare(),
+		newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w%s\nsee: %s -h", err, nearestFlag(c, err), c.CommandPath())
 	})

@@ -20,7 +20,7 @@ func newOdds() *cobra.Command {
 	var runs int
 	c := &cobra.Command{
 		Use:   "odds",
-		Short: "Measure how likely a Redlock stops excluding when each server may lose the lock",
+		Short: "Measure how likely Redlock fails when servers may lose the lock",
 		Long: `Each of five masters fails over to its replica while client-1 holds the lock, and loses
 it by that with the given chance: the replica has not heard of it. The measured share of
 runs in which client-2 got it too is held against the formula
@@ -75,6 +75,8 @@ func parseChance(text string) (float64, error) {
 
 // odds are what was measured.
 type odds struct {
+	Schema      string    `json:"schema"`
+	Command     string    `json:"command"`
 	Rows        []oddsRow `json:"odds"`
 	Interrupted bool      `json:"interrupted"` // a signal came before all runs were made
 }
@@ -95,7 +97,7 @@ type oddsRow struct {
 func measureOdds(chance float64, runs int) (*odds, error) {
 	ctx, stop := interruptible()
 	defer stop()
-	all := &odds{}
+	all := &odds{Schema: reports.SchemaName, Command: "odds", Rows: []oddsRow{}}
 	for held := 3; held <= 5; held++ {
 		o, err := scenarios.MeasureOdds(ctx, held, chance, runs)
 		if err != nil {

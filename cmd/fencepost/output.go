@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,20 @@ type output struct {
 }
 
 func (o *output) register(c *cobra.Command) {
-	c.Flags().BoolVar(&o.json, "json", false, "one JSON document on stdout instead of text")
+	c.Flags().BoolVar(&o.json, "json", false, jsonUsage)
 	c.Flags().StringVar(&o.junit, "junit", "", "write what was judged to `FILE` as JUnit XML")
+}
+
+const jsonUsage = "one JSON document on stdout instead of text; show schema describes it"
+
+// printed writes a text that has been made, or gives why it has not.
+func printed(w io.Writer) func(text []byte, err error) error {
+	return func(text []byte, err error) error {
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
 }
 
 // stepSummary is the variable in which GitHub names the file for the summary of a step.
