@@ -82,21 +82,40 @@ ZooKeeper.`,
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare(),
 		newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w%s\nsee: %s -h", err, nearestFlag(c, err), c.CommandPath())
+		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})
 	return root
 }
 
-// nearestFlag suggests a flag in place of an unknown one.
-func nearestFlag(c *cobra.Command, err error) string {
-	_, wrong, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if !unknown {
-		return ""
+// flagProblem says what is wrong with a flag, and what to write.
+func flagProblem(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return fmt.Sprintf("--%s needs %s, not %q", f.Name, flagValues(f.Value.Type()), invalid.GetValue())
+	case errors.As(err, &unknown):
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		if near := nemesis.Nearest(unknown.GetSpecifiedName(), flags); near != "" {
+			return fmt.Sprintf("%s (did you mean \"--%s\"?)", err, near)
+		}
 	}
-	var flags []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if near := nemesis.Nearest(wrong, flags); near != "" {
-		return fmt.Sprintf(" (did you mean \"--%s\"?)", near)
+	return err.Error()
+}
+
+// flagValues says what a flag of a type takes.
+func flagValues(kind string) string {
+	switch kind {
+	case "uint64":
+		return "a whole number from 0 to 18446744073709551615"
+	case "int":
+		return "a whole number"
+	case "duration":
+		return "a duration with its unit, such as 90s or 2m"
+	case "bool":
+		return "no value, or =true or =false"
 	}
-	return ""
+	return "a text without unpaired quotes" // of lists, which are read as CSV
 }
