@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 )
@@ -24,11 +23,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		d.Style += template.CSS(part)
 	}
 	for i := range s.Laws {
-		m, err := s.mapOnPage(&s.Laws[i])
-		if err != nil {
-			return err
-		}
-		d.Maps = append(d.Maps, m)
+		d.Maps = append(d.Maps, s.mapOnPage(&s.Laws[i]))
 	}
 	if s.Interrupted {
 		d.Stopped = interruption
@@ -114,20 +109,8 @@ func (a *SweepAssertion) story() sweepStory {
 }
 
 // mapOnPage draws one law.
-func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
-	m := mapOnPage{Law: string(l.Law)}
-	for _, f := range []frame{onDesktop, onPhone} {
-		text, err := sweepSVG(s, l, f)
-		if err != nil {
-			return m, err
-		}
-		picture := template.HTML(text[max(strings.Index(text, "<svg"), 0):]) // without the head of a file
-		if m.Wide == "" {
-			m.Wide = picture
-		} else {
-			m.Narrow = picture
-		}
-	}
+func (s *Sweep) mapOnPage(l *SweepLaw) mapOnPage {
+	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(sweepSVG(s, l, onDesktop)), Narrow: template.HTML(sweepSVG(s, l, onPhone))}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
 		name := s.Axes[along.Axis].Name
@@ -150,7 +133,7 @@ func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
 	for _, c := range l.problems() {
 		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, count(c.points, "point")))
 	}
-	return m, nil
+	return m
 }
 
 func (d *sweepPage) facts() {
