@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ type output struct {
 	json  bool
 	junit string
 	files *artefact.Files
+	began time.Time // the command's work, on the host's clock
 }
 
 func (o *output) register(c *cobra.Command) {
@@ -42,7 +44,7 @@ const stepSummary = "GITHUB_STEP_SUMMARY"
 // open makes sure, before anything runs, that what a command leaves in its folder, if it has one, and the page and the metrics
 // that flags ask for can be written. Whoever has opened closes.
 func (o *output) open(dir, command, html, metrics string) error {
-	o.files = artefact.New()
+	o.files, o.began = artefact.New(), time.Now()
 	for _, of := range []struct {
 		flag, path string
 		kind       artefact.Kind
@@ -62,6 +64,7 @@ func (o *output) close() { o.files.Close() }
 
 // tell writes what was judged where it is asked for.
 func (o *output) tell(s reports.Suite) {
+	s.Took = time.Since(o.began)
 	if o.junit != "" {
 		text, err := reports.JUnit(s)
 		if o.files.Fail(err); err == nil {

@@ -121,9 +121,12 @@ func (c Canvas) Write(t Text, at Point, text string) { c.add(&words{t, at, text}
 // capHeight is how high capitals are, as a share of the font's size.
 const capHeight = 0.72
 
-// base is where the base line of the words begins.
-func (w *words) base() Point {
-	across := float64([...]float64{0, 0.5, 1}[w.X] * w.Width(w.text))
+// base is where the base line of the words begins, or, if it is not to be moved along, where it is to be aligned.
+func (w *words) base(along bool) Point {
+	across := 0.0
+	if along {
+		across = float64([...]float64{0, 0.5, 1}[w.X] * w.Width(w.text))
+	}
 	up := float64([...]float64{0, 0.5, 1}[w.Y] * capHeight * w.Size)
 	if w.Turned {
 		return Point{w.at.X + up, w.at.Y - across}

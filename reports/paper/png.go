@@ -154,7 +154,7 @@ func (s *ring) png(to *png) {
 }
 
 func (w *words) png(to *png) {
-	base := w.base()
+	base := w.base(true)
 	w.glyphs(w.text, func(offset float64, segments []sfnt.Segment) {
 		place := func(x, y float64) Point { // of a glyph, whose y leads down
 			x += offset

@@ -79,9 +79,9 @@ func (s *ring) svg(to *svg) {
 }
 
 func (w *words) svg(to *svg) {
-	base := w.base()
+	base := w.base(false)
 	x, y := number(base.X), number(to.height-base.Y)
-	more := ""
+	more := [...]string{"", ` text-anchor="middle"`, ` text-anchor="end"`}[w.X] // also where another font is a little wider
 	if w.Bold {
 		more += ` font-weight="bold"`
 	}
