@@ -18,7 +18,8 @@ type ExpectedLaw struct {
 // ExpectedMetric is the bound that a metric must keep, as the scenario writes it.
 type ExpectedMetric struct{ Name, Bound string }
 
-// ListJSON gives scenarios of the catalogue as one JSON object, ended by a newline: schema, command and scenarios, each with
+// ListJSON gives scenarios of the catalogue as one JSON object, ended by a newline: schema, command and scenarios, each
+// with
 // section, name, summary, source, laws (outcome and cause of each that is named) and metrics (the bound of each).
 func ListJSON(scenarios []ListedScenario) ([]byte, error) {
 	o := document("list")

@@ -2,14 +2,18 @@ package scenarios
 
 import "strings"
 
-// syntaxProblems say what to write in place of what is no YAML, by words in the parser's message (goccy/go-yaml). The first that
+// syntaxProblems say what to write in place of what is no YAML, by words in the parser's message (goccy/go-yaml). The
+// first that
 // fits counts.
 var syntaxProblems = []struct{ words, say string }{
 	{"tab", "a tab stands here: YAML indents with spaces"},
 	{"\t", "a tab stands here: YAML indents with spaces"},
 	{"invalid header option", `a value that begins with > or | needs quotes, as in ">= 9s"`},
 	{"reserved character", "a value that begins with @ or a backtick needs quotes"},
-	{"escape character", `a backslash begins an escape here that does not exist: write \\, or put the text in single quotes`},
+	{
+		"escape character",
+		`a backslash begins an escape here that does not exist: write \\, or put the text in single quotes`,
+	},
 	{"quoted text", "a quoted text has no end: write the second quote"},
 	{"document separator", "a file holds one scenario: leave --- out"},
 	{"document not started", "a line that begins with % is no key: put the value in quotes"},

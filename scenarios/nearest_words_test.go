@@ -13,7 +13,8 @@ var (
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord is what stands at a problem's place and is to be replaced by the nearest word: what the message quotes, or a word.
+// wrongWord is what stands at a problem's place and is to be replaced by the nearest word: what the message quotes, or
+// a word.
 func wrongWord(p *Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
@@ -22,21 +23,32 @@ func wrongWord(p *Problem, rest string) string {
 		}
 	}
 	if longest == "" {
-		longest = rest[:len(rest)-len(strings.TrimLeftFunc(rest, func(r rune) bool { return !strings.ContainsRune(" ,}]:", r) }))]
+		longest = rest[:len(rest)-len(strings.TrimLeftFunc(rest,
+			func(r rune) bool { return !strings.ContainsRune(" ,}]:", r) }))]
 	}
 	return longest
 }
 
 // slips are what people make of a word.
 func slips(word string) []string {
-	all := []string{word + "x", strings.ToUpper(word), strings.ReplaceAll(word, "-", "_"), "5000", "10", "client-9", "worker-1", "true"}
+	all := []string{
+		word + "x",
+		strings.ToUpper(word),
+		strings.ReplaceAll(word, "-", "_"),
+		"5000",
+		"10",
+		"client-9",
+		"worker-1",
+		"true",
+	}
 	if len(word) > 2 {
 		all = append(all, word[:1]+word[2:], word[1:2]+word[:1]+word[2:])
 	}
 	return all
 }
 
-// A word that an error offers is right at its place: written there, nothing is wrong there any more. Every word of some files is
+// A word that an error offers is right at its place: written there, nothing is wrong there any more. Every word of some
+// files is
 // misspelt in the ways in which people do.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
@@ -96,7 +108,8 @@ func checkOffers(t *testing.T, text string) (offered int) {
 			continue
 		}
 		for _, q := range again.Problems {
-			if q.Line == p.Line && !strings.Contains(q.Message, " is missing") && q.Column >= p.Column && q.Column < p.Column+len(p.Nearest) {
+			if q.Line == p.Line && !strings.Contains(q.Message, " is missing") && q.Column >= p.Column &&
+				q.Column < p.Column+len(p.Nearest) {
 				t.Errorf("%s\nin its place: %s\n%s", p, q, lines[p.Line-1])
 			}
 		}
@@ -105,7 +118,19 @@ func checkOffers(t *testing.T, text string) (offered int) {
 }
 
 // leaks are words of Go and its libraries that no message has.
-var leaks = []string{"strconv", "yaml:", "json:", "%!", "reflect", "goroutine", "*ast.", "token", "context", "could not find", "unexpected"}
+var leaks = []string{
+	"strconv",
+	"yaml:",
+	"json:",
+	"%!",
+	"reflect",
+	"goroutine",
+	"*ast.",
+	"token",
+	"context",
+	"could not find",
+	"unexpected",
+}
 
 // Whatever is broken in a file, the message is in words of the format.
 func TestNoMessageLeaksALibrary(t *testing.T) {
@@ -116,7 +141,8 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 		step = 1
 	}
 	for at := 0; at <= len(text); at += step {
-		for _, broken := range []string{"\t", "{", "}", "[", "]", "\"", "'", ":", ",", "- ", "\n", "@", "|", ">", "`", "*", "&", "?", "%", "---\n", "\\", "\"\\q\"", "99999999999999999999", "!"} {
+		for _, broken := range []string{"\t", "{", "}", "[", "]", "\"", "'", ":", ",", "- ", "\n", "@", "|", ">", "`",
+			"*", "&", "?", "%", "---\n", "\\", "\"\\q\"", "99999999999999999999", "!"} {
 			_, err := Parse("f.yaml", []byte(text[:at]+broken+text[at:]))
 			var bad *FormatError
 			if !errors.As(err, &bad) {

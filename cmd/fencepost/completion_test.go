@@ -25,8 +25,10 @@ func TestCompletionsComeFromTheCommands(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{"ex"}, "explore"}, {[]string{"run", "kleppmann-g"}, "kleppmann-gc-pause"}, {[]string{"show", "sche"}, "schema"},
-		{[]string{"init", "zoo"}, "zookeeper"}, {[]string{"run", "--see"}, "--seeds"}, {[]string{"completion", "f"}, "fish"},
+		{[]string{"ex"}, "explore"}, {[]string{"run", "kleppmann-g"}, "kleppmann-gc-pause"}, {[]string{"show",
+			"sche"}, "schema"},
+		{[]string{"init", "zoo"}, "zookeeper"}, {[]string{"run", "--see"}, "--seeds"}, {[]string{"completion", "f"},
+			"fish"},
 		{[]string{"verify", "minor"}, "minority-down"}, {[]string{"sweep", "delayed"}, "delayed-restart"},
 	} {
 		if got := completions(t, c.words...); !slices.Contains(got, c.want) {
@@ -36,16 +38,19 @@ func TestCompletionsComeFromTheCommands(t *testing.T) {
 }
 
 func TestEachShellHasItsScript(t *testing.T) {
-	for shell, mark := range map[string]string{"bash": "complete -o default", "zsh": "#compdef fencepost", "fish": "complete -c fencepost",
+	for shell, mark := range map[string]string{"bash": "complete -o default", "zsh": "#compdef fencepost",
+		"fish":       "complete -c fencepost",
 		"powershell": "Register-ArgumentCompleter"} {
 		var out, problems bytes.Buffer
-		if code := run([]string{"completion", shell}, &out, &problems); code != exitExpected || !strings.Contains(out.String(), mark) {
+		if code := run([]string{"completion", shell}, &out, &problems); code != exitExpected ||
+			!strings.Contains(out.String(), mark) {
 			t.Errorf("%s: exit %d, no %q, %s", shell, code, mark, problems.String())
 		}
 	}
 }
 
-// TestBashCompletes lets bash complete a line by the script: with bash-completion's functions in place of its package, which few
+// TestBashCompletes lets bash complete a line by the script: with bash-completion's functions in place of its package,
+// which few
 // machines have.
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
@@ -57,7 +62,8 @@ func TestBashCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(dir, "fencepost")); err != nil { // testscript.Main runs a command by the name that it is called by
+	if err := os.Symlink(self, filepath.Join(dir,
+		"fencepost")); err != nil { // testscript.Main runs a command by the name that it is called by
 		t.Skip(err)
 	}
 	const script = `

@@ -34,7 +34,12 @@ func newInit() *cobra.Command {
 				if word := nemesis.Nearest(name, protocolNames()); word != "" {
 					near = fmt.Sprintf(" (did you mean %q?)", word)
 				}
-				return fmt.Errorf("there is no protocol %q: write one of %s%s", name, strings.Join(protocolNames(), ", "), near)
+				return fmt.Errorf(
+					"there is no protocol %q: write one of %s%s",
+					name,
+					strings.Join(protocolNames(), ", "),
+					near,
+				)
 			}
 			if out != "" {
 				return artefact.Create(out, []byte(starter.Scenario(d)))

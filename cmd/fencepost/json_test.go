@@ -17,7 +17,12 @@ import (
 var jsonCalls = map[string][][]string{
 	"run": {
 		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},
-		{"run", "violated.yaml", "--seeds", "3"}, {"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "1/2", "--out", "runs-1"},
+		{
+			"run",
+			"violated.yaml",
+			"--seeds",
+			"3",
+		}, {"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "1/2", "--out", "runs-1"},
 		{"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "2/2", "--out", "runs-2"}},
 	"replay": {{"replay", "_runs/kleppmann-gc-pause-1/plan.txt"}},
 	"explore": {{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "1/2", "--out", "found-1"},
@@ -25,9 +30,30 @@ var jsonCalls = map[string][][]string{
 	"merge":  {{"merge", "found-1", "found-2", "--out", "found"}, {"merge", "runs-1", "runs-2", "--out", "runs"}},
 	"verify": {{"verify", "violated.yaml", "--kinds", "pause"}, {"verify", "holds.yaml", "--faults", "0"}},
 	"sweep": {
-		{"sweep", "delayed-restart", "--vary", "restart=5s..12s/7s", "--seeds", "2", "--assert", "lease-exclusion holds when restart >= 1s", "--assert",
-			"lease-exclusion holds when restart >= ttl * 1.1"},
-		{"sweep", "violated.yaml", "--vary", "ttl=0s,10s", "--vary", "work.writes=0,1", "--seeds", "1", "--out", "grid"}},
+		{
+			"sweep",
+			"delayed-restart",
+			"--vary",
+			"restart=5s..12s/7s",
+			"--seeds",
+			"2",
+			"--assert",
+			"lease-exclusion holds when restart >= 1s",
+			"--assert",
+			"lease-exclusion holds when restart >= ttl * 1.1",
+		},
+		{
+			"sweep",
+			"violated.yaml",
+			"--vary",
+			"ttl=0s,10s",
+			"--vary",
+			"work.writes=0,1",
+			"--seeds",
+			"1",
+			"--out",
+			"grid",
+		}},
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},
@@ -52,7 +78,8 @@ lock: {protocol: set-nx-px, retry: {delay: 4s}}
 `,
 }
 
-// TestEveryCommandKeepsToTheSchema calls all commands that print JSON and holds what they print, and the documents that they
+// TestEveryCommandKeepsToTheSchema calls all commands that print JSON and holds what they print, and the documents that
+// they
 // leave in their folders, against the one schema.
 func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	check := validator(t)
@@ -67,7 +94,8 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 			t.Errorf("%s has --json, and no call tests it", c.Name())
 		}
 	}
-	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus", "odds", "list", "version"} {
+	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
+		"odds", "list", "version"} {
 		for _, call := range jsonCalls[command] {
 			var out, problems bytes.Buffer
 			if code := run(append(call, "--json"), &out, &problems); code == exitBadInput {
@@ -141,7 +169,8 @@ func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 	}
 	s := compiled(t)
 	for _, wrong := range [][2]string{
-		{`"schema":"fencepost/1"`, `"schema":"fencepost/2"`}, {`"command":"run"`, `"command":"verify"`}, {`"command":"run",`, ``},
+		{`"schema":"fencepost/1"`, `"schema":"fencepost/2"`}, {`"command":"run"`, `"command":"verify"`},
+		{`"command":"run",`, ``},
 		{`"seed":1`, `"seed":"1"`}, {`"remedies":`, `"remedy":`}, {`"outcome":"holds"`, `"outcome":"held"`},
 		{`"mutual-exclusion":`, `"mutual exclusion":`}, {`"seed":1`, `"seed":1,"more":2`}} {
 		text := strings.Replace(out.String(), wrong[0], wrong[1], 1)

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// junitElement is what Jenkins' junit-10.xsd says of an element (xunit-plugin, types/model/xsd): which attributes it has, by the
+// junitElement is what Jenkins' junit-10.xsd says of an element (xunit-plugin, types/model/xsd): which attributes it
+// has, by the
 // pattern of their values, which of them it must have, what it holds, and whether it holds text.
 type junitElement struct {
 	attributes map[string]*regexp.Regexp
@@ -30,17 +31,42 @@ var (
 )
 
 var junitSchema = map[string]junitElement{
-	"testsuites": {children: []string{"testsuite"}, attributes: map[string]*regexp.Regexp{"name": anyText, "time": surefireTime, "tests": anyText,
-		"failures": anyText, "disabled": anyText, "errors": anyText}},
-	"testsuite": {children: []string{"testsuite", "properties", "testcase", "system-out", "system-err"}, required: []string{"name", "tests", "failures", "errors"},
-		attributes: map[string]*regexp.Regexp{"name": anyText, "tests": anyText, "failures": anyText, "errors": anyText, "time": surefireTime,
-			"skipped": anyText, "timestamp": anyText, "hostname": anyText, "id": anyText, "package": anyText}},
-	"testcase": {children: []string{"skipped", "error", "failure", "system-out", "system-err"}, required: []string{"name"},
-		attributes: map[string]*regexp.Regexp{"name": anyText, "time": surefireTime, "classname": anyText, "group": anyText}},
+	"testsuites": {
+		children: []string{"testsuite"},
+		attributes: map[string]*regexp.Regexp{"name": anyText, "time": surefireTime, "tests": anyText,
+			"failures": anyText, "disabled": anyText, "errors": anyText},
+	},
+	"testsuite": {
+		children: []string{"testsuite", "properties", "testcase", "system-out", "system-err"},
+		required: []string{"name", "tests", "failures", "errors"},
+		attributes: map[string]*regexp.Regexp{
+			"name":      anyText,
+			"tests":     anyText,
+			"failures":  anyText,
+			"errors":    anyText,
+			"time":      surefireTime,
+			"skipped":   anyText,
+			"timestamp": anyText,
+			"hostname":  anyText,
+			"id":        anyText,
+			"package":   anyText,
+		},
+	},
+	"testcase": {
+		children: []string{"skipped", "error", "failure", "system-out", "system-err"},
+		required: []string{"name"},
+		attributes: map[string]*regexp.Regexp{
+			"name":      anyText,
+			"time":      surefireTime,
+			"classname": anyText,
+			"group":     anyText,
+		},
+	},
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit says what in a report is not as the schema has it, and as the readers of Jenkins, GitLab and Ant count it: the sums
+// checkJUnit says what in a report is not as the schema has it, and as the readers of Jenkins, GitLab and Ant count it:
+// the sums
 // are those of the cases, each case has one result at most and a decimal time, and what was skipped took none.
 func checkJUnit(text []byte) error {
 	var open []string
@@ -82,7 +108,8 @@ func checkJUnit(text []byte) error {
 			return err
 		}
 	}
-	for attribute, element := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
+	for attribute, element := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error",
+		"skipped": "skipped"} {
 		if sums[attribute] != strconv.Itoa(counts[element]) {
 			return fmt.Errorf("%s=%q, but there are %d", attribute, sums[attribute], counts[element])
 		}
@@ -129,11 +156,36 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	calls := [][]string{{"run", "kleppmann-gc-pause"}, {"replay", "_runs/kleppmann-gc-pause-1/plan.txt"}, {"run", "violated.yaml"},
-		{"run", "violated.yaml", "--seeds", "3", "--out", "a"}, {"explore", "kleppmann-gc-pause", "--seeds", "20", "--out", "b"}, {"merge", "b", "--out", "c"},
-		{"verify", "violated.yaml", "--kinds", "pause"}, {"verify", "holds.yaml", "--faults", "0"},
-		{"sweep", "delayed-restart", "--vary", "restart=5s,12s", "--seeds", "1", "--assert", "lease-exclusion holds when restart >= 1s"},
-		{"compare", "--seeds", "1"}, {"corpus", "--seeds", "1"}, {"odds", "--runs", "20"}}
+	calls := [][]string{
+		{"run", "kleppmann-gc-pause"},
+		{"replay", "_runs/kleppmann-gc-pause-1/plan.txt"},
+		{"run", "violated.yaml"},
+		{
+			"run",
+			"violated.yaml",
+			"--seeds",
+			"3",
+			"--out",
+			"a",
+		},
+		{"explore", "kleppmann-gc-pause", "--seeds", "20", "--out", "b"},
+		{"merge", "b", "--out", "c"},
+		{"verify", "violated.yaml", "--kinds", "pause"},
+		{"verify", "holds.yaml", "--faults", "0"},
+		{
+			"sweep",
+			"delayed-restart",
+			"--vary",
+			"restart=5s,12s",
+			"--seeds",
+			"1",
+			"--assert",
+			"lease-exclusion holds when restart >= 1s",
+		},
+		{"compare", "--seeds", "1"},
+		{"corpus", "--seeds", "1"},
+		{"odds", "--runs", "20"},
+	}
 	for i, call := range calls {
 		var out, problems bytes.Buffer
 		file := fmt.Sprintf("junit-%d.xml", i)
@@ -150,7 +202,8 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 		}
 	}
 	for _, c := range newRoot().Commands() {
-		if c.Flags().Lookup("junit") != nil && !slices.ContainsFunc(calls, func(call []string) bool { return call[0] == c.Name() }) {
+		if c.Flags().Lookup("junit") != nil &&
+			!slices.ContainsFunc(calls, func(call []string) bool { return call[0] == c.Name() }) {
 			t.Errorf("%s has --junit, and no call tests it", c.Name())
 		}
 	}
@@ -163,9 +216,12 @@ func TestTheJUnitCheckRefusesWrongReports(t *testing.T) {
 	if err := checkJUnit([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range [][2]string{{`errors="0"`, ``}, {`time="0.100"><skipped`, `time="1e-3"><skipped`}, {`time="0.100"><skipped`, `><skipped`},
-		{`skipped="1"`, `skipped="0"`}, {`tests="1"`, `tests="2"`}, {`</testcase>`, `text</testcase>`}, {`<skipped`, `<skipped id="1"`},
-		{`</skipped>`, `</skipped><failure/>`}, {`</skipped>`, `<b/></skipped>`}, {`<testsuites>`, `<suites>`}, {`name="b"`, ``}} {
+	for _, wrong := range [][2]string{{`errors="0"`, ``}, {`time="0.100"><skipped`, `time="1e-3"><skipped`},
+		{`time="0.100"><skipped`, `><skipped`},
+		{`skipped="1"`, `skipped="0"`}, {`tests="1"`, `tests="2"`}, {`</testcase>`, `text</testcase>`}, {`<skipped`,
+			`<skipped id="1"`},
+		{`</skipped>`, `</skipped><failure/>`}, {`</skipped>`, `<b/></skipped>`}, {`<testsuites>`, `<suites>`},
+		{`name="b"`, ``}} {
 		if bad := strings.Replace(good, wrong[0], wrong[1], 1); bad == good || checkJUnit([]byte(bad)) == nil {
 			t.Errorf("%q in place of %q passes", wrong[1], wrong[0])
 		}

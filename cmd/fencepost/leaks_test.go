@@ -11,7 +11,9 @@ import (
 )
 
 // leaks are words of Go and its libraries, which tell a user nothing.
-var leaks = regexp.MustCompile(`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`)
+var leaks = regexp.MustCompile(
+	`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`,
+)
 
 // refused is what a call says that cannot be right.
 func refused(t *testing.T, args ...string) string {
@@ -36,7 +38,11 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 				return
 			}
 			for _, value := range []string{"x", "1e9999", "99999999999999999999999", "1.5x", `a"b`, "0x"} {
-				if said := refused(t, c.Name(), "--"+f.Name+"="+value); !strings.Contains(said, "--"+f.Name+" needs ") && f.Value.Type() != "stringSlice" {
+				if said := refused(t, c.Name(), "--"+f.Name+"="+value); !strings.Contains(
+					said,
+					"--"+f.Name+" needs ",
+				) &&
+					f.Value.Type() != "stringSlice" {
 					t.Errorf("%s --%s=%s: %s", c.Name(), f.Name, value, said)
 				}
 				tried++
@@ -51,8 +57,10 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 // Files that are damaged, of another kind, or of another version.
 func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, text := range []string{"", "{", "[]", "{}", "null", `{"sum": 1}`, `{"sum": "x", "held": {}}`, `"\u001b"`, "scenario x\nseed 99999999999999999999999\n",
-		"scenario ../x\nseed 1\npause x for 1s\n", "\x00", "name: [", "\t", "name: x\nservers: {redis: 99999999999999999999}\nlock: {protocol: redlock, ttl: 1e5}\n"} {
+	for _, text := range []string{"", "{", "[]", "{}", "null", `{"sum": 1}`, `{"sum": "x", "held": {}}`, `"\u001b"`,
+		"scenario x\nseed 99999999999999999999999\n",
+		"scenario ../x\nseed 1\npause x for 1s\n", "\x00", "name: [", "\t",
+		"name: x\nservers: {redis: 99999999999999999999}\nlock: {protocol: redlock, ttl: 1e5}\n"} {
 		for _, name := range []string{recordFile, runsFile, "plan.txt", "scenario"} {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
@@ -65,17 +73,23 @@ func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 		refused(t, "run", "minority-down", "--plan", "plan.txt")
 		refused(t, "sweep", "scenario", "--vary", "ttl=1s,2s")
 	}
-	for _, vary := range []string{"ttl", "ttl=", "ttl=5", "ttl=1..x", "ttl=1s..2s/5", "quorum=99999999999999999999", "restart=-5000", "nothing=1", "ttl=1s..2s/0s"} {
+	for _, vary := range []string{"ttl", "ttl=", "ttl=5", "ttl=1..x", "ttl=1s..2s/5", "quorum=99999999999999999999",
+		"restart=-5000", "nothing=1", "ttl=1s..2s/0s"} {
 		refused(t, "sweep", "delayed-restart", "--vary", vary)
 	}
-	for _, claim := range []string{"x", "ownership", "ownership holds when", "ownership holds when ttl >", "ownership holds when ttl > 5", "ownership holds when 1e999 > ttl",
-		"ownership holds when ttl * ttl > 1", `ownership holds when "ttl" > 1s`, "ownership holds when func() {}", "ownership holds when ttl[0] > 1s"} {
+	for _, claim := range []string{"x", "ownership", "ownership holds when", "ownership holds when ttl >",
+		"ownership holds when ttl > 5", "ownership holds when 1e999 > ttl",
+		"ownership holds when ttl * ttl > 1", `ownership holds when "ttl" > 1s`, "ownership holds when func() {}",
+		"ownership holds when ttl[0] > 1s"} {
 		refused(t, "sweep", "delayed-restart", "--vary", "ttl=1s,2s", "--assert", claim)
 	}
 	refused(t, "odds", "--chance", "x")
 	refused(t, "run", "minority-down", "--shard", "x")
 	refused(t, "verify", "minority-down", "--kinds", "x")
-	if said := refused(t, "run", "minority-down", "--seed", "x"); !strings.HasPrefix(said, "fencepost: --seed needs a whole number from 0 to 18446744073709551615, not \"x\"\n") {
+	if said := refused(t, "run", "minority-down", "--seed", "x"); !strings.HasPrefix(
+		said,
+		"fencepost: --seed needs a whole number from 0 to 18446744073709551615, not \"x\"\n",
+	) {
 		t.Error(said)
 	}
 }

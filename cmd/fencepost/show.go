@@ -30,7 +30,11 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
 			if !ok {
 				s, err := scenarios.Named(args[0])
 				if errors.Is(err, fs.ErrNotExist) {
-					return fmt.Errorf("the catalogue has no scenario %s%s", args[0], didYouMean(nemesis.Nearest(args[0], shown())))
+					return fmt.Errorf(
+						"the catalogue has no scenario %s%s",
+						args[0],
+						didYouMean(nemesis.Nearest(args[0], shown())),
+					)
 				}
 				if err != nil {
 					return err

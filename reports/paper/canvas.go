@@ -1,6 +1,7 @@
 // Package paper draws polygons, lines, discs and text, and gives them as SVG or PNG.
 //
-// Goals: the same calls give the same bytes on every platform. A text is as wide as Width says, in both forms. Non-goals: paths,
+// Goals: the same calls give the same bytes on every platform. A text is as wide as Width says, in both forms.
+// Non-goals: paths,
 // gradients, pictures, and diagrams, which reports lays out.
 package paper
 

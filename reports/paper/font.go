@@ -18,7 +18,8 @@ func parsed(ttf []byte) *sfnt.Font {
 	return f
 }
 
-// em is the size at which glyphs are read, so large that no rounding shows; lengths in it are 26.6 fixed-point numbers, of which
+// em is the size at which glyphs are read, so large that no rounding shows; lengths in it are 26.6 fixed-point numbers,
+// of which
 // emUnits are the font's size.
 const (
 	em      = 2048

@@ -83,10 +83,12 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// The widths are those of Arial, for which Liberation Sans was made: of a thousandth of the size, from Adobe's metrics of
+// The widths are those of Arial, for which Liberation Sans was made: of a thousandth of the size, from Adobe's metrics
+// of
 // Helvetica.
 func TestWidths(t *testing.T) {
-	for text, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944, "10 s": 556*2 + 278 + 500} {
+	for text, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944,
+		"10 s": 556*2 + 278 + 500} {
 		if got := (Text{Size: 1000}).Width(text); got < want-1 || got > want+1 {
 			t.Errorf("%q is %v wide, not %v", text, got, want)
 		}

@@ -19,7 +19,12 @@ type png struct {
 // PNG writes what was drawn as PNG, on a ground of one colour, with so many pixels to an inch.
 func (c Canvas) PNG(w io.Writer, ground color.NRGBA, dpi float64) error {
 	scale := dpi / Inch
-	size := image.Rect(0, 0, int(math.Round(float64(c.sheet.width*scale))), int(math.Round(float64(c.sheet.height*scale))))
+	size := image.Rect(
+		0,
+		0,
+		int(math.Round(float64(c.sheet.width*scale))),
+		int(math.Round(float64(c.sheet.height*scale))),
+	)
 	to := &png{image.NewRGBA(size), c.sheet.height, scale}
 	for y := range size.Dy() {
 		for x := range size.Dx() {
@@ -35,7 +40,8 @@ func (c Canvas) PNG(w io.Writer, ground color.NRGBA, dpi float64) error {
 // outline is the edge of a shape in pixels from the upper left corner.
 type outline []edge
 
-// edge leads on: to its last point, by a Bézier curve if it has more. The first of an outline, and any that jumps, only begins.
+// edge leads on: to its last point, by a Bézier curve if it has more. The first of an outline, and any that jumps,
+// only begins.
 type edge struct {
 	jump   bool
 	points []Point
@@ -98,8 +104,15 @@ func (s *polyline) png(to *png) {
 		s.segments(s.points[i], s.points[i+1], func(a, b Point) {
 			length := math.Hypot(b.X-a.X, b.Y-a.Y)
 			across := Point{float64((a.Y - b.Y) / length * s.Width / 2), float64((b.X - a.X) / length * s.Width / 2)}
-			side := &polygon{s.Ink, []Point{{a.X + across.X, a.Y + across.Y}, {b.X + across.X, b.Y + across.Y}, {b.X - across.X, b.Y - across.Y},
-				{a.X - across.X, a.Y - across.Y}}}
+			side := &polygon{
+				s.Ink,
+				[]Point{
+					{a.X + across.X, a.Y + across.Y},
+					{b.X + across.X, b.Y + across.Y},
+					{b.X - across.X, b.Y - across.Y},
+					{a.X - across.X, a.Y - across.Y},
+				},
+			}
 			side.png(to)
 		})
 	}

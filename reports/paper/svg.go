@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// fonts are those in which a viewer shows the text: where the first is missing, others of the same widths take its place.
+// fonts are those in which a viewer shows the text: where the first is missing, others of the same widths take its
+// place.
 const fonts = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
 type svg struct {
@@ -22,8 +23,14 @@ type svg struct {
 func (c Canvas) SVG() string {
 	to := &svg{height: c.sheet.height}
 	size := number(c.sheet.width) + " " + number(c.sheet.height)
-	fmt.Fprintf(&to.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s" font-family="%s">`+"\n",
-		number(c.sheet.width), number(c.sheet.height), size, fonts)
+	fmt.Fprintf(
+		&to.b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s" font-family="%s">`+"\n",
+		number(c.sheet.width),
+		number(c.sheet.height),
+		size,
+		fonts,
+	)
 	for _, s := range c.sheet.shapes {
 		s.svg(to)
 	}
@@ -71,17 +78,32 @@ func (s *polyline) svg(to *svg) {
 }
 
 func (s *disc) svg(to *svg) {
-	fmt.Fprintf(&to.b, `<circle cx="%s" cy="%s" r="%s" fill="%s"/>`+"\n", number(s.at.X), number(to.height-s.at.Y), number(s.r), hex(s.ink))
+	fmt.Fprintf(
+		&to.b,
+		`<circle cx="%s" cy="%s" r="%s" fill="%s"/>`+"\n",
+		number(s.at.X),
+		number(to.height-s.at.Y),
+		number(s.r),
+		hex(s.ink),
+	)
 }
 
 func (s *ring) svg(to *svg) {
-	fmt.Fprintf(&to.b, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(s.at.X), number(to.height-s.at.Y), number(s.r), s.attributes())
+	fmt.Fprintf(
+		&to.b,
+		`<circle cx="%s" cy="%s" r="%s" %s/>`+"\n",
+		number(s.at.X),
+		number(to.height-s.at.Y),
+		number(s.r),
+		s.attributes(),
+	)
 }
 
 func (w *words) svg(to *svg) {
 	base := w.base(false)
 	x, y := number(base.X), number(to.height-base.Y)
-	more := [...]string{"", ` text-anchor="middle"`, ` text-anchor="end"`}[w.X] // also where another font is a little wider
+	more := [...]string{"", ` text-anchor="middle"`,
+		` text-anchor="end"`}[w.X] // also where another font is a little wider
 	if w.Bold {
 		more += ` font-weight="bold"`
 	}
@@ -92,5 +114,14 @@ func (w *words) svg(to *svg) {
 	if err := xml.EscapeText(&text, []byte(w.text)); err != nil {
 		panic(err) // a Buffer takes all
 	}
-	fmt.Fprintf(&to.b, `<text x="%s" y="%s" font-size="%s" fill="%s"%s>%s</text>`+"\n", x, y, number(w.Size), hex(w.Ink), more, text.Bytes())
+	fmt.Fprintf(
+		&to.b,
+		`<text x="%s" y="%s" font-size="%s" fill="%s"%s>%s</text>`+"\n",
+		x,
+		y,
+		number(w.Size),
+		hex(w.Ink),
+		more,
+		text.Bytes(),
+	)
 }

@@ -1,7 +1,9 @@
-// Package starter writes the scenario file that a user begins with: one for each protocol, complete, with every setting of the
+// Package starter writes the scenario file that a user begins with: one for each protocol, complete, with every setting
+// of the
 // lock as a comment beside its default.
 //
-// Goals: the file runs as it is and shows what a pause does to the lock. A line that begins with # and a key becomes a setting
+// Goals: the file runs as it is and shows what a pause does to the lock. A line that begins with # and a key becomes a
+// setting
 // when the # is taken away. Settings, defaults and meanings come from the tables that read the files.
 // Non-goals: the reference of the format (scenarios/FORMAT.md).
 package starter
@@ -177,8 +179,11 @@ func (f *file) work() {
 	} else {
 		f.line("  fencing: off                 # on needs tokens: fenced, etcd, zookeeper")
 	}
-	f.prose("  ", "blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an operation is "+
-		"applied once")
+	f.prose(
+		"  ",
+		"blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an operation is "+
+			"applied once",
+	)
 	f.line("  #writes: blind")
 }
 

@@ -39,7 +39,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every commented setting is one, and stands there with its default: taking the # away changes nothing but what is none by
+// Every commented setting is one, and stands there with its default: taking the # away changes nothing but what is none
+// by
 // default and what the file does not do.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
@@ -58,7 +59,8 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 			}
 			with := parse(t, taken)
 			same := reflect.DeepEqual(with.Clients, base.Clients) && reflect.DeepEqual(with.Servers, base.Servers) &&
-				with.Resource == base.Resource && reflect.DeepEqual(with.Network, base.Network) && reflect.DeepEqual(with.Faults, base.Faults)
+				with.Resource == base.Resource && reflect.DeepEqual(with.Network,
+				base.Network) && reflect.DeepEqual(with.Faults, base.Faults)
 			alters := false
 			for _, c := range changes {
 				alters = alters || strings.HasPrefix(key, c)
@@ -83,7 +85,8 @@ func TestNoSettingIsMissing(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(text, "\n") {
-			if n := len([]rune(line)); n > width && !strings.Contains(line, "#wait: {") { // one line, so that one # sets it
+			if n := len([]rune(line)); n > width &&
+				!strings.Contains(line, "#wait: {") { // one line, so that one # sets it
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
 			}
 		}
