@@ -28,7 +28,7 @@ func (e *ParseError) Detail() string {
 // Parse reads one fault line. Words are separated by spaces or tabs. It knows the grammar but not the run, so any
 // process may be named; see ParseFor. A returned error is a *ParseError.
 func Parse(line string) (Fault, error) {
-	f, _, err := parseLine(line)
+	f, _, err := parseLine(line, nil)
 	if err != nil {
 		return Fault{}, err
 	}
@@ -36,9 +36,10 @@ func Parse(line string) (Fault, error) {
 }
 
 // parseLine also returns the parser, which knows where the words of the line stand.
-// Headers are words that might have been meant in place of a fault.
-func parseLine(line string, headers ...string) (Fault, *parser, *ParseError) {
-	p := new(parser)
+// Known are the processes of the run, nil if it is not known; headers are words that might have been meant in place of a
+// fault.
+func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
+	p := &parser{known: known}
 	var err *ParseError
 	if p.tokens, p.end, err = tokenize(line, p.space[:0]); err != nil {
 		return Fault{}, p, err
@@ -68,6 +69,7 @@ type parser struct {
 	tokens []token
 	next   int // index of the token to look at
 	end    int // column just behind the last token
+	known  *Names
 	err    *ParseError
 	// wanted is what would have been right at the next token, as far as it was tried; it makes the error message.
 	wanted  [8]wanted
@@ -144,8 +146,8 @@ func (p *parser) unexpected() {
 		} else {
 			msg += w.what
 		}
-		if w.what == aProcess {
-			meant = processMeant(found)
+		if w.what == aProcess && p.known != nil {
+			meant = p.known.meant(found, anyRole)
 		}
 		near = append(near, w.words...)
 	}
@@ -211,7 +213,7 @@ const aProcess = "a process such as client-1"
 func (p *parser) process() sim.ProcessID {
 	text := p.peek()
 	if !isProcess(text) {
-		p.expect(aProcess, string(resource))
+		p.expect(aProcess)
 		p.unexpected()
 		return ""
 	}
@@ -225,7 +227,7 @@ func (p *parser) processes() []sim.ProcessID {
 	for p.err == nil && isProcess(p.peek()) {
 		list = append(list, p.process())
 	}
-	p.expect(aProcess, string(resource))
+	p.expect(aProcess)
 	return list
 }
 

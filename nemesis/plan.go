@@ -127,7 +127,7 @@ func (r *planReader) read(line string) error {
 	case tokens[0].text == "seed":
 		return r.readSeed(tokens, end)
 	}
-	f, _, err := parseLine(line, headers...)
+	f, _, err := parseLine(line, nil, headers...)
 	if err != nil {
 		return r.wrap(err)
 	}

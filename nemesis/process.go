@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -38,6 +39,15 @@ func isWord(s string) bool {
 
 func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}
+
+// meant is the process of the run, of a right role, that text is likely to mean; empty if none is near.
+func (n *Names) meant(text string, right func(role) bool) string {
+	names := n.with(right)
+	if name := processMeant(text); slices.Contains(names, name) {
+		return name
+	}
+	return Nearest(text, names)
 }
 
 // processMeant finds the name that text is a careless spelling of: Client1, client_1 and client-01 are client-1.

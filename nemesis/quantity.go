@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -31,8 +32,21 @@ var unitsMeant = map[string]string{
 // Problems of texts that are no durations.
 const (
 	notDuration = "expected a duration such as 1.5s"
-	needsUnit   = "a duration needs a unit"
+	needsUnit   = "a duration needs a unit: write "
 )
+
+// WithUnit says how to write a mere number as a duration: who counts thousands has counted milliseconds, as Redis does, and else
+// it may be either. Sign stands before each.
+func WithUnit(sign, number string) string {
+	v, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err == nil && v == 0:
+		return sign + "0s"
+	case err == nil && v >= 1000 && v <= 1e9 && v == float64(int64(v)):
+		return fmt.Sprintf("%s%sms or %s%ss", sign, number, sign, strconv.FormatFloat(v/1000, 'f', -1, 64))
+	}
+	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
+}
 
 // ParseDuration reads a duration as fault lines write it: with a unit, without a sign, from 0s to MaxDuration. A returned
 // error is a *ParseError.
@@ -64,7 +78,7 @@ func parseDuration(text string) (d time.Duration, problem, nearest string) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case text == "0": // the one number that Go takes without a unit
-		return 0, needsUnit, "0s"
+		return 0, needsUnit + "0s", ""
 	case err == nil && d <= MaxDuration:
 		return d, "", ""
 	case err == nil:
@@ -75,7 +89,7 @@ func parseDuration(text string) (d time.Duration, problem, nearest string) {
 	case number == "" || strings.Trim(number, ".") == "":
 		return 0, notDuration, ""
 	case unit == "":
-		return 0, needsUnit, number + "s"
+		return 0, needsUnit + WithUnit("", number), ""
 	}
 	if meant := nearestUnit(unit); meant != unit {
 		problem = "unknown unit " + quote(unit)

@@ -59,6 +59,8 @@ func (p *parser) jump() time.Duration {
 	switch {
 	case problem == notDuration:
 		p.failQuantity("expected a jump such as +30s or -5s", "")
+	case strings.HasPrefix(problem, needsUnit):
+		p.failQuantity(needsUnit+WithUnit(sign, rest), "")
 	case nearest != "":
 		p.failQuantity(problem, sign+nearest)
 	case problem != "":

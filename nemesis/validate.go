@@ -3,6 +3,7 @@ package nemesis
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -11,44 +12,61 @@ import (
 // fault that a line can state. That a protocol never passes a point is no error. A returned error is a *ParseError
 // whose column counts in f.String().
 func Validate(f Fault, known Names) error {
-	parsed, p, err := parseLine(f.String())
+	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(parsed, f) {
 		return &ParseError{Column: 1, Msg: "the fault has values that its line cannot state"}
 	}
-	return validate(f, p, known)
+	if err := validate(f, p, &known); err != nil {
+		return err
+	}
+	return nil
 }
 
 // ParseFor is Parse and Validate in one, with columns that count in line as it was written.
 func ParseFor(line string, known Names) (Fault, error) {
-	f, p, err := parseLine(line)
-	if err != nil {
-		return Fault{}, err
+	f, err := parseFor(line, &known)
+	if err == nil {
+		return f, nil
 	}
-	if err := validate(f, p, known); err != nil {
-		return Fault{}, err
+	if err.Nearest != "" && !accepted(line, err, &known) {
+		err.Nearest = ""
 	}
-	return f, nil
+	return Fault{}, err
+}
+
+func parseFor(line string, known *Names) (Fault, *ParseError) {
+	f, p, err := parseLine(line, known)
+	if err == nil {
+		err = validate(f, p, known)
+	}
+	return f, err
+}
+
+// accepted reports whether the nearest text that err offers would be right at its place, whatever is wrong elsewhere.
+func accepted(line string, err *ParseError, known *Names) bool {
+	runes := []rune(line)
+	at := min(err.Column-1, len(runes))
+	rest := strings.TrimLeftFunc(string(runes[at:]), func(r rune) bool { return r != ' ' && r != '\t' && r != ',' })
+	_, again := parseFor(string(runes[:at])+err.Nearest+rest, known)
+	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
 // validate returns the first thing wrong with f, which p has read.
-func validate(f Fault, p *parser, known Names) error {
+func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(f)
 	if v.err == nil {
 		v.trigger(f)
-	}
-	if v.err == nil {
-		return nil
 	}
 	return v.err
 }
 
 type validator struct {
 	*parser
-	known Names
+	known *Names
 }
 
 func (v *validator) fault(f Fault) {
@@ -167,7 +185,7 @@ func (v *validator) is(p sim.ProcessID, right func(role) bool, what string) {
 	r := v.known.role(p)
 	switch {
 	case r == unknown:
-		v.failNear(string(p), "no process of this run is called "+string(p), Nearest(string(p), v.known.with(right)))
+		v.failNear(string(p), "no process of this run is called "+string(p), v.known.meant(string(p), right))
 	case !right(r):
 		v.failWord(string(p), "expected "+what+", but "+string(p)+" is "+r.String())
 	}

@@ -2,13 +2,12 @@ package reports
 
 import "fmt"
 
-// CompareJSON gives a comparison as one JSON object, ended by a newline: seeds, delay, retry, clients, model, faults,
+// CompareJSON gives a comparison as one JSON object, ended by a newline: schema, command, seeds, delay, retry, clients, model, faults,
 // interrupted, locks. Each lock has its article (what the documents claim), alone and together (times in ns, rates per second) and its
 // cells. A cell has its fault, fencing, and absent (why it was not run) or else survives, a tally of each of four laws, and the
 // scenario with its file's text and the command that repeats it.
 func CompareJSON(c *Comparison) ([]byte, error) {
-	var o object
-	o.open('{')
+	o := document("compare")
 	o.field("seeds", c.Seeds)
 	o.field("delay", c.Delay)
 	o.field("retry", c.Retry)
@@ -76,6 +75,8 @@ func (o *object) comparedCell(c *Comparison, cell *ComparedCell) {
 	o.field("absent", cell.Absent)
 	if cell.Absent == "" {
 		o.field("survives", cell.Survives())
+		o.key("laws")
+		o.open('{')
 		for i, t := range cell.tallies() {
 			o.key(string(comparedLaws[i]))
 			o.open('{')
@@ -86,6 +87,7 @@ func (o *object) comparedCell(c *Comparison, cell *ComparedCell) {
 			o.notRun(t)
 			o.close('}')
 		}
+		o.close('}')
 		o.scenarioFile(c, cell.Scenario, cell.Text)
 	}
 	o.close('}')
@@ -105,6 +107,6 @@ func (o *object) scenarioFile(c *Comparison, name, text string) {
 		file = c.Files + "/" + file
 	}
 	o.field("scenario", name)
-	o.field("command", fmt.Sprintf("fencepost run %s --seeds %d", file, c.Seeds))
+	o.field("repeat", fmt.Sprintf("fencepost run %s --seeds %d", file, c.Seeds))
 	o.field("file", text)
 }

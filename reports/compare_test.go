@@ -110,8 +110,8 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 			Cells []struct {
 				Survives *bool
 				Absent   string
-				Command  string
-				Data     map[string]int `json:"resource-safety"`
+				Repeat   string
+				Laws     map[string]map[string]int
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	off, on := got.Locks[0].Cells[0], got.Locks[0].Cells[1]
-	if off.Survives == nil || *off.Survives || off.Data["violated"] != 10 || off.Command != "fencepost run cells/s.yaml --seeds 10" {
+	if off.Survives == nil || *off.Survives || off.Laws["resource-safety"]["violated"] != 10 || off.Repeat != "fencepost run cells/s.yaml --seeds 10" {
 		t.Errorf("a cell that was run: %+v", off)
 	}
 	if on.Survives != nil || on.Absent == "" {

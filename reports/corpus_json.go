@@ -1,12 +1,11 @@
 package reports
 
-// CorpusJSON gives what became of the corpus as one JSON object, ended by a newline: first_seed, seeds, mutants (each with
+// CorpusJSON gives what became of the corpus as one JSON object, ended by a newline: schema, command, first_seed, seeds, mutants (each with
 // name, of, edits, defect, source, scenario, and if it was hunted caught, runs, law and cause), caught, median_runs,
 // most_runs, sound (each with name, promise, runs, broken and open), sound_runs, rate_below, interrupted and expected. It
 // states no times: equal runs give equal bytes.
 func CorpusJSON(c *Corpus) ([]byte, error) {
-	var o object
-	o.open('{')
+	o := document("corpus")
 	o.field("first_seed", c.First)
 	o.field("seeds", c.Seeds)
 	o.key("mutants")
@@ -73,7 +72,7 @@ func (o *object) soundLock(l *SoundLock) {
 		o.field("cause", b.Cause)
 		o.field("runs", b.Runs)
 		o.field("first_seed", b.First)
-		o.field("command", b.Repeat)
+		o.field("repeat", b.Repeat)
 		o.close('}')
 	}
 	o.close(']')

@@ -1,11 +1,10 @@
 package reports
 
-// ExploreJSON gives an exploration as one JSON object, ended by a newline: scenario, shard, from, seeds, runs, laws, faults,
+// ExploreJSON gives an exploration as one JSON object, ended by a newline: schema, command, scenario, shard, from, seeds, runs, laws, faults,
 // findings (each with its smallest run as JSON gives it, and whether cutting it down was interrupted), interrupted, open, notes,
 // expected.
-func ExploreJSON(e *Exploration) ([]byte, error) {
-	var o object
-	o.open('{')
+func ExploreJSON(command string, e *Exploration) ([]byte, error) {
+	o := document(command)
 	o.field("scenario", e.Scenario)
 	o.field("shard", e.Shard)
 	o.field("from", e.From)

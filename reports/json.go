@@ -10,25 +10,37 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// JSON gives one run as one JSON object, ended by a newline: scenario, seed, digest, plan, laws, expected, events,
+// SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
+const SchemaName = "fencepost/1"
+
+// document begins a JSON document with what every command's has: the schema and the command that has made it.
+func document(command string) *object {
+	o := new(object)
+	o.open('{')
+	o.field("schema", SchemaName)
+	o.field("command", command)
+	return o
+}
+
+// JSON gives one run as one JSON object, ended by a newline: schema, command, scenario, seed, digest, plan, laws, expected, events,
 // simulated_ns, metrics. The keys of laws stand in the order of checker.Laws, those of metrics in theirs. Each law has its
-// outcome, cause, explanation and witness; cause is empty and witness has no elements unless the law is violated. The
-// witness holds the events themselves, as they stand in a history file. expected is true only if everything came out as
+// outcome, cause, explanation, remedies and witness; cause is empty, and remedies and witness have no elements, unless the
+// law is violated. The witness holds the events themselves, as they stand in a history file. expected is true only if everything came out as
 // expected, so it is false where something is undecided.
 //
 // It is an error if the witness holds an event that a history file could not hold.
-func JSON(run *Run) ([]byte, error) {
-	var o object
-	o.run(run)
+func JSON(command string, run *Run) ([]byte, error) {
+	o := document(command)
+	o.runFields(run)
+	o.close('}')
 	return o.done()
 }
 
-// JSONMany gives many runs as one JSON object, ended by a newline: scenario, seeds (how many), from, expected_runs,
+// JSONMany gives many runs as one JSON object, ended by a newline: schema, command, scenario, seeds (how many), from, expected_runs,
 // unexpected_runs, undecided_runs, interrupted, distinct_digests, laws, faults, groups, expected, and the runs worth showing, each
 // as JSON gives it.
-func JSONMany(many *Many) ([]byte, error) {
-	var o object
-	o.open('{')
+func JSONMany(command string, many *Many) ([]byte, error) {
+	o := document(command)
 	o.field("scenario", many.Scenario)
 	o.field("seeds", many.Seeds)
 	o.field("from", many.From)
@@ -134,11 +146,16 @@ func (o *object) done() ([]byte, error) {
 }
 
 func (o *object) run(run *Run) {
+	o.open('{')
+	o.runFields(run)
+	o.close('}')
+}
+
+func (o *object) runFields(run *Run) {
 	plan := run.Plan
 	if plan == nil {
 		plan = []string{}
 	}
-	o.open('{')
 	o.field("scenario", run.Scenario)
 	o.field("seed", run.Seed)
 	o.field("digest", run.Digest)
@@ -163,7 +180,6 @@ func (o *object) run(run *Run) {
 		o.field(m.Name, m.Value)
 	}
 	o.close('}')
-	o.close('}')
 }
 
 func (o *object) finding(h *history.History, f *checker.Finding) {
@@ -171,6 +187,7 @@ func (o *object) finding(h *history.History, f *checker.Finding) {
 	o.field("outcome", f.Outcome.String())
 	o.field("cause", f.Cause.String())
 	o.field("explanation", f.Explanation)
+	o.strings("remedies", remedies(f))
 	if len(f.Trials) > 0 {
 		o.key("trials")
 		o.open('[')
@@ -189,6 +206,14 @@ func (o *object) finding(h *history.History, f *checker.Finding) {
 	o.witness(h, f.Witness)
 	o.close(']')
 	o.close('}')
+}
+
+// remedies are what would keep the law that f says was broken.
+func remedies(f *checker.Finding) []string {
+	if f.Remedy == "" {
+		return nil
+	}
+	return []string{f.Remedy}
 }
 
 // witness writes the events as a history file has them, one JSON object each.

@@ -14,7 +14,7 @@ import (
 )
 
 func TestJSON(t *testing.T) {
-	got, err := JSON(kleppmann())
+	got, err := JSON("run", kleppmann())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestJSONMany(t *testing.T) {
-	got, err := JSONMany(many())
+	got, err := JSONMany("run", many())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +60,11 @@ func keys(t *testing.T, object []byte) []string {
 
 func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 	for _, r := range runs {
-		b, err := JSON(r.run())
+		b, err := JSON("run", r.run())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"scenario", "seed", "digest", "plan", "laws", "expected", "events", "simulated_ns", "metrics"}
+		want := []string{"schema", "command", "scenario", "seed", "digest", "plan", "laws", "expected", "events", "simulated_ns", "metrics"}
 		if got := keys(t, b); !slices.Equal(got, want) {
 			t.Errorf("%s: keys %v", r.name, got)
 		}
@@ -84,7 +84,7 @@ func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		for law, finding := range each {
-			if got := keys(t, finding); !slices.Equal(got, []string{"outcome", "cause", "explanation", "witness"}) {
+			if got := keys(t, finding); !slices.Equal(got, []string{"outcome", "cause", "explanation", "remedies", "witness"}) {
 				t.Errorf("%s: %s has %v", r.name, law, got)
 			}
 		}
@@ -93,7 +93,7 @@ func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 
 func TestJSONWitnessReadsBackAsHistory(t *testing.T) {
 	run := kleppmann()
-	b, err := JSON(run)
+	b, err := JSON("run", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestJSONWitnessReadsBackAsHistory(t *testing.T) {
 func TestJSONIsOneLineAndKeepsArrows(t *testing.T) {
 	run := calm()
 	run.Plan = []string{"cut client-1 -> redis-1 at 1s for 5s"}
-	b, err := JSON(run)
+	b, err := JSON("run", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestJSONIsOneLineAndKeepsArrows(t *testing.T) {
 func TestUndecidedIsNotExpected(t *testing.T) {
 	run := calm()
 	run.Undecided = true
-	b, _ := JSON(run)
+	b, _ := JSON("run", run)
 	if !bytes.Contains(b, []byte(`"expected":false`)) {
 		t.Errorf("%s", b)
 	}

@@ -72,7 +72,7 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		if err := HTML(io.Discard, run, nil); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		_, _ = JSON(run) // an event that a history file cannot hold is an error, never a panic
+		_, _ = JSON("run", run) // an event that a history file cannot hold is an error, never a panic
 	}
 }
 

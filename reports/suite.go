@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -13,6 +14,9 @@ type Suite struct {
 	Name   string // of the command and what it was given: "run kleppmann-gc-pause"
 	Cases  []Case
 	Repeat string // command to paste that judges again
+	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged counts an
+	// equal part of it in JUnit XML.
+	Took time.Duration
 }
 
 // Case is one thing that was judged.
@@ -46,12 +50,14 @@ type junitSuite struct {
 	Failures int         `xml:"failures,attr"`
 	Errors   int         `xml:"errors,attr"`
 	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
 	Class   string     `xml:"classname,attr"`
 	Name    string     `xml:"name,attr"`
+	Time    string     `xml:"time,attr"`
 	Failure *junitNote `xml:"failure,omitempty"`
 	Error   *junitNote `xml:"error,omitempty"`
 	Skipped *junitNote `xml:"skipped,omitempty"`
@@ -59,17 +65,27 @@ type junitCase struct {
 }
 
 type junitNote struct {
+	Type    string `xml:"type,attr"`
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
 
 // JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told is an
-// error there, what was not run is skipped. It states no times, so that equal runs give equal bytes.
+// error there, what was not run or not reached is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
-	out := junitSuite{Name: s.Name, Tests: len(s.Cases)}
+	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took)}
+	judged := 0
 	for _, c := range s.Cases {
-		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name)}
-		note := &junitNote{Message: forXML(c.Message), Text: forXML(c.Story)}
+		if c.Result != NotRun {
+			judged++
+		}
+	}
+	for _, c := range s.Cases {
+		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name), Time: inSeconds(0)}
+		if c.Result != NotRun {
+			j.Time = inSeconds(s.Took / time.Duration(judged))
+		}
+		note := &junitNote{Type: c.Result.String(), Message: forXML(c.Message), Text: forXML(c.Story)}
 		switch c.Result {
 		case Passed:
 			j.Output = forXML(strings.TrimSpace(c.Message + "\n" + c.Story))
@@ -90,6 +106,12 @@ func JUnit(s Suite) ([]byte, error) {
 		return nil, err
 	}
 	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+// inSeconds writes a time with three decimals, as junit-10.xsd asks for.
+func inSeconds(d time.Duration) string {
+	ms := d.Round(time.Millisecond).Milliseconds()
+	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 }
 
 // forXML leaves out the control characters that XML cannot hold, and the others.
@@ -164,6 +186,9 @@ func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "&", "&amp;").
 		Replace(printable(s))
 }
+
+// String gives the word for a result.
+func (r Result) String() string { return [...]string{"not run", "passed", "failed", "undecided"}[r] }
 
 func (r Result) sign() string {
 	switch r {

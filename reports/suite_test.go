@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -37,6 +38,23 @@ func TestJUnitCountsEachResultOnce(t *testing.T) {
 	}
 	if s.Cases[2].Error == nil || s.Cases[3].Skipped == nil {
 		t.Errorf("undecided or not run: %+v", s.Cases[2:])
+	}
+}
+
+// What was judged shares the command's time; what was skipped has taken none.
+func TestJUnitSharesTheTime(t *testing.T) {
+	timed := suite
+	timed.Took = 3*time.Second + 1234567*time.Nanosecond
+	text, err := JUnit(timed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Suite; s.Time != "3.001" || s.Cases[0].Time != "1.000" || s.Cases[2].Time != "1.000" || s.Cases[3].Time != "0.000" {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -1,41 +1,37 @@
 package reports
 
-import (
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
+import "github.com/fencepost-sim/fencepost/reports/paper"
 
 // area draws two axes.
-func (m *sweepMap) area(p *plot.Plot) {
+func (m *sweepMap) area(p *plot) {
 	m.Axes[0].set(&p.X, m.frame)
 	m.Axes[1].set(&p.Y, m.frame)
 	switch {
 	case m.Axes[0].ordered() && m.Axes[1].ordered():
-		p.Add(plotFunc(m.regions), plotFunc(m.curves))
+		p.draw = append(p.draw, m.regions, m.curves)
 	case len(m.law.Lines) > 0:
-		p.Add(plotFunc(m.stripes))
+		p.draw = append(p.draw, m.stripes)
 	default:
-		p.Add(plotFunc(m.cells))
+		p.draw = append(p.draw, m.cells)
 	}
-	p.Add(plotFunc(m.points))
+	p.draw = append(p.draw, m.points)
 }
 
 // points draws the sign of each point that was tried.
-func (m *sweepMap) points(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (m *sweepMap) points(c paper.Canvas, p *plot) {
+	x, y := p.places(c)
 	across, up := &m.Axes[0], &m.Axes[1]
 	n := len(across.Levels)
-	r := min((c.Max.X-c.Min.X)/vg.Length(n), (c.Max.Y-c.Min.Y)/vg.Length(len(up.Levels))) / 4
+	r := min((c.Max.X-c.Min.X)/float64(n), (c.Max.Y-c.Min.Y)/float64(len(up.Levels))) / 4
 	r = min(max(r, 1), 4.5)
 	for i := range m.law.Cells {
-		m.law.Cells[i].shape(c, vg.Point{X: x(across.spot(i % n)), Y: y(up.spot(i / n))}, r)
+		m.law.Cells[i].shape(c, paper.Point{X: x(across.spot(i % n)), Y: y(up.spot(i / n))}, r)
 	}
 }
 
 // cells colours a map of words.
-func (m *sweepMap) cells(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (m *sweepMap) cells(c paper.Canvas, p *plot) {
+	x, y := p.places(c)
 	n := len(m.Axes[0].Levels)
 	for i := range m.law.Cells {
 		across, up := float64(i%n), float64(i/n)
@@ -44,8 +40,8 @@ func (m *sweepMap) cells(c draw.Canvas, p *plot.Plot) {
 }
 
 // stripes colours a map of numbers for each of some words, and draws its edges and the bounds of conditions.
-func (m *sweepMap) stripes(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (m *sweepMap) stripes(c paper.Canvas, p *plot) {
+	x, y := p.places(c)
 	for row := range m.law.Lines {
 		l := &m.law.Lines[row]
 		t := stripe{c, l.Axis == 0, y(float64(row) - .42), y(float64(row) + .42)}
@@ -55,7 +51,7 @@ func (m *sweepMap) stripes(c draw.Canvas, p *plot.Plot) {
 			along, from, to = y, c.Min.Y, c.Max.Y
 		}
 		a := &m.Axes[l.Axis]
-		bands(a, l.Stretches, along, from, to, func(s SweepState, from, end vg.Length) {
+		bands(a, l.Stretches, along, from, to, func(s SweepState, from, end float64) {
 			t.fill(s, from, end)
 			if end < to {
 				t.line(edgeLine, end)
@@ -73,13 +69,13 @@ func (m *sweepMap) stripes(c draw.Canvas, p *plot.Plot) {
 
 // stripe is the part of a map that belongs to one word.
 type stripe struct {
-	draw.Canvas
-	flat   bool      // it lies; otherwise it stands
-	lo, hi vg.Length // its two long sides
+	paper.Canvas
+	flat   bool    // it lies; otherwise it stands
+	lo, hi float64 // its two long sides
 }
 
 // fill colours a piece of the stripe.
-func (t *stripe) fill(s SweepState, from, to vg.Length) {
+func (t *stripe) fill(s SweepState, from, to float64) {
 	if t.flat {
 		paint(t.Canvas, s.field(), from, to, t.lo, t.hi)
 	} else {
@@ -88,10 +84,10 @@ func (t *stripe) fill(s SweepState, from, to vg.Length) {
 }
 
 // line draws a line across the stripe.
-func (t *stripe) line(style draw.LineStyle, at vg.Length) {
+func (t *stripe) line(style paper.Stroke, at float64) {
 	if t.flat {
-		t.StrokeLine2(style, at, t.lo, at, t.hi)
+		t.Line(style, paper.Point{X: at, Y: t.lo}, paper.Point{X: at, Y: t.hi})
 	} else {
-		t.StrokeLine2(style, t.lo, at, t.hi, at)
+		t.Line(style, paper.Point{X: t.lo, Y: at}, paper.Point{X: t.hi, Y: at})
 	}
 }

@@ -1,28 +1,22 @@
 package reports
 
-import (
-	"image/color"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
+import "github.com/fencepost-sim/fencepost/reports/paper"
 
 // contour draws regions of a grid of numbers, and the curves between them, by marching squares: each square of four
 // neighbouring points is divided along straight lines between the places at which its sides are crossed, and these places are
 // known, not guessed.
 type contour struct {
-	across, up []vg.Length // where the points stand
-	classes    []int       // of the points, the first axis fastest
+	across, up []float64 // where the points stand
+	classes    []int     // of the points, the first axis fastest
 	// crossing is where the class changes on the side that begins at a point and leads along an axis.
-	crossing map[crossed]vg.Length
+	crossing map[crossed]float64
 }
 
 type crossed struct{ point, axis int }
 
 // corner is a corner of a square or the crossing of a side.
 type corner struct {
-	at    vg.Point
+	at    paper.Point
 	class int
 	cross bool
 }
@@ -32,7 +26,7 @@ func (k *contour) square(i int) []corner {
 	n := len(k.across)
 	x, y := i%n, i/n
 	corners := [4]int{i, i + 1, i + n + 1, i + n}
-	places := [4]vg.Point{{X: k.across[x], Y: k.up[y]}, {X: k.across[x+1], Y: k.up[y]},
+	places := [4]paper.Point{{X: k.across[x], Y: k.up[y]}, {X: k.across[x+1], Y: k.up[y]},
 		{X: k.across[x+1], Y: k.up[y+1]}, {X: k.across[x], Y: k.up[y+1]}}
 	sides := [4]crossed{{i, 0}, {i + 1, 1}, {i + n, 0}, {i, 1}}
 	var around []corner
@@ -42,7 +36,7 @@ func (k *contour) square(i int) []corner {
 		if a == b {
 			continue
 		}
-		at := vg.Point{X: (places[s].X + places[(s+1)%4].X) / 2, Y: (places[s].Y + places[(s+1)%4].Y) / 2}
+		at := paper.Point{X: (places[s].X + places[(s+1)%4].X) / 2, Y: (places[s].Y + places[(s+1)%4].Y) / 2}
 		if known, ok := k.crossing[sides[s]]; ok {
 			if sides[s].axis == 0 {
 				at.X = known
@@ -66,7 +60,7 @@ func (k *contour) each(square func(around []corner)) {
 
 // regions colours the squares. One with more than two classes, or in which two regions touch, is divided so that each corner
 // has its own part and no more; what is left in the middle goes to the fallback, the class that claims least.
-func (k *contour) regions(fill func(class int, shape []vg.Point), least func(a, b int) int) {
+func (k *contour) regions(fill func(class int, shape []paper.Point), least func(a, b int) int) {
 	k.each(func(around []corner) {
 		var crossings []int
 		rest := around[0].class
@@ -98,7 +92,7 @@ func (k *contour) regions(fill func(class int, shape []vg.Point), least func(a, 
 }
 
 // curve hands out the lines that part one class from the others.
-func (k *contour) curve(class int, line func(a, b vg.Point)) {
+func (k *contour) curve(class int, line func(a, b paper.Point)) {
 	k.each(func(around []corner) {
 		n := len(around)
 		for i, c := range around {
@@ -114,8 +108,8 @@ func (k *contour) curve(class int, line func(a, b vg.Point)) {
 	})
 }
 
-func points(around []corner) []vg.Point {
-	var all []vg.Point
+func points(around []corner) []paper.Point {
+	var all []paper.Point
 	for _, c := range around {
 		all = append(all, c.at)
 	}
@@ -123,7 +117,7 @@ func points(around []corner) []vg.Point {
 }
 
 // contour is that of the law on a canvas.
-func (m *sweepMap) contour(c draw.Canvas, p *plot.Plot) *contour {
+func (m *sweepMap) contour(c paper.Canvas, p *plot) *contour {
 	k := m.places(c, p)
 	for i := range m.law.Cells {
 		k.classes = append(k.classes, int(m.law.Cells[i].state()))
@@ -139,13 +133,13 @@ func (m *sweepMap) contour(c draw.Canvas, p *plot.Plot) *contour {
 // placed is a contour with what places values on the canvas.
 type placed struct {
 	contour
-	transforms [2]func(float64) vg.Length
+	transforms [2]func(float64) float64
 }
 
-func (m *sweepMap) places(c draw.Canvas, p *plot.Plot) *placed {
-	x, y := p.Transforms(&c)
-	k := &placed{transforms: [2]func(float64) vg.Length{x, y}}
-	k.crossing = map[crossed]vg.Length{}
+func (m *sweepMap) places(c paper.Canvas, p *plot) *placed {
+	x, y := p.places(c)
+	k := &placed{transforms: [2]func(float64) float64{x, y}}
+	k.crossing = map[crossed]float64{}
 	for i := range m.Axes[0].Levels {
 		k.across = append(k.across, x(m.Axes[0].spot(i)))
 	}
@@ -156,11 +150,11 @@ func (m *sweepMap) places(c draw.Canvas, p *plot.Plot) *placed {
 }
 
 // regions colours where the law is safe and where it is broken.
-func (m *sweepMap) regions(c draw.Canvas, p *plot.Plot) {
-	m.contour(c, p).regions(func(class int, shape []vg.Point) {
+func (m *sweepMap) regions(c paper.Canvas, p *plot) {
+	m.contour(c, p).regions(func(class int, shape []paper.Point) {
 		ink := SweepState(class).field()
-		c.FillPolygon(ink, shape)
-		c.StrokeLines(draw.LineStyle{Color: ink, Width: .7}, append(shape, shape[0])) // closes the seams
+		c.Polygon(ink, shape)
+		c.Line(paper.Stroke{Ink: ink, Width: .7}, append(shape, shape[0])...) // closes the seams
 	}, func(a, b int) int {
 		for _, s := range []SweepState{SweepInvalid, SweepUntold, SweepBroken} {
 			if a == int(s) || b == int(s) {
@@ -172,11 +166,11 @@ func (m *sweepMap) regions(c draw.Canvas, p *plot.Plot) {
 }
 
 // curves draws the edge of the safe region, and the bounds of asserted conditions.
-func (m *sweepMap) curves(c draw.Canvas, p *plot.Plot) {
-	halo := draw.LineStyle{Color: color.White, Width: 3.4}
+func (m *sweepMap) curves(c paper.Canvas, p *plot) {
+	halo := paper.Stroke{Ink: plotGround, Width: 3.4}
 	k := m.contour(c, p)
-	for _, style := range []draw.LineStyle{halo, edgeLine} {
-		k.curve(int(SweepSafe), func(a, b vg.Point) { c.StrokeLine2(style, a.X, a.Y, b.X, b.Y) })
+	for _, style := range []paper.Stroke{halo, edgeLine} {
+		k.curve(int(SweepSafe), func(a, b paper.Point) { c.Line(style, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y}) })
 	}
 	for i := range m.Assertions {
 		m.claim(c, p, &m.Assertions[i])
@@ -184,7 +178,7 @@ func (m *sweepMap) curves(c draw.Canvas, p *plot.Plot) {
 }
 
 // claim draws the bound of a condition.
-func (m *sweepMap) claim(c draw.Canvas, p *plot.Plot, a *SweepAssertion) {
+func (m *sweepMap) claim(c paper.Canvas, p *plot, a *SweepAssertion) {
 	k := m.places(c, p)
 	for _, is := range a.True {
 		class := 0
@@ -196,5 +190,7 @@ func (m *sweepMap) claim(c draw.Canvas, p *plot.Plot, a *SweepAssertion) {
 	for _, t := range a.Turns {
 		k.crossing[crossed{t.Cell, t.Axis}] = k.transforms[t.Axis](m.Axes[t.Axis].place(t.At))
 	}
-	k.curve(1, func(a, b vg.Point) { c.StrokeLine2(claimLine, a.X, a.Y, b.X, b.Y) })
+	k.curve(1, func(a, b paper.Point) {
+		c.Line(claimLine, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y})
+	})
 }

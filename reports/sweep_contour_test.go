@@ -3,11 +3,11 @@ package reports
 import (
 	"testing"
 
-	"gonum.org/v1/plot/vg"
+	"github.com/fencepost-sim/fencepost/reports/paper"
 )
 
 // inside reports whether a place lies in a polygon.
-func inside(shape []vg.Point, at vg.Point) bool {
+func inside(shape []paper.Point, at paper.Point) bool {
 	in := false
 	for i, a := range shape {
 		b := shape[(i+1)%len(shape)]
@@ -21,18 +21,18 @@ func inside(shape []vg.Point, at vg.Point) bool {
 // A square of four points is coloured as its sides are: from each corner up to the place at which the side is crossed, for every
 // way in which the corners can come out.
 func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
-	cross := map[crossed]vg.Length{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}
+	cross := map[crossed]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}
 	tried := 0
 	for n := range 81 {
 		classes := []int{n % 3, n / 3 % 3, n / 9 % 3, n / 27}
-		k := &contour{across: []vg.Length{0, 10}, up: []vg.Length{0, 10}, classes: classes, crossing: cross}
+		k := &contour{across: []float64{0, 10}, up: []float64{0, 10}, classes: classes, crossing: cross}
 		type painted struct {
 			class int
-			shape []vg.Point
+			shape []paper.Point
 		}
 		var all []painted
-		k.regions(func(class int, shape []vg.Point) { all = append(all, painted{class, shape}) }, func(a, b int) int { return min(a, b) })
-		look := func(at vg.Point) int {
+		k.regions(func(class int, shape []paper.Point) { all = append(all, painted{class, shape}) }, func(a, b int) int { return min(a, b) })
+		look := func(at paper.Point) int {
 			class := -1
 			for _, p := range all {
 				if inside(p.shape, at) {
@@ -44,8 +44,8 @@ func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 		const near = 0.01 // of the side
 		for side, s := range []struct{ from, to, horizontal int }{{0, 1, 1}, {1, 3, 0}, {2, 3, 1}, {0, 2, 0}} {
 			edge := cross[[]crossed{{0, 0}, {1, 1}, {2, 0}, {0, 1}}[side]]
-			for d := vg.Length(0.25); d < 10; d += 0.5 {
-				at := []vg.Point{{X: d, Y: near}, {X: 10 - near, Y: d}, {X: d, Y: 10 - near}, {X: near, Y: d}}[side]
+			for d := float64(0.25); d < 10; d += 0.5 {
+				at := []paper.Point{{X: d, Y: near}, {X: 10 - near, Y: d}, {X: d, Y: 10 - near}, {X: near, Y: d}}[side]
 				want := classes[s.from]
 				if d > edge {
 					want = classes[s.to]
@@ -56,7 +56,7 @@ func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 				}
 			}
 		}
-		if look(vg.Point{X: 5.1, Y: 5.1}) < 0 {
+		if look(paper.Point{X: 5.1, Y: 5.1}) < 0 {
 			t.Errorf("corners %v: the middle has no colour", classes)
 		}
 	}
@@ -69,10 +69,10 @@ func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 func TestCurvesPassEveryCrossing(t *testing.T) {
 	for n := range 16 {
 		classes := []int{n & 1, n >> 1 & 1, n >> 2 & 1, n >> 3}
-		k := &contour{across: []vg.Length{0, 10}, up: []vg.Length{0, 10}, classes: classes, crossing: map[crossed]vg.Length{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
-		ends := map[vg.Point]int{}
-		k.curve(1, func(a, b vg.Point) { ends[a]++; ends[b]++ })
-		want := map[vg.Point]bool{{X: 3, Y: 0}: classes[0] != classes[1], {X: 10, Y: 6}: classes[1] != classes[3],
+		k := &contour{across: []float64{0, 10}, up: []float64{0, 10}, classes: classes, crossing: map[crossed]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
+		ends := map[paper.Point]int{}
+		k.curve(1, func(a, b paper.Point) { ends[a]++; ends[b]++ })
+		want := map[paper.Point]bool{{X: 3, Y: 0}: classes[0] != classes[1], {X: 10, Y: 6}: classes[1] != classes[3],
 			{X: 8, Y: 10}: classes[2] != classes[3], {X: 0, Y: 2}: classes[0] != classes[2]}
 		for at, crossed := range want {
 			if (ends[at] == 1) != crossed || ends[at] > 1 {

@@ -21,11 +21,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 	d := &sweepPage{Sweep: s, pageFrame: frame, Standing: s.standing(),
 		Size: count(s.Points, "point") + ", " + count(s.Seeds, "seed") + " each"}
 	for i := range s.Laws {
-		m, err := s.mapOnPage(&s.Laws[i])
-		if err != nil {
-			return err
-		}
-		d.Maps = append(d.Maps, m)
+		d.Maps = append(d.Maps, s.mapOnPage(&s.Laws[i]))
 	}
 	if s.Interrupted {
 		d.Stopped = interruption
@@ -119,27 +115,15 @@ var pageInks = func() *strings.Replacer {
 	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
 		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
 		r, g, b, _ := ink.is.RGBA()
-		pairs = append(pairs, fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
+		pairs = append(pairs, fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
 	}
 	return strings.NewReplacer(pairs...)
 }()
 
 // mapOnPage draws one law.
-func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
-	m := mapOnPage{Law: string(l.Law)}
-	for _, f := range []frame{onDesktop, onPhone} {
-		text, err := sweepSVG(s, l, f)
-		if err != nil {
-			return m, err
-		}
-		text = text[max(strings.Index(text, "<svg"), 0):] // without the head of a file
-		picture := template.HTML(pageInks.Replace(text))
-		if m.Wide == "" {
-			m.Wide = picture
-		} else {
-			m.Narrow = picture
-		}
-	}
+func (s *Sweep) mapOnPage(l *SweepLaw) mapOnPage {
+	onPage := func(f frame) template.HTML { return template.HTML(pageInks.Replace(sweepSVG(s, l, f))) }
+	m := mapOnPage{Law: string(l.Law), Wide: onPage(onDesktop), Narrow: onPage(onPhone)}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
 		name := s.Axes[along.Axis].Name
@@ -162,7 +146,7 @@ func (s *Sweep) mapOnPage(l *SweepLaw) (mapOnPage, error) {
 	for _, c := range l.problems() {
 		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, count(c.points, "point")))
 	}
-	return m, nil
+	return m
 }
 
 func (d *sweepPage) facts() {

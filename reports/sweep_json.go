@@ -1,14 +1,13 @@
 package reports
 
-// SweepJSON gives a sweep as one JSON object, ended by a newline: scenario, seeds (runs of each point), from (the first seed),
+// SweepJSON gives a sweep as one JSON object, ended by a newline: schema, command, scenario, seeds (runs of each point), from (the first seed),
 // faults, with (what has one value at all points), axes (key, title, levels), points (of the grid: at, problem if it is no valid scenario, or else a tally of
 // each law with its causes), laws, assertions, interrupted, notes, tried (points, those between the grid's included), runs. A law has its
 // edges (the values on both sides, what it was before and after) and its lines (stretches of one state along an axis). An
 // assertion has its result (met, failed, undecided), the number of points at which it was tried, why, and the run that shows
 // the failure, as JSON gives it.
 func SweepJSON(s *Sweep) ([]byte, error) {
-	var o object
-	o.open('{')
+	o := document("sweep")
 	o.field("scenario", s.Scenario)
 	o.field("seeds", s.Seeds)
 	o.field("from", s.From)
@@ -20,7 +19,13 @@ func SweepJSON(s *Sweep) ([]byte, error) {
 		cells = len(s.Laws[0].Cells)
 	}
 	o.list("points", cells, func(i int) { o.sweepPoint(s, i) })
-	o.list("laws", len(s.Laws), func(i int) { o.sweepLaw(s, &s.Laws[i]) })
+	o.key("laws")
+	o.open('{')
+	for i := range s.Laws {
+		o.key(string(s.Laws[i].Law))
+		o.sweepLaw(s, &s.Laws[i])
+	}
+	o.close('}')
 	o.list("assertions", len(s.Assertions), func(i int) { o.sweepAssertion(&s.Assertions[i]) })
 	o.field("interrupted", s.Interrupted)
 	o.field("notes", some(s.Notes))
@@ -110,7 +115,6 @@ func (o *object) sweepCause(c *SweepCause) {
 
 func (o *object) sweepLaw(s *Sweep, l *SweepLaw) {
 	o.open('{')
-	o.field("law", l.Law)
 	o.list("edges", len(l.Edges), func(i int) {
 		e := &l.Edges[i]
 		o.open('{')

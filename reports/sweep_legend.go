@@ -1,9 +1,6 @@
 package reports
 
-import (
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
+import "github.com/fencepost-sim/fencepost/reports/paper"
 
 // sweepMap is the picture of one law.
 type sweepMap struct {
@@ -15,7 +12,7 @@ type sweepMap struct {
 // sign is an entry of the legend.
 type legendSign struct {
 	words string
-	draw  func(c draw.Canvas, at vg.Point)
+	draw  func(c paper.Canvas, at paper.Point)
 }
 
 // signs are the entries of the legend: what the picture shows, and no more.
@@ -33,13 +30,15 @@ func (m *sweepMap) signs() []legendSign {
 		for i := range m.law.Cells {
 			c := &m.law.Cells[i]
 			if mark, _ := c.mark(); mark == s.mark {
-				all = append(all, legendSign{s.words, func(to draw.Canvas, at vg.Point) { c.shape(to, at, 4.5) }})
+				all = append(all, legendSign{s.words, func(to paper.Canvas, at paper.Point) { c.shape(to, at, 4.5) }})
 				break
 			}
 		}
 	}
-	stroke := func(style draw.LineStyle) func(draw.Canvas, vg.Point) {
-		return func(c draw.Canvas, at vg.Point) { c.StrokeLine2(style, at.X-9, at.Y, at.X+9, at.Y) }
+	stroke := func(style paper.Stroke) func(paper.Canvas, paper.Point) {
+		return func(c paper.Canvas, at paper.Point) {
+			c.Line(style, paper.Point{X: at.X - 9, Y: at.Y}, paper.Point{X: at.X + 9, Y: at.Y})
+		}
 	}
 	if len(m.law.Edges) > 0 {
 		all = append(all, legendSign{"edge, bisected", stroke(edgeLine)})
@@ -54,14 +53,14 @@ func (m *sweepMap) signs() []legendSign {
 }
 
 var (
-	edgeLine  = draw.LineStyle{Color: edgeInk, Width: 1.8}
-	claimLine = draw.LineStyle{Color: claimInk, Width: 1.6, Dashes: []vg.Length{5, 3}}
+	edgeLine  = paper.Stroke{Ink: edgeInk, Width: 1.8}
+	claimLine = paper.Stroke{Ink: claimInk, Width: 1.6, Dashes: []float64{5, 3}}
 )
 
 // legend draws the entries in a line from the given height down; it returns how far down it reaches.
-func (m *sweepMap) legend(c draw.Canvas, top vg.Length) vg.Length {
+func (m *sweepMap) legend(c paper.Canvas, top float64) float64 {
 	text := sans(11, edgeInk)
-	text.YAlign = draw.YCenter
+	text.Y = paper.Center
 	const signWidth, gap = 22, 20
 	x, y := c.Min.X, top-8
 	for _, s := range m.signs() {
@@ -69,8 +68,8 @@ func (m *sweepMap) legend(c draw.Canvas, top vg.Length) vg.Length {
 		if x+width > c.Max.X && x > c.Min.X {
 			x, y = c.Min.X, y-16
 		}
-		s.draw(c, vg.Point{X: x + 9, Y: y})
-		c.FillText(text, vg.Point{X: x + signWidth, Y: y}, s.words)
+		s.draw(c, paper.Point{X: x + 9, Y: y})
+		c.Write(text, paper.Point{X: x + signWidth, Y: y}, s.words)
 		x += width + gap
 	}
 	return y - 10

@@ -1,33 +1,26 @@
 package reports
 
 import (
-	"bytes"
 	"image/color"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
-	xfont "golang.org/x/image/font"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"github.com/fencepost-sim/fencepost/reports/paper"
 )
 
 // frame is the paper of a picture.
 type frame struct {
-	width, height vg.Length
+	width, height float64
 	bare          bool // without heading: it stands on a page that says the same
 	narrow        bool // for a phone: with fewer words and numbers
 }
 
 var (
-	stage     = frame{width: 10 * vg.Inch, height: 5.625 * vg.Inch}
-	onDesktop = frame{width: 10 * vg.Inch, height: 4.9 * vg.Inch, bare: true}
-	onPhone   = frame{width: 4.4 * vg.Inch, height: 4.4 * vg.Inch, bare: true, narrow: true}
+	stage     = frame{width: 10 * paper.Inch, height: 5.625 * paper.Inch}
+	onDesktop = frame{width: 10 * paper.Inch, height: 4.9 * paper.Inch, bare: true}
+	onPhone   = frame{width: 4.4 * paper.Inch, height: 4.4 * paper.Inch, bare: true, narrow: true}
 )
 
 // plotDPI makes a PNG of the stage 1920 by 1080 pixels.
@@ -44,41 +37,31 @@ var (
 	edgeInk    = color.NRGBA{0x14, 0x14, 0x14, 0xff}
 	claimInk   = color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}
 	softInk    = color.NRGBA{0x55, 0x5a, 0x62, 0xff}
-	plotGround = color.White
+	plotGround = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
 
 // SweepSVG draws the map of one law as SVG.
 func SweepSVG(w io.Writer, s *Sweep, l *SweepLaw) error {
-	text, err := sweepSVG(s, l, stage)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, text)
+	_, err := io.WriteString(w, sweepSVG(s, l, stage))
 	return err
 }
 
-func sweepSVG(s *Sweep, l *SweepLaw, f frame) (string, error) {
-	c := vgsvg.New(f.width, f.height)
-	drawSweep(draw.New(c), &sweepMap{s, l, f})
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return "", err
-	}
-	// Where the font is missing, others of the same widths take its place.
-	return strings.ReplaceAll(b.String(), "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"), nil
+func sweepSVG(s *Sweep, l *SweepLaw, f frame) string {
+	c := paper.New(f.width, f.height)
+	drawSweep(c, &sweepMap{s, l, f})
+	return c.SVG()
 }
 
 // SweepPNG draws the map of one law as PNG.
 func SweepPNG(w io.Writer, s *Sweep, l *SweepLaw) error {
-	c := vgimg.NewWith(vgimg.UseWH(stage.width, stage.height), vgimg.UseDPI(plotDPI), vgimg.UseBackgroundColor(plotGround))
-	drawSweep(draw.New(c), &sweepMap{s, l, stage})
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	c := paper.New(stage.width, stage.height)
+	drawSweep(c, &sweepMap{s, l, stage})
+	return c.PNG(w, plotGround, plotDPI)
 }
 
 // drawSweep draws heading, legend and map.
-func drawSweep(c draw.Canvas, m *sweepMap) {
-	c = draw.Crop(c, 14, -18, 10, -12)
+func drawSweep(c paper.Canvas, m *sweepMap) {
+	c = c.Crop(14, -18, 10, -12)
 	top := c.Max.Y
 	if !m.bare {
 		top = m.heading(c)
@@ -90,33 +73,20 @@ func drawSweep(c draw.Canvas, m *sweepMap) {
 		m.area(p)
 	}
 	top = m.legend(c, top)
-	p.Draw(draw.Crop(c, 0, 0, 0, top-c.Max.Y-6))
+	p.show(c.Crop(0, 0, 0, top-c.Max.Y-6))
 }
 
 // sans is text of a size.
-func sans(size vg.Length, ink color.Color) draw.TextStyle {
-	return draw.TextStyle{Color: ink, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Handler: plot.DefaultTextHandler}
-}
+func sans(size float64, ink color.NRGBA) paper.Text { return paper.Text{Ink: ink, Size: size} }
 
-func newPlot() *plot.Plot {
-	p := plot.New()
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font = sans(12, edgeInk).Font
-		a.Label.Padding = 4
-		a.Tick.Label.Font = sans(11, edgeInk).Font
-		a.LineStyle.Width = 0
-		a.Padding = 8
-		a.Tick.LineStyle.Color = softInk
-	}
-	return p
-}
+func newPlot() *plot { return &plot{X: axis{padding: 8}, Y: axis{padding: 8}} }
 
 // heading writes what is shown; it returns how far down it reaches.
-func (m *sweepMap) heading(c draw.Canvas) vg.Length {
+func (m *sweepMap) heading(c paper.Canvas) float64 {
 	title := sans(17, edgeInk)
-	title.Font.Weight = xfont.WeightBold
-	title.YAlign = draw.YTop
-	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, m.Scenario+": "+string(m.law.Law))
+	title.Bold = true
+	title.Y = paper.End
+	c.Write(title, paper.Point{X: c.Min.X, Y: c.Max.Y}, m.Scenario+": "+string(m.law.Law))
 	words := strings.Join(append([]string{count(m.Seeds, "run") + " at each point"}, m.Fixed...), "; ")
 	if len(m.Axes) == 1 && len(m.law.Lines) == 1 {
 		words = m.law.Lines[0].words(m.Axes[0].Name) + m.anchor() + " – " + words
@@ -124,14 +94,14 @@ func (m *sweepMap) heading(c draw.Canvas) vg.Length {
 		words = m.At + "; " + words
 	}
 	sub := sans(11.5, softInk)
-	sub.YAlign = draw.YTop
+	sub.Y = paper.End
 	if room := c.Max.X - c.Min.X; sub.Width(words) > room {
 		for sub.Width(words+" …") > room {
 			words = words[:max(strings.LastIndexByte(words, ' '), 0)]
 		}
 		words += " …"
 	}
-	c.FillText(sub, vg.Point{X: c.Min.X, Y: c.Max.Y - 23}, words)
+	c.Write(sub, paper.Point{X: c.Min.X, Y: c.Max.Y - 23}, words)
 	return c.Max.Y - 44
 }
 
@@ -198,24 +168,24 @@ func (a *SweepAxis) ordered() bool {
 }
 
 // set gives a plot's axis the values of a.
-func (a *SweepAxis) set(to *plot.Axis, f frame) {
-	to.Label.Text = a.label(f.narrow)
+func (a *SweepAxis) set(to *axis, f frame) {
+	to.label = a.label(f.narrow)
 	if a.ordered() {
-		to.Min, to.Max = a.place(a.Levels[0]), a.place(a.Levels[len(a.Levels)-1])
-		to.Tick.Marker = plot.ConstantTicks(roundTicks(to.Min, to.Max, f.narrow))
+		to.min, to.max = a.place(a.Levels[0]), a.place(a.Levels[len(a.Levels)-1])
+		to.ticks = roundTicks(to.min, to.max, f.narrow)
 		return
 	}
-	var ticks plot.ConstantTicks
+	var ticks []mark
 	for i, l := range a.Levels {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: l.Text})
+		ticks = append(ticks, mark{value: float64(i), label: l.Text})
 	}
-	to.Tick.Marker = ticks
-	to.Min, to.Max = -0.5, float64(len(a.Levels))-0.5
-	to.Padding = 0
+	to.ticks = ticks
+	to.min, to.max = -0.5, float64(len(a.Levels))-0.5
+	to.padding = 0
 }
 
 // roundTicks are some eight round numbers from lo to hi, or half as many.
-func roundTicks(lo, hi float64, few bool) (ticks []plot.Tick) {
+func roundTicks(lo, hi float64, few bool) (ticks []mark) {
 	most := 9.0
 	if few {
 		most = 5
@@ -228,7 +198,7 @@ func roundTicks(lo, hi float64, few bool) (ticks []plot.Tick) {
 		}
 	}
 	for n := math.Ceil(lo/step-1e-9) + 0; n*step <= hi+float64(step*1e-9); n++ { // + 0 makes zero of minus zero
-		ticks = append(ticks, plot.Tick{Value: n * step, Label: strconv.FormatFloat(n*step, 'g', 6, 64)})
+		ticks = append(ticks, mark{value: n * step, label: strconv.FormatFloat(n*step, 'g', 6, 64)})
 	}
 	return ticks
 }
@@ -242,40 +212,30 @@ func (a *SweepAxis) spot(i int) float64 {
 }
 
 // shape draws the sign of a cell: every state has a shape of its own.
-func (c *SweepCell) shape(to draw.Canvas, at vg.Point, r vg.Length) {
-	stroke := func(ink color.Color, lines ...[]vg.Point) {
-		to.StrokeLines(draw.LineStyle{Color: ink, Width: r * 0.55}, lines...)
-	}
-	dot := func(x, y vg.Length) vg.Point { return vg.Point{X: at.X + vg.Length(x*r), Y: at.Y + vg.Length(y*r)} }
+func (c *SweepCell) shape(to paper.Canvas, at paper.Point, r float64) {
+	dot := func(x, y float64) paper.Point { return paper.Point{X: at.X + float64(x*r), Y: at.Y + float64(y*r)} }
 	mark, _ := c.mark()
 	switch mark {
 	case "✓":
-		var path vg.Path
-		path.Move(dot(1, 0))
-		path.Arc(at, r, 0, 2*math.Pi)
-		path.Close()
-		to.SetColor(safeInk)
-		to.Fill(path)
+		to.Disc(safeInk, at, r)
 	case "✗":
-		stroke(badInk, []vg.Point{dot(-.9, -.9), dot(.9, .9)}, []vg.Point{dot(-.9, .9), dot(.9, -.9)})
+		stroke := paper.Stroke{Ink: badInk, Width: r * 0.55}
+		to.Line(stroke, dot(-.9, -.9), dot(.9, .9))
+		to.Line(stroke, dot(-.9, .9), dot(.9, -.9))
 	case "±":
-		to.FillPolygon(badInk, []vg.Point{dot(0, 1.15), dot(1.1, -.85), dot(-1.1, -.85)})
+		to.Polygon(badInk, []paper.Point{dot(0, 1.15), dot(1.1, -.85), dot(-1.1, -.85)})
 	case "?":
-		var path vg.Path
-		path.Move(dot(.85, 0))
-		path.Arc(at, .85*r, 0, 2*math.Pi)
-		to.SetLineStyle(draw.LineStyle{Color: openInk, Width: r * 0.4})
-		to.Stroke(path)
+		to.Ring(paper.Stroke{Ink: openInk, Width: r * 0.4}, at, .85*r)
 	default:
-		stroke(openInk, []vg.Point{dot(-.8, 0), dot(.8, 0)})
+		to.Line(paper.Stroke{Ink: openInk, Width: r * 0.55}, dot(-.8, 0), dot(.8, 0))
 	}
 }
 
 // field is the colour of the ground on which a state stands, ink that of its name.
-func (s SweepState) field() color.Color {
-	return [...]color.Color{openField, safeField, badField, plotGround}[s]
+func (s SweepState) field() color.NRGBA {
+	return [...]color.NRGBA{openField, safeField, badField, plotGround}[s]
 }
 
-func (s SweepState) ink() color.Color {
-	return [...]color.Color{openInk, safeInk, badInk, openInk}[s]
+func (s SweepState) ink() color.NRGBA {
+	return [...]color.NRGBA{openInk, safeInk, badInk, openInk}[s]
 }

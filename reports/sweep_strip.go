@@ -3,31 +3,23 @@ package reports
 import (
 	"image/color"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/fencepost-sim/fencepost/reports/paper"
 )
 
-// plotFunc is a plotter made of a function.
-type plotFunc func(c draw.Canvas, p *plot.Plot)
-
-// Plot draws.
-func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
-
 // strip draws one axis: the share of runs in which the law was broken at each point, over the stretches on which it is safe.
-func (m *sweepMap) strip(p *plot.Plot) {
+func (m *sweepMap) strip(p *plot) {
 	a := &m.Axes[0]
 	a.set(&p.X, m.frame)
-	p.Y.Label.Text = "runs that broke the law"
-	p.Y.Min, p.Y.Max = 0, 1
-	p.Y.Padding = 10
-	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: .25, Label: "25 %"}, {Value: .5, Label: "50 %"}, {Value: .75, Label: "75 %"}, {Value: 1, Label: "100 %"}}
-	p.Add(plotFunc(m.fields), plotFunc(m.edges), plotFunc(m.shares))
+	p.Y.label = "runs that broke the law"
+	p.Y.min, p.Y.max = 0, 1
+	p.Y.padding = 10
+	p.Y.ticks = []mark{{value: 0, label: "0 %"}, {value: .25, label: "25 %"}, {value: .5, label: "50 %"}, {value: .75, label: "75 %"}, {value: 1, label: "100 %"}}
+	p.draw = append(p.draw, m.fields, m.edges, m.shares)
 }
 
 // fields colours the stretches, or the cells where there are none.
-func (m *sweepMap) fields(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
+func (m *sweepMap) fields(c paper.Canvas, p *plot) {
+	x, _ := p.places(c)
 	a := &m.Axes[0]
 	if len(m.law.Lines) == 0 {
 		for i := range a.Levels {
@@ -35,18 +27,18 @@ func (m *sweepMap) fields(c draw.Canvas, p *plot.Plot) {
 		}
 		return
 	}
-	bands(a, m.law.Lines[0].Stretches, x, c.Min.X, c.Max.X, func(s SweepState, from, to vg.Length) {
+	bands(a, m.law.Lines[0].Stretches, x, c.Min.X, c.Max.X, func(s SweepState, from, to float64) {
 		paint(c, s.field(), from, to, c.Min.Y, c.Max.Y)
 		name := sans(14, s.ink())
-		name.XAlign, name.YAlign = draw.XCenter, draw.YCenter
+		name.X, name.Y = paper.Center, paper.Center
 		if name.Width(s.String())+12 < to-from {
-			c.FillText(name, vg.Point{X: (from + to) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, s.String())
+			c.Write(name, paper.Point{X: (from + to) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, s.String())
 		}
 	})
 }
 
 // bands hands out where stretches begin and end: in the middle between two neighbours, the first and the last at the ends.
-func bands(a *SweepAxis, stretches []SweepStretch, at func(float64) vg.Length, from, to vg.Length, band func(s SweepState, from, to vg.Length)) {
+func bands(a *SweepAxis, stretches []SweepStretch, at func(float64) float64, from, to float64, band func(s SweepState, from, to float64)) {
 	for i, s := range stretches {
 		end := to
 		if i < len(stretches)-1 {
@@ -58,32 +50,32 @@ func bands(a *SweepAxis, stretches []SweepStretch, at func(float64) vg.Length, f
 }
 
 // paint colours a rectangle.
-func paint(c draw.Canvas, ink color.Color, x0, x1, y0, y1 vg.Length) {
-	c.FillPolygon(ink, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+func paint(c paper.Canvas, ink color.NRGBA, x0, x1, y0, y1 float64) {
+	c.Polygon(ink, []paper.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 }
 
 // edges draws the edges, and where conditions turn, and then the values of all.
-func (m *sweepMap) edges(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
+func (m *sweepMap) edges(c paper.Canvas, p *plot) {
+	x, _ := p.places(c)
 	a := &m.Axes[0]
 	text := sans(12, edgeInk)
 	var labels []func()
 	for i := range m.law.Edges {
 		e := &m.law.Edges[i]
 		at := (x(a.place(e.Last[0])) + x(a.place(e.First[0]))) / 2
-		c.StrokeLine2(edgeLine, at, c.Min.Y, at, c.Max.Y)
+		c.Line(edgeLine, paper.Point{X: at, Y: c.Min.Y}, paper.Point{X: at, Y: c.Max.Y})
 		value := e.First[0].Text
 		if e.After == SweepBroken {
 			value = e.Last[0].Text
 		}
-		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-vg.Length(22*(i%3)), false, value) })
+		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-float64(22*(i%3)), false, value) })
 	}
 	claim := sans(12, claimInk)
 	for i := range m.Assertions {
 		for k, t := range m.Assertions[i].Turns {
 			at := x(a.place(t.At))
-			c.StrokeLine2(claimLine, at, c.Min.Y, at, c.Max.Y)
-			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+vg.Length(22*((i+k)%3)), true, t.At.Text) })
+			c.Line(claimLine, paper.Point{X: at, Y: c.Min.Y}, paper.Point{X: at, Y: c.Max.Y})
+			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+float64(22*((i+k)%3)), true, t.At.Text) })
 		}
 	}
 	for _, draw := range labels {
@@ -93,22 +85,22 @@ func (m *sweepMap) edges(c draw.Canvas, p *plot.Plot) {
 
 // label writes beside a line, on a ground of its own: at its right or left as it is asked, or on the other side if there is
 // no room.
-func label(c draw.Canvas, text draw.TextStyle, x, y vg.Length, right bool, words string) {
+func label(c paper.Canvas, text paper.Text, x, y float64, right bool, words string) {
 	width := text.Width(words)
 	if right = right && x+width+10 < c.Max.X || x-width-10 < c.Min.X; right {
 		x += 6
 	} else {
 		x -= width + 6
 	}
-	paint(c, plotGround, x-3, x+width+3, y-4, y+text.Font.Size+1)
-	c.FillText(text, vg.Point{X: x, Y: y}, words)
+	paint(c, plotGround, x-3, x+width+3, y-4, y+text.Size+1)
+	c.Write(text, paper.Point{X: x, Y: y}, words)
 }
 
 // shares draws the points.
-func (m *sweepMap) shares(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+func (m *sweepMap) shares(c paper.Canvas, p *plot) {
+	x, y := p.places(c)
 	a := &m.Axes[0]
-	r := min(max((c.Max.X-c.Min.X)/vg.Length(len(a.Levels))/3, 1.5), 4.5)
+	r := min(max((c.Max.X-c.Min.X)/float64(len(a.Levels))/3, 1.5), 4.5)
 	for i := range a.Levels {
 		cell := &m.law.Cells[i]
 		t := cell.Tally
@@ -116,6 +108,6 @@ func (m *sweepMap) shares(c draw.Canvas, p *plot.Plot) {
 		if runs := t.Holds + t.Violated + t.Undecided + t.Unchecked; runs > 0 {
 			share = float64(t.Violated) / float64(runs)
 		}
-		cell.shape(c, vg.Point{X: x(a.spot(i)), Y: y(share)}, r)
+		cell.shape(c, paper.Point{X: x(a.spot(i)), Y: y(share)}, r)
 	}
 }

@@ -261,7 +261,7 @@ func TestSweepAsJSON(t *testing.T) {
 				Causes   []struct{ First_seed uint64 }
 			}
 		}
-		Laws []struct {
+		Laws map[string]struct {
 			Edges []struct {
 				Last, First map[string]string
 				After       string
@@ -278,7 +278,8 @@ func TestSweepAsJSON(t *testing.T) {
 		p.Laws["lease-exclusion"].Causes[0].First_seed != 7 {
 		t.Errorf("%+v", p)
 	}
-	if e := got.Laws[0].Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" || !got.Laws[0].Lines[0].Monotone {
+	law := got.Laws["lease-exclusion"]
+	if e := law.Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" || !law.Lines[0].Monotone {
 		t.Errorf("%+v", got.Laws)
 	}
 	if got.Assertions[0].Result != "met" || got.Assertions[1].Result != "undecided" {

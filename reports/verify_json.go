@@ -1,13 +1,12 @@
 package reports
 
-// VerifyJSON gives a verification as one JSON object, ended by a newline: scenario, faults (the most in one placement),
+// VerifyJSON gives a verification as one JSON object, ended by a newline: schema, command, scenario, faults (the most in one placement),
 // seed, outcome (holds, violated or undecided), laws, lengths, kinds, delays, all_ends, excluded, own_faults, left_out (kinds
 // that were not tried, and why), interrupted, open, and the counterexample, null if there is none: law, cause, delay, and its run as JSON
 // gives it. A length has its faults, starts, schedules, idle (those whose last fault struck nothing), placements (for which
 // the schedules stand) and whole (all were tried).
 func VerifyJSON(v *Verification) ([]byte, error) {
-	var o object
-	o.open('{')
+	o := document("verify")
 	o.field("scenario", v.Scenario)
 	o.field("faults", v.Faults)
 	o.field("seed", v.Seed)

@@ -11,6 +11,11 @@ import (
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
 
+// Format is the reference of the scenario file, in Markdown.
+//
+//go:embed FORMAT.md
+var Format string
+
 // Section is a chapter of the catalogue.
 type Section struct {
 	Title string

@@ -32,9 +32,12 @@ func (f *file) readFaults(names *nemesis.Names) {
 }
 
 func (f *file) fault(line string, place at, names *nemesis.Names) (nemesis.Fault, bool) {
-	fault, err := nemesis.Parse(line)
-	if err == nil && names != nil {
+	var fault nemesis.Fault
+	var err error
+	if names != nil {
 		fault, err = nemesis.ParseFor(line, *names)
+	} else {
+		fault, err = nemesis.Parse(line)
 	}
 	if err != nil {
 		f.badFault(err, place)

@@ -210,13 +210,16 @@ func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.P
 	}
 	all := slices.Concat(names.Clients, names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
 	a, b := sim.ProcessID(words[0]), sim.ProcessID(words[2])
-	for _, p := range []sim.ProcessID{a, b} {
+	client := func(p sim.ProcessID) bool { return slices.Contains(names.Clients, p) }
+	for i, p := range []sim.ProcessID{a, b} {
 		if !slices.Contains(all, p) {
-			f.problem(place, nearestProcess(p, all), "no process of this run is called %s", found(string(p)))
+			other := []sim.ProcessID{b, a}[i]
+			fit := slices.DeleteFunc(slices.Clone(all), func(q sim.ProcessID) bool { return slices.Contains(all, other) && client(q) == client(other) })
+			f.problem(f.wordIn(place, words, 2*i), nearestProcess(p, fit), "no process of this run is called %s", found(string(p)))
 			return nil
 		}
 	}
-	if slices.Contains(names.Clients, a) == slices.Contains(names.Clients, b) {
+	if client(a) == client(b) {
 		f.problem(place, "", "%s and %s never talk to each other: a link has a client at one end", a, b)
 		return nil
 	}
@@ -225,6 +228,23 @@ func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.P
 		ends = append(ends, [2]sim.ProcessID{b, a})
 	}
 	return ends
+}
+
+// wordIn is the place of the ith of some words that stand one after another from a place on, if they stand in one line.
+func (r *reader) wordIn(place at, words []string, i int) at {
+	line := []rune(r.lines[place.line-1])
+	rest, offset := string(line[place.column-1:]), 0
+	for k, word := range words[:i+1] {
+		next := strings.Index(rest[offset:], word)
+		if next < 0 {
+			return place
+		}
+		offset += next
+		if k < i {
+			offset += len(word)
+		}
+	}
+	return place.right(len([]rune(rest[:offset])))
 }
 
 func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,7 +57,7 @@ func (r *reader) mapping(n ast.Node, name string, fields []field) given {
 		f := lookup(fields, key)
 		switch {
 		case f == nil:
-			r.problem(place, nemesis.Nearest(key, namesOf(fields)), "unknown key %s%s", found(key), in(name))
+			r.problem(place, nemesis.Nearest(key, missing(fields, n)), "unknown key %s%s", found(key), in(name))
 		case f.instead != "":
 			r.problem(place, "", "%s", f.instead)
 		case isNull(value) && f.required:
@@ -190,6 +191,18 @@ func lookup(fields []field, key string) *field {
 		}
 	}
 	return nil
+}
+
+// missing are the keys that may stand in the mapping n and do not yet.
+func missing(fields []field, n ast.Node) []string {
+	there := map[string]bool{}
+	if m, ok := n.(ast.MapNode); ok {
+		for i := m.MapRange(); i.Next(); {
+			key, _ := scalarText(i.Key())
+			there[key] = true
+		}
+	}
+	return slices.DeleteFunc(namesOf(fields), func(name string) bool { return there[name] })
 }
 
 func namesOf(fields []field) []string {

@@ -167,7 +167,7 @@ func parseDuration(text string) (d time.Duration, problem, nearest string) {
 	case strings.HasPrefix(text, "+"):
 		return 0, "a duration here has no sign", text[1:]
 	case err == nil && text == "0":
-		return 0, "a duration needs a unit, as in 10s", "0s"
+		return 0, "a duration needs a unit: write 0s", ""
 	case err == nil && d > MaxDuration:
 		return 0, "a duration is at most 24h", ""
 	case err == nil:
@@ -175,7 +175,7 @@ func parseDuration(text string) (d time.Duration, problem, nearest string) {
 	case strings.Trim(number, ".") == "" || strings.Count(number, ".") > 1:
 		return 0, "expected a duration such as 500ms", ""
 	case unit == "":
-		return 0, "a duration needs a unit, as in 10s", number + "s"
+		return 0, "a duration needs a unit: write " + nemesis.WithUnit("", number), ""
 	}
 	if meant := unitMeant(unit); meant == digits {
 		return 0, "a duration is at most 24h", "" // too large even to be one
@@ -280,10 +280,11 @@ func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
 	}
 	d, problem, nearest := parseDuration(strings.TrimSpace(plus))
 	if problem != "" {
+		_, isShare := parsePercent(text)
 		switch {
 		case hasPercent && nearest != "":
 			nearest = percent + "% + " + nearest
-		case nearest == text+"s": // a mere number
+		case isShare: // a mere number
 			nearest = text + "%"
 		}
 		r.problem(startOf(n), nearest, "expected %s, found %s", what, found(text))

@@ -139,16 +139,7 @@ func (r *reader) syntax(err error) {
 }
 
 func (r *reader) notYAML(place at, message string) {
-	hint := ""
-	if strings.HasPrefix(message, "invalid header option") {
-		hint = `; a value that begins with > or | needs quotes, as in ">= 9s"`
-	}
-	r.problem(place, "", "YAML: %s%s", firstLine(message), hint)
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
+	r.problem(place, "", "%s", syntaxProblem(message))
 }
 
 func placeOf(t *token.Token) at {

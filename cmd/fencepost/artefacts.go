@@ -97,7 +97,7 @@ func writeRun(files *artefact.Files, place string, from []search.File, run *repo
 	var events bytes.Buffer
 	err := history.Encode(&events, run.History)
 	files.Fail(err)
-	verdict, failed := reports.JSON(run)
+	verdict, failed := reports.JSON("run", run)
 	files.Fail(failed)
 	if err != nil || failed != nil {
 		return
@@ -119,7 +119,7 @@ func planText(p nemesis.Plan, digest string) string {
 func (j *job) writeMany(many *reports.Many, runs *search.Runs) {
 	record, err := runs.Encode()
 	j.files.Fail(err)
-	verdict, failed := reports.JSONMany(many)
+	verdict, failed := reports.JSONMany("run", many)
 	j.files.Fail(failed)
 	if err == nil && failed == nil {
 		j.files.Keep(artefact.File{Name: runsFile, Content: record}, artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()},

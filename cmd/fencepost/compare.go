@@ -17,7 +17,7 @@ func newCompare() *cobra.Command {
 	var out, html string
 	c := &cobra.Command{
 		Use:   "compare",
-		Short: "Put the same work and the same faults to all locks, and print what each takes and survives",
+		Short: "Compare all locks under the same work and the same faults",
 		Example: `  fencepost compare
   fencepost compare --seeds 1000 --out _runs/compare`,
 		Args: cobra.NoArgs,

@@ -23,6 +23,7 @@ import (
 // conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written and
 // told.
 type conclusion struct {
+	command string // by which it was called: explore or merge
 	output
 	out      string
 	html     string
@@ -76,7 +77,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 			report.Interrupted = report.Interrupted || told.Cut
 		}
 	}
-	text, err := reports.ExploreJSON(report)
+	text, err := reports.ExploreJSON("explore", report) // merged or not, the folder holds an exploration
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 	x.writeHTML(report)
 	x.tell(exploreSuite(report))
 	if x.json {
-		_, err = x.stdout.Write(text)
+		err = printed(x.stdout)(reports.ExploreJSON(x.command, report))
 	} else {
 		err = reports.ExploreText(x.stdout, report, reports.TextOptions{Width: x.screen.width, Color: x.screen.color, All: x.all})
 	}

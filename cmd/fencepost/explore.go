@@ -14,11 +14,12 @@ import (
 )
 
 func newExplore() *cobra.Command {
-	x := explore{}
+	x := explore{conclusion: conclusion{command: "explore"}}
 	var shard string
 	c := &cobra.Command{
-		Use:   "explore SCENARIO|FILE",
-		Short: "Run a scenario under random plans of faults, and cut down what breaks it",
+		Use:               "explore SCENARIO|FILE",
+		ValidArgsFunction: scenarioOrFile,
+		Short:             "Run a scenario under random faults, and cut down what breaks it",
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
 judges each run. Each distinct violation is reported once, cut down to the smallest plan that
 still shows it, with a scenario file and a Go test to keep. The report fits a screen: findings

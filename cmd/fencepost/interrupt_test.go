@@ -283,7 +283,7 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 func (r *told) isMarked(t *testing.T, page, complete bool) {
 	t.Helper()
 	junit, err := os.ReadFile(filepath.Join(r.dir, "junit.xml"))
-	if err != nil || !complete && !bytes.Contains(junit, []byte(`<error message="interrupted:`)) {
+	if err != nil || !complete && !bytes.Contains(junit, []byte(`<error type="undecided" message="interrupted:`)) {
 		t.Errorf("junit.xml does not say so: %v\n%s", err, junit)
 	}
 	if text, err := os.ReadFile(filepath.Join(r.dir, "page.html")); page && (err != nil || !bytes.Contains(text, []byte("<b>Stopped:</b> interrupted:"))) {

@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// job is one call of run or replay.
+// job is one call of run or replay, or of merge for what run has left.
 type job struct {
+	command  string // by which it was called: run, replay or merge
 	scenario *scenarios.Scenario
 	flags
 	first    uint64 // seed
@@ -68,7 +69,7 @@ func (j *job) runOne() error {
 	}
 	j.tell(runSuite(report))
 	if j.json {
-		err = j.print(reports.JSON(report))
+		err = j.print(reports.JSON(j.command, report))
 	} else {
 		err = reports.Text(j.stdout, report, j.textOptions())
 	}
@@ -236,7 +237,7 @@ func (j *job) conclude(runs *search.Runs) error {
 	j.writeMany(many, runs)
 	j.tell(manySuite(many))
 	if j.json {
-		err = j.print(reports.JSONMany(many))
+		err = j.print(reports.JSONMany(j.command, many))
 	} else {
 		err = reports.TextMany(j.stdout, many, j.textOptions())
 	}

@@ -1,47 +1,103 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 func newList() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the scenarios of the catalogue and what each must come out as",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if asJSON {
-				return listJSON(c.OutOrStdout())
+		Use:   "list [PATTERN]",
+		Short: "List the scenarios of the catalogue and what must come of each",
+		Long: `Lists the scenarios of the catalogue. With a pattern, those of which the name, the section, the
+summary or the expectation contains it, in upper or lower case; in a pattern with * or ? these stand
+for any text and for one character of a name.`,
+		Example: `  fencepost list
+  fencepost list failover
+  fencepost list 'zookeeper-*'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			list, err := sectionsLike(args)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return listJSON(c.OutOrStdout(), list)
 			}
-			return listText(c.OutOrStdout(), screenOf(c.OutOrStdout()))
+			return listText(c.OutOrStdout(), list, screenOf(c.OutOrStdout()))
 		},
+		ValidArgsFunction: firstOf(scenarios.Names),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document instead of text")
+	c.Flags().BoolVar(&asJSON, "json", false, jsonUsage)
 	return c
 }
 
+// listed is a section of the list.
+type listed struct {
+	title     string
+	scenarios []*scenarios.Scenario
+}
+
+// sectionsLike are the sections of the catalogue with what a pattern picks, all without one. It is an error if that is nothing.
+func sectionsLike(patterns []string) (list []listed, err error) {
+	pattern := strings.ToLower(strings.Join(patterns, ""))
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%q is no pattern: a [ needs its ]", pattern)
+	}
+	for _, section := range scenarios.Sections {
+		part := listed{title: section.Title}
+		for _, name := range section.Names {
+			s, err := scenarios.Named(name)
+			if err != nil {
+				return nil, err
+			}
+			if like(pattern, section.Title, s) {
+				part.scenarios = append(part.scenarios, s)
+			}
+		}
+		if len(part.scenarios) > 0 {
+			list = append(list, part)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(nemesis.Nearest(pattern, scenarios.Names())))
+	}
+	return list, nil
+}
+
+// like reports whether a pattern in lower case picks a scenario.
+func like(pattern, section string, s *scenarios.Scenario) bool {
+	if strings.ContainsAny(pattern, "*?[") {
+		match, err := path.Match(pattern, s.Name)
+		return err == nil && match
+	}
+	for _, text := range append([]string{s.Name, section, s.Summary}, expectations(s)...) {
+		if strings.Contains(strings.ToLower(text), pattern) {
+			return true
+		}
+	}
+	return false
+}
+
 // listText gives each scenario its name, its expectation and its summary.
-func listText(w io.Writer, s screen) error {
-	for i, section := range scenarios.Sections {
+func listText(w io.Writer, list []listed, s screen) error {
+	for i, section := range list {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s\n", s.bold(section.Title))
-		for _, name := range section.Names {
-			sc, err := scenarios.Named(name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "\n  %s\n", s.bold(name))
+		fmt.Fprintf(w, "%s\n", s.bold(section.title))
+		for _, sc := range section.scenarios {
+			fmt.Fprintf(w, "\n  %s\n", s.bold(sc.Name))
 			for _, line := range wrap(sc.Summary, s.width-4) {
 				fmt.Fprintf(w, "    %s\n", line)
 			}
@@ -50,7 +106,11 @@ func listText(w io.Writer, s screen) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nRun one: fencepost run %s\n", scenarios.Sections[1].Names[0])
+	first := list[0].scenarios[0].Name
+	if len(list) == len(scenarios.Sections) {
+		first = scenarios.Sections[1].Names[0]
+	}
+	_, err := fmt.Fprintf(w, "\nRun one: fencepost run %s\n", first)
 	return err
 }
 
@@ -68,33 +128,22 @@ func expectations(s *scenarios.Scenario) []string {
 	return all
 }
 
-func listJSON(w io.Writer) error {
-	type entry struct {
-		Section string            `json:"section"`
-		Name    string            `json:"name"`
-		Summary string            `json:"summary"`
-		Source  string            `json:"source"`
-		Expect  map[string]string `json:"expect"`
-	}
-	var list []entry
-	for _, section := range scenarios.Sections {
-		for _, name := range section.Names {
-			s, err := scenarios.Named(name)
-			if err != nil {
-				return err
-			}
-			e := entry{section.Title, s.Name, s.Summary, s.Source, map[string]string{}}
-			for law, x := range s.Expect.Laws {
-				e.Expect[string(law)] = x.String()
+func listJSON(w io.Writer, list []listed) error {
+	var entries []reports.ListedScenario
+	for _, section := range list {
+		for _, s := range section.scenarios {
+			e := reports.ListedScenario{Section: section.title, Name: s.Name, Summary: s.Summary, Source: s.Source}
+			for _, law := range checker.Laws {
+				if x, named := s.Expect.Laws[law]; named {
+					outcome, cause, _ := strings.Cut(x.String(), " by ")
+					e.Laws = append(e.Laws, reports.ExpectedLaw{Law: law, Outcome: outcome, Cause: cause})
+				}
 			}
 			for _, m := range s.Expect.Metrics {
-				e.Expect[m.Name] = m.Text
+				e.Metrics = append(e.Metrics, reports.ExpectedMetric{Name: m.Name, Bound: m.Text})
 			}
-			list = append(list, e)
+			entries = append(entries, e)
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(list)
+	return printed(w)(reports.ListJSON(entries))
 }

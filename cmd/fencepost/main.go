@@ -66,31 +66,56 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fencepost",
 		Short: "Does this distributed lock still exclude when things go wrong?",
-		Long: `Fencepost runs many clients of a distributed lock against simulated Redis nodes, lets
-processes pause, clocks jump, servers crash and packets arrive late, and judges the
-recorded history. Same seed, same run.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Long: `Fencepost runs many clients of a distributed lock against simulated servers, lets processes
+pause, clocks jump, servers crash and packets arrive late, and judges the recorded history.
+Same seed, same run.
+
+Locks on: Redis (one, with replicas and Sentinel, and Redlock on several), Tair, etcd and
+ZooKeeper.`,
+		Example: `  fencepost run kleppmann-gc-pause
+  fencepost init redlock --out my-lock.yaml
+  fencepost run my-lock.yaml --seeds 1000`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare())
+	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare(),
+		newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w%s\nsee: %s -h", err, nearestFlag(c, err), c.CommandPath())
+		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})
 	return root
 }
 
-// nearestFlag suggests a flag in place of an unknown one.
-func nearestFlag(c *cobra.Command, err error) string {
-	_, wrong, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if !unknown {
-		return ""
+// flagProblem says what is wrong with a flag, and what to write.
+func flagProblem(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return fmt.Sprintf("--%s needs %s, not %q", f.Name, flagValues(f.Value.Type()), invalid.GetValue())
+	case errors.As(err, &unknown):
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		if near := nemesis.Nearest(unknown.GetSpecifiedName(), flags); near != "" {
+			return fmt.Sprintf("%s (did you mean \"--%s\"?)", err, near)
+		}
 	}
-	var flags []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if near := nemesis.Nearest(wrong, flags); near != "" {
-		return fmt.Sprintf(" (did you mean \"--%s\"?)", near)
+	return err.Error()
+}
+
+// flagValues says what a flag of a type takes.
+func flagValues(kind string) string {
+	switch kind {
+	case "uint64":
+		return "a whole number from 0 to 18446744073709551615"
+	case "int":
+		return "a whole number"
+	case "duration":
+		return "a duration with its unit, such as 90s or 2m"
+	case "bool":
+		return "no value, or =true or =false"
 	}
-	return ""
+	return "a text without unpaired quotes" // of lists, which are read as CSV
 }

@@ -16,8 +16,9 @@ import (
 func newMerge() *cobra.Command {
 	m := merge{}
 	c := &cobra.Command{
-		Use:   "merge DIR...",
-		Short: "Put the shards of one exploration, or of the runs of one scenario, together",
+		Use:               "merge DIR...",
+		ValidArgsFunction: foldersOnly,
+		Short:             "Put the shards of an exploration or of many runs together",
 		Long: `Reads what explore --shard or run --seeds --shard have left in their folders, and tells it as
 if it had never been divided.`,
 		Example: `  fencepost explore my-lock.yaml --seeds 100000 --shard 1/2 --out one
@@ -64,7 +65,7 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
-	x := conclusion{output: m.output, out: m.out, html: m.html, all: m.all, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
+	x := conclusion{command: "merge", output: m.output, out: m.out, html: m.html, all: m.all, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
 		stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if x.out == "" {
 		x.out = defaultFolder(whole)
@@ -105,7 +106,7 @@ func (m *merge) runs() error {
 	if err != nil {
 		return err
 	}
-	j := job{scenario: s, flags: flags{output: m.output, out: m.out, html: m.html}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
+	j := job{command: "merge", scenario: s, flags: flags{output: m.output, out: m.out, html: m.html}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
 		faults: faults, screen: screenOf(m.cmd.OutOrStdout()), stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
 	if j.out == "" {
 		j.out = folderOfRuns(s, j.faults, false, j.first, j.seeds)

@@ -20,7 +20,7 @@ func newOdds() *cobra.Command {
 	var runs, servers, quorum int
 	c := &cobra.Command{
 		Use:   "odds",
-		Short: "Measure how likely a Redlock stops excluding when each server may lose the lock",
+		Short: "Measure how likely Redlock fails when servers may lose the lock",
 		Long: `While client-1 holds the lock, each of N servers loses it with the given chance: a master
 fails over to a replica that has not heard of it, or, with --by restart, a server without
 persistence restarts. The measured share of runs in which client-2 got the lock too is
@@ -102,6 +102,8 @@ func parseChance(text string) (float64, error) {
 
 // odds are what was measured.
 type odds struct {
+	Schema      string    `json:"schema"`
+	Command     string    `json:"command"`
 	Rows        []oddsRow `json:"odds"`
 	Interrupted bool      `json:"interrupted"` // a signal came before all runs were made
 }
@@ -122,7 +124,7 @@ type oddsRow struct {
 func measureOdds(asked scenarios.Odds, runs int) (*odds, error) {
 	ctx, stop := interruptible()
 	defer stop()
-	all := &odds{}
+	all := &odds{Schema: reports.SchemaName, Command: "odds", Rows: []oddsRow{}}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
 		o, err := asked.Measure(ctx, runs)

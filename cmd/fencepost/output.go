@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +18,24 @@ type output struct {
 	json  bool
 	junit string
 	files *artefact.Files
+	began time.Time // the command's work, on the host's clock
 }
 
 func (o *output) register(c *cobra.Command) {
-	c.Flags().BoolVar(&o.json, "json", false, "one JSON document on stdout instead of text")
+	c.Flags().BoolVar(&o.json, "json", false, jsonUsage)
 	c.Flags().StringVar(&o.junit, "junit", "", "write what was judged to `FILE` as JUnit XML")
+}
+
+const jsonUsage = "one JSON document on stdout instead of text; show schema describes it"
+
+// printed writes a text that has been made, or gives why it has not.
+func printed(w io.Writer) func(text []byte, err error) error {
+	return func(text []byte, err error) error {
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
 }
 
 // stepSummary is the variable in which GitHub names the file for the summary of a step.
@@ -29,7 +44,7 @@ const stepSummary = "GITHUB_STEP_SUMMARY"
 // open makes sure, before anything runs, that what a command leaves in its folder, if it has one, and the page and the metrics
 // that flags ask for can be written. Whoever has opened closes.
 func (o *output) open(dir, command, html, metrics string) error {
-	o.files = artefact.New()
+	o.files, o.began = artefact.New(), time.Now()
 	for _, of := range []struct {
 		flag, path string
 		kind       artefact.Kind
@@ -49,6 +64,7 @@ func (o *output) close() { o.files.Close() }
 
 // tell writes what was judged where it is asked for.
 func (o *output) tell(s reports.Suite) {
+	s.Took = time.Since(o.began)
 	if o.junit != "" {
 		text, err := reports.JUnit(s)
 		if o.files.Fail(err); err == nil {

@@ -78,7 +78,7 @@ var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // TestLinksLeadSomewhere follows the links between the documents, to their headings too.
 func TestLinksLeadSomewhere(t *testing.T) {
 	followed := 0
-	for _, path := range documents(t) {
+	for _, path := range markdownFiles(t) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -105,8 +105,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// documents are the Markdown files of the project.
-func documents(t *testing.T) (paths []string) {
+// markdownFiles are the Markdown files of the project.
+func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") || d.Name() == "testdata") {

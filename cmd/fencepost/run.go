@@ -36,8 +36,9 @@ func newRun() *cobra.Command {
 	var seeds, workers int
 	var planFile, shard string
 	c := &cobra.Command{
-		Use:   "run SCENARIO|FILE",
-		Short: "Run a scenario of the catalogue, or one in a file, and judge what happened",
+		Use:               "run SCENARIO|FILE",
+		ValidArgsFunction: scenarioOrFile,
+		Short:             "Run a scenario, by name or file, and judge what happened",
 		Example: `  fencepost run kleppmann-gc-pause
   fencepost run my-lock.yaml --seeds 1000
   fencepost run kleppmann-gc-pause --html report.html`,
@@ -57,7 +58,7 @@ func newRun() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			j := job{scenario: s, flags: f, first: seed, seeds: seeds, shard: share, workers: workers, screen: screenOf(c.OutOrStdout()),
+			j := job{command: "run", scenario: s, flags: f, first: seed, seeds: seeds, shard: share, workers: workers, screen: screenOf(c.OutOrStdout()),
 				stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
 			if planFile != "" {
 				plan, err := readPlan(planFile, s)
@@ -102,7 +103,7 @@ func newReplay() *cobra.Command {
 			if err := checkPlan(args[0], plan, s); err != nil {
 				return err
 			}
-			j := job{scenario: s, flags: f, first: plan.Seed, seeds: 1, shard: search.Whole, faults: plan.Faults, replayed: true,
+			j := job{command: "replay", scenario: s, flags: f, first: plan.Seed, seeds: 1, shard: search.Whole, faults: plan.Faults, replayed: true,
 				screen: screenOf(c.OutOrStdout()), stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
 			return j.run()
 		},

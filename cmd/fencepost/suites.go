@@ -18,8 +18,10 @@ func runSuite(r *reports.Run) reports.Suite {
 			c.Story = runStory(r, e.Name)
 		case e.Got == "undecided" && e.Expected != "not violated":
 			c.Result = reports.Undecided
+		case e.Got == "undecided": // and nobody has asked for it
+			c.Result, c.Message = reports.NotRun, "not reached: the run ended before it could be told"
 		case e.Got == "unchecked":
-			c.Result = reports.NotRun
+			c.Result, c.Message = reports.NotRun, "unchecked: nothing in the run exercised it"
 		}
 		s.Cases = append(s.Cases, c)
 	}

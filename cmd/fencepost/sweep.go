@@ -31,8 +31,9 @@ type sweepJob struct {
 func newSweep() *cobra.Command {
 	j := &sweepJob{}
 	c := &cobra.Command{
-		Use:   "sweep SCENARIO|FILE --vary KEY=FROM..TO/STEP",
-		Short: "Vary values of a scenario and find the edge between safe and broken",
+		Use:               "sweep SCENARIO|FILE --vary KEY=FROM..TO/STEP",
+		ValidArgsFunction: scenarioOrFile,
+		Short:             "Vary values of a scenario, and find where it begins to break",
 		Long: `Runs a scenario at every combination of the values given for one key or two, says where its laws
 hold and where they break, and bisects each edge. A key is one of scenarios/FORMAT.md, by its path
 or the end of it that no other has (lock.ttl, ttl), or a value in the line of a fault by the fault's

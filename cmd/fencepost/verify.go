@@ -33,8 +33,9 @@ type verifyJob struct {
 func newVerify() *cobra.Command {
 	j := &verifyJob{}
 	c := &cobra.Command{
-		Use:   "verify SCENARIO|FILE",
-		Short: "Try every placement of up to so many faults in a small scenario",
+		Use:               "verify SCENARIO|FILE",
+		ValidArgsFunction: scenarioOrFile,
+		Short:             "Try every placement of up to K faults in a small scenario",
 		Long: `Tries every placement of up to --faults faults, the fewest first, in place of the scenario's own, and
 stops at the first that breaks a law that the scenario promises. Starts are all there are, ends those
 at which something changes; the output says what exactly was tried, and for how much it stands. A

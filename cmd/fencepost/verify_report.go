@@ -125,8 +125,10 @@ func verifySuite(v *reports.Verification) reports.Suite {
 		switch {
 		case l.Violated > 0 && v.Found != nil:
 			c.Result, c.Message, c.Story = reports.Failed, v.Found.Cause, runStory(v.Found.Run, l.Law)
-		case l.Undecided > 0 || !v.OK:
-			c.Result = reports.Undecided
+		case l.Undecided > 0:
+			c.Result, c.Message = reports.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
+		case !v.OK:
+			c.Result, c.Message = reports.NotRun, fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
 		case l.Holds == 0:
 			c.Result, c.Message = reports.NotRun, "no schedule exercised it"
 		}

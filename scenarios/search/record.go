@@ -45,7 +45,7 @@ var ErrDamaged = errors.New("is damaged, or no record of this kind")
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: it is no JSON object with sum and held", ErrDamaged)
 	}
 	var held bytes.Buffer
 	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
@@ -56,8 +56,8 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	}
 	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	if d.Decode(v) != nil {
+		return fmt.Errorf("%w: it has other fields than this version of the program writes", ErrDamaged)
 	}
 	if !v.consistent() {
 		return fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)

@@ -71,6 +71,9 @@ func parseSigned(text string) (int64, error) {
 		if negative && bad.Nearest != "" {
 			bad.Nearest = "-" + bad.Nearest
 		}
+		if _, err := strconv.ParseFloat(rest, 64); err == nil && negative {
+			bad.Msg = strings.TrimSuffix(bad.Msg, nemesis.WithUnit("", rest)) + nemesis.WithUnit("-", rest)
+		}
 		return 0, meaning(fmt.Sprintf("%s, found %q", bad.Msg, text), bad.Nearest)
 	}
 	if negative {

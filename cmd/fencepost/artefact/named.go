@@ -104,6 +104,20 @@ func (f *Files) Write(path string, kind Kind, content []byte) {
 	f.Fail(replace(beside, real, content))
 }
 
+// Create writes a file for the user to edit, from which on it is theirs. An error says that the file is there already, or cannot
+// be written.
+func Create(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already: remove it, or name another file", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
+}
+
 // Append adds to the end of a file, which is made if it is not there.
 func Append(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)

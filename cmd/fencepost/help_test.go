@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// The list of commands fits a terminal of 80 columns.
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		if n := len(c.Short); n > defaultWidth-len("  completion  ") {
+			t.Errorf("%s: %d characters: %s", c.Name(), n, c.Short)
+		}
+	}
+}
+
+// Whoever reads the first page of the help sees whether the lock of their own is known.
+func TestRootHelpNamesAllBackends(t *testing.T) {
+	long := strings.ToLower(newRoot().Long)
+	words := []string{"sentinel", "redlock", "replicas", "tair"}
+	for _, d := range locks.Definitions {
+		words = append(words, string(d.Backend))
+	}
+	for _, w := range words {
+		if !strings.Contains(long, w) {
+			t.Errorf("the help does not name %s", w)
+		}
+	}
+}

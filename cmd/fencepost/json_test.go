@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/fencepost-sim/fencepost/reports/schema"
+)
+
+// jsonCalls are calls of every command that has --json, such that each part of its document is there in some call.
+var jsonCalls = map[string][][]string{
+	"run": {
+		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},
+		{
+			"run",
+			"violated.yaml",
+			"--seeds",
+			"3",
+		}, {"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "1/2", "--out", "runs-1"},
+		{"run", "kleppmann-gc-pause", "--seeds", "4", "--shard", "2/2", "--out", "runs-2"}},
+	"replay": {{"replay", "_runs/kleppmann-gc-pause-1/plan.txt"}},
+	"explore": {{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "1/2", "--out", "found-1"},
+		{"explore", "kleppmann-gc-pause", "--seeds", "30", "--shard", "2/2", "--out", "found-2"}},
+	"merge":  {{"merge", "found-1", "found-2", "--out", "found"}, {"merge", "runs-1", "runs-2", "--out", "runs"}},
+	"verify": {{"verify", "violated.yaml", "--kinds", "pause"}, {"verify", "holds.yaml", "--faults", "0"}},
+	"sweep": {
+		{
+			"sweep",
+			"delayed-restart",
+			"--vary",
+			"restart=5s..12s/7s",
+			"--seeds",
+			"2",
+			"--assert",
+			"lease-exclusion holds when restart >= 1s",
+			"--assert",
+			"lease-exclusion holds when restart >= ttl * 1.1",
+		},
+		{
+			"sweep",
+			"violated.yaml",
+			"--vary",
+			"ttl=0s,10s",
+			"--vary",
+			"work.writes=0,1",
+			"--seeds",
+			"1",
+			"--out",
+			"grid",
+		}},
+	"compare": {{"compare", "--seeds", "1"}},
+	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
+	"odds":    {{"odds", "--runs", "20"}},
+	"list":    {{"list"}, {"list", "etcd"}},
+	"version": {{"version"}},
+}
+
+// files are scenarios of the calls.
+var jsonFiles = map[string]string{
+	"violated.yaml": `name: violated
+servers: {redis: 1}
+lock: {protocol: set-nx-px, retry: {delay: 4s}}
+work: {writes: 1}
+faults:
+  - pause client-1 for 15s after acquired
+expect: {mutual-exclusion: holds}
+promise: [mutual-exclusion]
+`,
+	"holds.yaml": `name: holds
+servers: {redis: 1}
+lock: {protocol: set-nx-px, retry: {delay: 4s}}
+`,
+}
+
+// TestEveryCommandKeepsToTheSchema calls all commands that print JSON and holds what they print, and the documents that
+// they
+// leave in their folders, against the one schema.
+func TestEveryCommandKeepsToTheSchema(t *testing.T) {
+	check := validator(t)
+	t.Chdir(t.TempDir())
+	for name, text := range jsonFiles {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range newRoot().Commands() {
+		if c.Flags().Lookup("json") != nil && jsonCalls[c.Name()] == nil {
+			t.Errorf("%s has --json, and no call tests it", c.Name())
+		}
+	}
+	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
+		"odds", "list", "version"} {
+		for _, call := range jsonCalls[command] {
+			var out, problems bytes.Buffer
+			if code := run(append(call, "--json"), &out, &problems); code == exitBadInput {
+				t.Errorf("%v: %s", call, problems.String())
+				continue
+			}
+			if got := check(strings.Join(call, " "), out.Bytes()); got != command {
+				t.Errorf("%v: the command is called %q", call, got)
+			}
+		}
+	}
+	left := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != verdictFile && d.Name() != sweepFile {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			left++
+			check(path, text)
+		}
+		return err
+	})
+	if err != nil || left < 10 {
+		t.Errorf("%d documents were left: %v", left, err)
+	}
+}
+
+// compiled is the schema, ready to check.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(schema.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("fencepost.schema.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile("fencepost.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validator checks a document against the schema and returns the command that it names.
+func validator(t *testing.T) func(what string, text []byte) string {
+	s := compiled(t)
+	return func(what string, text []byte) string {
+		t.Helper()
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return ""
+		}
+		if err := s.Validate(document); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		command, _ := document.(map[string]any)["command"].(string)
+		return command
+	}
+}
+
+// The schema refuses what no command may print.
+func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
+	var out, problems bytes.Buffer
+	t.Chdir(t.TempDir())
+	if code := run([]string{"run", "kleppmann-gc-pause", "--json"}, &out, &problems); code != exitExpected {
+		t.Fatal(problems.String())
+	}
+	s := compiled(t)
+	for _, wrong := range [][2]string{
+		{`"schema":"fencepost/1"`, `"schema":"fencepost/2"`}, {`"command":"run"`, `"command":"verify"`},
+		{`"command":"run",`, ``},
+		{`"seed":1`, `"seed":"1"`}, {`"remedies":`, `"remedy":`}, {`"outcome":"holds"`, `"outcome":"held"`},
+		{`"mutual-exclusion":`, `"mutual exclusion":`}, {`"seed":1`, `"seed":1,"more":2`}} {
+		text := strings.Replace(out.String(), wrong[0], wrong[1], 1)
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil || text == out.String() {
+			t.Fatalf("%v: %v", wrong, err)
+		}
+		if s.Validate(document) == nil {
+			t.Errorf("%s in place of %s passes", wrong[1], wrong[0])
+		}
+	}
+}

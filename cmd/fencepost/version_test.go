@@ -1,0 +1,28 @@
+package main
+
+import (
+	"bytes"
+	"runtime/debug"
+	"testing"
+)
+
+func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
+	info := &debug.BuildInfo{
+		GoVersion: "go1.26.0",
+		Main:      debug.Module{Path: "example.org/m", Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{
+			{
+				Key:   "vcs.revision",
+				Value: "0123abc",
+			}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"}},
+	}
+	for want, info := range map[string]*debug.BuildInfo{
+		"fencepost v1.2.3\nrevision  0123abc of 2026-01-02T03:04:05Z, with changes\nbuilt by  go1.26.0\n": info,
+		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  go1\n":   {GoVersion: "go1"},
+	} {
+		var out bytes.Buffer
+		if err := tellVersion(&out, versionIn(info), false); err != nil || out.String() != want {
+			t.Errorf("got %s, want %s", out.String(), want)
+		}
+	}
+}

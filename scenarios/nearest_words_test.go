@@ -1,0 +1,168 @@
+package scenarios
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var (
+	quotedWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
+)
+
+// wrongWord is what stands at a problem's place and is to be replaced by the nearest word: what the message quotes, or
+// a word.
+func wrongWord(p *Problem, rest string) string {
+	longest := ""
+	for _, q := range quotedWord.FindAllString(p.Message, -1) {
+		if word, err := strconv.Unquote(q); err == nil && strings.HasPrefix(rest, word) && len(word) > len(longest) {
+			longest = word
+		}
+	}
+	if longest == "" {
+		longest = rest[:len(rest)-len(strings.TrimLeftFunc(rest,
+			func(r rune) bool { return !strings.ContainsRune(" ,}]:", r) }))]
+	}
+	return longest
+}
+
+// slips are what people make of a word.
+func slips(word string) []string {
+	all := []string{
+		word + "x",
+		strings.ToUpper(word),
+		strings.ReplaceAll(word, "-", "_"),
+		"5000",
+		"10",
+		"client-9",
+		"worker-1",
+		"true",
+	}
+	if len(word) > 2 {
+		all = append(all, word[:1]+word[2:], word[1:2]+word[:1]+word[2:])
+	}
+	return all
+}
+
+// A word that an error offers is right at its place: written there, nothing is wrong there any more. Every word of some
+// files is
+// misspelt in the ways in which people do.
+func TestTheNearestWordIsAccepted(t *testing.T) {
+	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
+		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 -> redis-1: 5ms}}\nclients: 3\n" +
+			"lock: {protocol: set-nx-px, value: per-client, wait: {replicas: 1, obey: on}, extension: {mode: checked, in: steps}, drift-allowance: 1% + 2ms}\n" +
+			"work: {hold: validity, take: all, think: 0s..1s, locks: [a, b]}\noverrides: {client-2: {work: {start: 1s}}}\n" +
+			"mix: {faults: 1..3, weights: {pause: 3, crash: 1}, points: [acquired], without: [jump of servers]}\npromise: [mutual-exclusion]\n" +
+			"expect: {ownership: holds, mutual-exclusion: violated by lost in failover, metrics: {unavailability: 1s..9s, lock_timeout_rate: 0}}\n"}
+	names := []string{"failover-wait"}
+	if full() {
+		names = Names()
+	}
+	for _, name := range names {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(s.Text()))
+	}
+	offered := 0
+	for _, text := range texts {
+		if _, err := Parse("f.yaml", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range scalarWord.FindAllStringIndex(text, -1) {
+			for _, slip := range slips(text[at[0]:at[1]]) {
+				offered += checkOffers(t, text[:at[0]]+slip+text[at[1]:])
+			}
+		}
+	}
+	if offered < 500 {
+		t.Errorf("only %d words were offered", offered)
+	}
+}
+
+// checkOffers writes each word that is offered in its place, and returns how many there were.
+func checkOffers(t *testing.T, text string) (offered int) {
+	var bad *FormatError
+	if _, err := Parse("f.yaml", []byte(text)); !errors.As(err, &bad) {
+		return 0
+	}
+	for _, p := range bad.Problems {
+		if p.Nearest == "" {
+			continue
+		}
+		offered++
+		lines := strings.Split(text, "\n")
+		line := []rune(lines[p.Line-1])
+		rest := string(line[p.Column-1:])
+		open := ""
+		if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "'") {
+			open, rest = rest[:1], rest[1:]
+		}
+		lines[p.Line-1] = string(line[:p.Column-1]) + open + p.Nearest + strings.TrimPrefix(rest, wrongWord(&p, rest))
+		var again *FormatError
+		if _, err := Parse("f.yaml", []byte(strings.Join(lines, "\n"))); !errors.As(err, &again) {
+			continue
+		}
+		for _, q := range again.Problems {
+			if q.Line == p.Line && !strings.Contains(q.Message, " is missing") && q.Column >= p.Column &&
+				q.Column < p.Column+len(p.Nearest) {
+				t.Errorf("%s\nin its place: %s\n%s", p, q, lines[p.Line-1])
+			}
+		}
+	}
+	return offered
+}
+
+// leaks are words of Go and its libraries that no message has.
+var leaks = []string{
+	"strconv",
+	"yaml:",
+	"json:",
+	"%!",
+	"reflect",
+	"goroutine",
+	"*ast.",
+	"token",
+	"context",
+	"could not find",
+	"unexpected",
+}
+
+// Whatever is broken in a file, the message is in words of the format.
+func TestNoMessageLeaksALibrary(t *testing.T) {
+	text := string(example(t))
+	seen := map[string]bool{}
+	step := 7
+	if full() {
+		step = 1
+	}
+	for at := 0; at <= len(text); at += step {
+		for _, broken := range []string{"\t", "{", "}", "[", "]", "\"", "'", ":", ",", "- ", "\n", "@", "|", ">", "`",
+			"*", "&", "?", "%", "---\n", "\\", "\"\\q\"", "99999999999999999999", "!"} {
+			_, err := Parse("f.yaml", []byte(text[:at]+broken+text[at:]))
+			var bad *FormatError
+			if !errors.As(err, &bad) {
+				continue
+			}
+			for _, p := range bad.Problems {
+				message := quotedWord.ReplaceAllString(p.Message, "")
+				seen[message] = true
+				for _, leak := range leaks {
+					if strings.Contains(message, leak) {
+						t.Fatalf("%q at %d: %s", broken, at, p)
+					}
+				}
+			}
+		}
+	}
+	for _, p := range syntaxProblems {
+		delete(seen, p.say)
+	}
+	if len(seen) < 30 {
+		t.Errorf("only %d messages were seen", len(seen))
+	}
+}

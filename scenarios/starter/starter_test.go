@@ -1,0 +1,94 @@
+package starter
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// offered are the lines that become a setting when their # is taken away.
+var offered = regexp.MustCompile(`(?m)^( *)#(- \S|[a-z-]+: )`)
+
+// parse reads a file without its text and its place, so that two can be compared.
+func parse(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("my-lock.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
+	for _, d := range locks.Definitions {
+		s := parse(t, Scenario(d))
+		runner := scenarios.NewRunner(s)
+		for seed := range uint64(50) {
+			r, err := runner.Run(s.Plan(seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j := s.Judge(r); j.Standing() != scenarios.AsExpected {
+				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
+			}
+		}
+	}
+}
+
+// Every commented setting is one, and stands there with its default: taking the # away changes nothing but what is none
+// by
+// default and what the file does not do.
+func TestCommentedSettingsAreTheDefaults(t *testing.T) {
+	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
+	for _, d := range locks.Definitions {
+		text := Scenario(d)
+		base := parse(t, text)
+		places := offered.FindAllStringSubmatchIndex(text, -1)
+		if len(places) < 8 {
+			t.Fatalf("%s: only %d settings are offered", d.Name, len(places))
+		}
+		for _, at := range places {
+			taken := text[:at[3]] + text[at[3]+1:]
+			key := text[at[4]:]
+			if strings.HasPrefix(key, "wait:") {
+				taken = strings.Replace(taken, "#replicas:", "replicas:", 1)
+			}
+			with := parse(t, taken)
+			same := reflect.DeepEqual(with.Clients, base.Clients) && reflect.DeepEqual(with.Servers, base.Servers) &&
+				with.Resource == base.Resource && reflect.DeepEqual(with.Network,
+				base.Network) && reflect.DeepEqual(with.Faults, base.Faults)
+			alters := false
+			for _, c := range changes {
+				alters = alters || strings.HasPrefix(key, c)
+			}
+			if same == alters {
+				line, _, _ := strings.Cut(key, "\n")
+				t.Errorf("%s: %q changes something: %v", d.Name, line, !same)
+			}
+		}
+		parse(t, offered.ReplaceAllString(text, "$1$2"))
+	}
+}
+
+// Every setting that the protocol takes is in its file.
+func TestNoSettingIsMissing(t *testing.T) {
+	for _, d := range locks.Definitions {
+		text := Scenario(d)
+		for _, s := range d.Settings {
+			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
+			if !strings.Contains(text, "#"+name+": ") && !strings.Contains(text, "# - "+name+": ") {
+				t.Errorf("%s: %s is not offered", d.Name, s.Path)
+			}
+		}
+		for _, line := range strings.Split(text, "\n") {
+			if n := len([]rune(line)); n > width &&
+				!strings.Contains(line, "#wait: {") { // one line, so that one # sets it
+				t.Errorf("%s: %d columns: %s", d.Name, n, line)
+			}
+		}
+	}
+}
