@@ -74,7 +74,7 @@ recorded history. Same seed, same run.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare())
+	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(), newOdds(), newCorpus(), newCompare())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w%s\nsee: %s -h", err, nearestFlag(c, err), c.CommandPath())
 	})
