@@ -204,22 +204,37 @@ func restartOf(changes []Change) (d time.Duration) {
 	return d
 }
 
-// try tries some changes together, as long as they may mend one of the wanted laws. It is nil if an interruption came
-// first.
-func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
-	t := &Tried{Changes: changes, Left: b.broken}
+// changed is the document with some changes, without what says what strikes and what is expected.
+func (b *subject) changed(changes []Change) *scenarios.Document {
 	doc := b.doc.Clone()
 	amend.To(doc, edits(changes))
 	for _, key := range []string{"faults", "expect", "promise"} {
 		doc.Remove(key)
 	}
-	var err error
-	if t.scenario, err = scenarios.Parse("changed", []byte(doc.String())); err != nil {
+	return doc
+}
+
+// build makes the scenario with the changes of t; nil if the format does not take them together.
+func (b *subject) build(t *Tried) *Tried {
+	s, err := scenarios.Parse("changed", []byte(b.changed(t.Changes).String()))
+	if err != nil {
+		return nil
+	}
+	t.scenario = s
+	return t
+}
+
+// try tries some changes together, as long as they may mend one of the wanted laws. It is nil if an interruption came
+// first.
+func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
+	t := &Tried{Changes: changes, Left: b.broken}
+	if b.build(t) == nil {
 		t.unfit = true
-		return t, nil //nolint:nilerr // that the format does not take it is what came of it
+		return t, nil
 	}
 	w := b.worker(t)
-	if err = w.given(ctx, wanted); err != nil {
+	err := w.given(ctx, wanted)
+	if err != nil {
 		return nil, err
 	}
 	if t.Mended = b.kept(&t.Given); len(t.Mended) > 0 {
@@ -231,7 +246,7 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	t.Left = slices.DeleteFunc(slices.Clone(b.broken), func(l checker.Law) bool { return slices.Contains(t.Mended, l) })
 	if len(t.Mended) > 0 {
 		if err = w.others(ctx); err == nil {
-			t.Cost, err = b.cost(doc)
+			t.Cost, err = b.cost(b.changed(changes))
 		}
 		t.Anew = b.anew(base, t)
 		t.GivesUp = t.Given.GivenUp > base.Given.GivenUp
