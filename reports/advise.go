@@ -227,24 +227,41 @@ func (a *Advice) breaches(p *page) {
 
 // Widths of the table, in cells.
 const (
-	lawWidth  = 11
-	costWidth = 26
+	lawWidth     = 11
+	shortWidth   = 7
+	costWidth    = 26
+	changeNarrow = 28 // what changes need beside laws of the full width
 )
+
+// shortLaws head the columns where there is no room for the laws' names.
+var shortLaws = map[string]string{"lease-exclusion": "lease", "mutual-exclusion": "mutual", "resource-safety": "data",
+	"ownership": "owner", "token-order": "tokens", "deadlock-freedom": "stuck", "fault-tolerance": "bound"}
+
+// columns is how wide the column of changes is, and that of each law.
+func (a *Advice) columns(p *page) (changes, law int) {
+	wide, n := min(p.width, 100), len(a.Broken)
+	if law = lawWidth; wide < changeNarrow+law*n+costWidth {
+		law = shortWidth
+	}
+	return max(wide-law*n-costWidth, 12), law
+}
 
 // table has a line or two for each change, the lock as it is first.
 func (a *Advice) table(p *page) {
-	width := min(p.width, 100) - lawWidth*len(a.Broken) - costWidth
-	width = max(width, 20)
+	width, each := a.columns(p)
 	first, second := new(line).add(bold, "change").to(width), new(line).to(width)
 	for i, l := range a.Broken {
 		head, rest, _ := strings.Cut(l.Law, "-")
-		first.to(width+i*lawWidth).add(plain, head)
-		second.to(width+i*lawWidth).add(plain, rest)
+		if each == shortWidth {
+			head, rest = shortLaws[l.Law], ""
+		}
+		first.to(width+i*each).add(plain, head)
+		second.to(width+i*each).add(plain, rest)
 	}
-	at := width + lawWidth*len(a.Broken)
+	at := width + each*len(a.Broken)
 	p.put(first.to(at).add(plain, "acquire").to(at+9).add(plain, "requests").to(at+19).add(plain, "servers"))
 	p.put(second.to(at).add(plain, "in ms").to(at+9).add(plain, "each"))
-	a.row(p, width, []string{"as it is"}, func(string) bool { return false }, a.Base)
+	a.row(p, []string{"as it is"}, func(string) bool { return false }, a.Base)
 	for i := range a.Changes {
 		c := &a.Changes[i]
 		if i == mostAdvised {
@@ -258,7 +275,7 @@ func (a *Advice) table(p *page) {
 			}
 			return false
 		}
-		a.row(p, width, c.Changes, kept, c.Cost)
+		a.row(p, c.Changes, kept, c.Cost)
 		for _, b := range c.Breaks {
 			p.hang(5, "! ", yellow, b.String())
 		}
@@ -278,7 +295,8 @@ func (a *Advice) table(p *page) {
 }
 
 // row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
-func (a *Advice) row(p *page, width int, changes []string, kept func(law string) bool, cost AdvisedCost) {
+func (a *Advice) row(p *page, changes []string, kept func(law string) bool, cost AdvisedCost) {
+	width, each := a.columns(p)
 	var words []string
 	for i, text := range changes {
 		for cells(text) > width-8 { // a shorter name says it as well
@@ -305,9 +323,9 @@ func (a *Advice) row(p *page, width int, changes []string, kept func(law string)
 				if kept(l.Law) {
 					mark, tone = "✓", green
 				}
-				ln.to(width+k*lawWidth).add(tone, mark)
+				ln.to(width+k*each).add(tone, mark)
 			}
-			at := width + lawWidth*len(a.Broken)
+			at := width + each*len(a.Broken)
 			costs := []string{milliseconds(cost.Acquire), decimal(cost.Requests), strconv.Itoa(cost.Servers)}
 			for k, end := range []int{7, 17, 26} {
 				ln.to(at+end-cells(costs[k])).add(plain, costs[k])
