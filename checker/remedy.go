@@ -34,15 +34,16 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: {
 		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.", unless: history.ElapsedCheck},
 		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock},
-		{text: "Subtract an allowance for clocks that drift.", unless: history.DriftAllowance},
-		{text: "Keep clocks in step, or allow for more drift than now.", given: history.DriftAllowance},
+		{text: "Count the lease from when the request left that prolonged it, not from its answer.", only: []history.Service{history.Etcd}},
+		{text: "Against clocks that drift, subtract an allowance.", unless: history.DriftAllowance, only: anyRedis},
+		{text: "Against clocks that drift, allow for more than now.", given: history.DriftAllowance, only: anyRedis},
 		{text: "Stop working when the validity is over.", unless: history.ValidityCheck},
 		guard,
 	},
 	ExpiredEarly: {
 		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis},
-		{text: "Allow for drift in the validity.", unless: history.DriftAllowance},
-		{text: "Keep clocks in step, or allow for more drift than now.", given: history.DriftAllowance},
+		{text: "Against clocks that drift, subtract an allowance.", unless: history.DriftAllowance},
+		{text: "Against clocks that drift, allow for more than now.", given: history.DriftAllowance},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
 		guard,
 	},
@@ -112,7 +113,6 @@ var remedies = map[CauseKind][]advice{
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority."}},
 	TooSlow: {
-		{text: "Ask all servers at once.", unless: history.Parallel, only: []history.Service{history.Redlock}},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", only: []history.Service{history.Redlock}},
 		{text: "Give each request a timeout far below the TTL, and try again.", only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}},
 	},

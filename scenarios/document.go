@@ -214,9 +214,12 @@ func (d *Document) Rename(path, name string) {
 
 // Arrange puts the keys at the top in the order in which FORMAT.md describes them.
 func (d *Document) Arrange() {
-	order := namesOf(newFile(nil).fields())
+	order := TopKeys()
 	slices.SortStableFunc(d.root.entries, func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
+
+// TopKeys are the keys at the top of a file, in the order of FORMAT.md.
+func TopKeys() []string { return namesOf(newFile(nil).fields()) }
 
 // cutLast splits s at the last sep; all of it comes after if there is none.
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -239,7 +242,7 @@ func (d *Document) String() string {
 // print writes a mapping with a key a line.
 func (t *tree) print(b *strings.Builder, indent string) {
 	for _, e := range t.entries {
-		b.WriteString(indent + quoted(e.key, true) + ":")
+		b.WriteString(indent + Quoted(e.key, true) + ":")
 		line := e.value.flow()
 		fits := len(indent)+len(e.key)+2+len(line) <= widest
 		switch {
@@ -263,7 +266,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 func (t *tree) line(key int, indent string) string {
 	words := strings.Fields(t.scalar)
 	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
-		return quoted(t.scalar, false)
+		return Quoted(t.scalar, false)
 	}
 	text, column := ">-", widest
 	for _, word := range words {
@@ -278,7 +281,7 @@ func (t *tree) line(key int, indent string) string {
 
 func (t *tree) inList() string {
 	if t.sort == isScalar {
-		return quoted(t.scalar, false)
+		return Quoted(t.scalar, false)
 	}
 	return t.flow()
 }
@@ -288,10 +291,10 @@ func (t *tree) flow() string {
 	var parts []string
 	switch t.sort {
 	case isScalar:
-		return quoted(t.scalar, true)
+		return Quoted(t.scalar, true)
 	case isMapping:
 		for _, e := range t.entries {
-			parts = append(parts, quoted(e.key, true)+": "+e.value.flow())
+			parts = append(parts, Quoted(e.key, true)+": "+e.value.flow())
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	default:
@@ -302,8 +305,8 @@ func (t *tree) flow() string {
 	}
 }
 
-// quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
-func quoted(s string, inside bool) string {
+// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
+func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "\\\"") &&
 		!strings.ContainsFunc(s, history.Unprintable)

@@ -103,7 +103,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 				base = withKey(t, withKey(t, base, "servers.replicas", "1"), "lock."+mapping, "{}")
 			}
 			if s.Depends == "" {
-				same(base, "lock."+s.Path, quoted(s.Form.Text(s.Standard), true))
+				same(base, "lock."+s.Path, Quoted(s.Form.Text(s.Standard), true))
 			}
 		}
 	}

@@ -34,6 +34,8 @@ type field struct {
 	// What a sweep needs of a key that it can vary; nil if it cannot.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   setting.Kind
+	form   setting.Form
+	value  func(*Scenario, *Client) setting.Value
 }
 
 // given says which keys stand in a mapping, and where.

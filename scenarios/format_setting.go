@@ -35,7 +35,8 @@ func (t *table[T]) fields(under string) (list []field) {
 		}
 		f := field{name: name, doc: docOf(k), read: func(n ast.Node) { t.read(n, k) }}
 		f.number = func(s *Scenario, c *Client) (int64, bool) { return k.Form.Number(k.Get(t.of(s, c))) }
-		f.kind = k.Form.Kind
+		f.kind, f.form = k.Form.Kind, k.Form
+		f.value = func(s *Scenario, c *Client) setting.Value { return k.Get(t.of(s, c)) }
 		if k.Form.Kind == setting.Group {
 			f.fields = func() []field { return t.fields(k.Path + ".") }
 		}
@@ -178,7 +179,11 @@ type Variable struct {
 	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a
 	// range.
 	Number func(*Scenario, *Client) (int64, bool)
-	Own    bool // it may also stand under overrides, or stands only there
+	// Form is what may be written, of the keys under lock for some protocol that takes them. Value reads what is in force.
+	// Both are empty for the few keys that the format reads by itself: clients, lock.protocol and servers.persistence.
+	Form  setting.Form
+	Value func(*Scenario, *Client) setting.Value
+	Own   bool // it may also stand under overrides, or stands only there
 }
 
 // Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and
@@ -198,7 +203,7 @@ func variables(under string, fields []field) (list []Variable) {
 	for _, f := range fields {
 		path := under + f.name
 		if f.number != nil && f.kind != setting.Name && !(f.kind == setting.Group && len(f.doc.words) == 0) {
-			list = append(list, Variable{Path: path, Kind: f.kind, Number: f.number})
+			list = append(list, Variable{Path: path, Kind: f.kind, Number: f.number, Form: f.form, Value: f.value})
 		}
 		list = append(list, variables(path+".", f.inside())...)
 	}

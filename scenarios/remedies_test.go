@@ -13,7 +13,7 @@ import (
 func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token", history.FsyncAlways: "appendfsync always",
 		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry", history.OwnerCheck: "Delete only after comparing",
-		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "llow for drift", history.RandomRetry: "Retry after a random delay"}
+		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "subtract an allowance", history.RandomRetry: "Retry after a random delay"}
 	told := map[history.Measure]int{}
 	for _, name := range Names() {
 		s, err := Named(name)

@@ -20,24 +20,27 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":        {},
-	"checker/linear":         {"checker/history"},
-	"checker":                {"checker/history", "checker/linear"},
-	"checker/slow":           {"checker/history"},
-	"sim":                    {"checker/history"},
-	"sim/redis":              {"checker/history", "sim"},
-	"sim/consensus":          {"checker/history", "sim"},
-	"sim/etcd":               {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":          {"checker/history", "sim", "sim/consensus"},
-	"nemesis":                {"checker/history", "sim"},
-	"scenarios/setting":      {"sim"},
-	"scenarios/locks":        {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios":              {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
-	"scenarios/parallel":     {},
-	"scenarios/tally":        {"checker", "checker/history", "nemesis"},
-	"scenarios/search":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":       {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":        {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
+	"checker/history":    {},
+	"checker/linear":     {"checker/history"},
+	"checker":            {"checker/history", "checker/linear"},
+	"checker/slow":       {"checker/history"},
+	"sim":                {"checker/history"},
+	"sim/redis":          {"checker/history", "sim"},
+	"sim/consensus":      {"checker/history", "sim"},
+	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
+	"nemesis":            {"checker/history", "sim"},
+	"scenarios/setting":  {"sim"},
+	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios/parallel": {},
+	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
+	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
+	"scenarios/amend":    {"scenarios"},
+	"scenarios/advise": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/amend", "scenarios/locks", "scenarios/parallel",
+		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
 	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper"},
 	"reports/headline":       {"checker", "checker/history"},
@@ -46,7 +49,7 @@ var arrows = map[string][]string{
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/corpus", "scenarios/locks",
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/corpus", "scenarios/locks",
 		"scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -84,7 +87,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.

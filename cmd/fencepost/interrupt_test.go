@@ -173,6 +173,10 @@ var longCommands = []struct {
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
 	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
+	{name: "advise", args: []string{"advise", "forgets.yaml", "--seeds", "5", "--out", "out"},
+		broken: func(d map[string]any) bool { return d["outcome"] == "not saved" }},
+	{name: "advise on what is found", args: []string{"advise", "promised.yaml", "--seeds", "20", "--out", "out"},
+		broken: func(d map[string]any) bool { return d["outcome"] == "not saved" }},
 	{name: "corpus", args: []string{"corpus", "--seeds", "2", "--sound", "60", "--out", "out"},
 		broken: func(d map[string]any) bool {
 			return anyOf(d["mutants"], func(m map[string]any) bool { return m["caught"] == false }) ||
@@ -222,6 +226,8 @@ var interruptedFiles = map[string]string{
 	"lost.yaml": "name: lost\nservers: {redis: 1, persistence: none}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 3s}\n" +
 		"faults:\n  - crash redis-1 losing everything at 1s, restart after 1s\nexpect: {lease-exclusion: holds}\npromise: [ownership]\n" +
 		"mix: {weights: {pause: 1}}\n",
+	"forgets.yaml": "name: forgets\nservers: {redis: 1, persistence: none}\nlock: {protocol: setnx}\nwork: {hold: 1s}\n" +
+		"faults:\n  - crash redis-1 losing everything at 500ms, restart after 100ms\npromise: [mutual-exclusion]\n",
 	"sound.yaml": "name: sound\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 1s}\nmix: {weights: {pause: 1, crash: 1}}\n" +
 		"promise: [ownership]\n",
 	"promised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
@@ -410,6 +416,7 @@ func TestLargestCounts(t *testing.T) {
 		{"corpus", "--seeds", most, "--sound", most, "--out", "out"},
 		{"verify", "sound.yaml", "--budget", most, "--out", "out"},
 		{"odds", "--runs", most},
+		{"advise", "promised.yaml", "--seeds", "1000000", "--out", "out"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			if args[0] == "corpus" || slices.Contains(args, "4096") {

@@ -79,7 +79,7 @@ ZooKeeper.`,
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newMerge(), newOdds(), newCorpus(), newCompare(),
+	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(), newOdds(), newCorpus(), newCompare(),
 		newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())

@@ -111,13 +111,24 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
+// Nearest is the number that a duration of this form can be that comes nearest to n.
+func (f *Form) Nearest(n int64) int64 {
+	if f.Step > 1 {
+		n = (n + f.Step - 1) / f.Step * f.Step
+	}
+	if f.Most > 0 {
+		n = min(n, f.Most)
+	}
+	return max(n, f.Least)
+}
+
 // Text writes a value as a file does.
 func (f *Form) Text(v Value) string {
 	switch {
 	case v.Word != "":
 		return v.Word
 	case f.Kind == Duration:
-		return durationText(v.N)
+		return DurationText(v.N)
 	case f.Kind == Delay:
 		return delayText(v)
 	case f.Kind == Count:
@@ -125,9 +136,9 @@ func (f *Form) Text(v Value) string {
 	case f.Kind == Allowance && v.From == 0:
 		return percentText(v.N)
 	case f.Kind == Allowance && v.N == 0:
-		return durationText(v.From)
+		return DurationText(v.From)
 	case f.Kind == Allowance:
-		return percentText(v.N) + " + " + durationText(v.From)
+		return percentText(v.N) + " + " + DurationText(v.From)
 	case f.Kind == Share:
 		return percentText(v.N) + " " + delayText(v)
 	}
@@ -136,15 +147,15 @@ func (f *Form) Text(v Value) string {
 
 func delayText(v Value) string {
 	if v.From == v.To {
-		return durationText(v.From)
+		return DurationText(v.From)
 	}
-	return durationText(v.From) + ".." + durationText(v.To)
+	return DurationText(v.From) + ".." + DurationText(v.To)
 }
 
 func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
 
-// durationText writes a duration in the largest unit, up to seconds, that takes no fraction.
-func durationText(ns int64) string {
+// DurationText writes a duration in the largest unit, up to seconds, that takes no fraction.
+func DurationText(ns int64) string {
 	for _, u := range []struct {
 		size int64
 		name string
@@ -164,7 +175,7 @@ func (f *Form) Values() string {
 		parts = append(parts, f.durations())
 	case Delay:
 		if f.Recurs {
-			parts = append(parts, "delay that ends at "+durationText(int64(ShortestPeriod))+" or later")
+			parts = append(parts, "delay that ends at "+DurationText(int64(ShortestPeriod))+" or later")
 			break
 		}
 		parts = append(parts, "delay")
@@ -195,11 +206,11 @@ func (f *Form) durations() string {
 	}
 	switch {
 	case f.Recurs:
-		return text + ", at least " + durationText(int64(ShortestPeriod))
+		return text + ", at least " + DurationText(int64(ShortestPeriod))
 	case f.Most > 0:
-		return text + " from " + durationText(f.Least) + " to " + durationText(f.Most)
+		return text + " from " + DurationText(f.Least) + " to " + DurationText(f.Most)
 	case f.Least > 1:
-		return text + ", at least " + durationText(f.Least)
+		return text + ", at least " + DurationText(f.Least)
 	case f.Least == 1:
 		return text + " above 0s"
 	}

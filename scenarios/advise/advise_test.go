@@ -1,0 +1,312 @@
+package advise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+func named(t *testing.T, name string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parsed(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
+	t.Helper()
+	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// find is what came of a change, nil if it mends nothing.
+func (a *Advice) find(change string) *Tried {
+	for _, t := range a.Mending {
+		if t.String() == change {
+			return t
+		}
+	}
+	return nil
+}
+
+// A pause after which no lease can hold: only the resource can keep the data safe, by tokens. What keeps exclusion is a
+// lock that nobody gets any more.
+func TestFencingSavesTheDataFromAPause(t *testing.T) {
+	a := advice(t, named(t, "kleppmann-gc-pause"), 60)
+	if !a.Saved() || a.Mending[0].String() != "lock.protocol: etcd, resource.fencing: on" {
+		t.Errorf("first: %s, saved: %v", a.Mending[0], a.Saved())
+	}
+	if a.ByNature[checker.MutualExclusion] == "" || len(a.ByNature) != 1 {
+		t.Errorf("by nature: %v", a.ByNature)
+	}
+	for change, broken := range map[string]string{"lock.protocol: setnx": "deadlock-freedom", "lock.retry.count: 3": "gives up"} {
+		of := a.find(change)
+		if of == nil || a.Keeps(of) || !of.Mends(checker.MutualExclusion) {
+			t.Fatalf("%s: %+v", change, of)
+		}
+		if said := fmt.Sprint(of.Anew); broken != "gives up" && !strings.Contains(said, broken) || of.GivesUp != (broken == "gives up") {
+			t.Errorf("%s breaks %s, gives up: %v", change, said, of.GivesUp)
+		}
+	}
+	for _, change := range []string{"lock.ttl: 30s", "resource.writes: compare-and-set", "work.check-validity: on"} {
+		if of := a.find(change); of != nil && a.Keeps(of) {
+			t.Errorf("%s passes for a cure", change)
+		}
+	}
+}
+
+// Mends reports whether a law is among those mended.
+func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
+
+func TestSavingChanges(t *testing.T) {
+	for _, c := range []struct {
+		scenario string
+		first    string
+		also     []string // that keep every promise
+		not      []string // that do not
+	}{
+		{"setnx-holder-crash", "lock.protocol: set-nx-px", []string{"lock.protocol: etcd"}, []string{"lock.protocol: setnx-expire"}},
+		{"restart-forgets", "restart delay: 12s", []string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
+			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
+		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"}, []string{"lock.retry.count: 3"}},
+		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
+	} {
+		if !full() && c.also == nil {
+			continue
+		}
+		a := advice(t, named(t, c.scenario), 40)
+		if !a.Saved() || a.Mending[0].String() != c.first {
+			t.Errorf("%s: saved %v, first %v", c.scenario, a.Saved(), a.Mending)
+			continue
+		}
+		for _, change := range c.also {
+			if of := a.find(change); of == nil || !a.Keeps(of) {
+				t.Errorf("%s: %s does not save it", c.scenario, change)
+			}
+		}
+		for _, change := range c.not {
+			if of := a.find(change); of != nil && a.Keeps(of) {
+				t.Errorf("%s: %s passes for a cure", c.scenario, change)
+			}
+		}
+	}
+}
+
+// Each file comes out as it says with other seeds than those of the trial as well, and the laws that are mended hold.
+func TestFilesComeOutAsTheyClaim(t *testing.T) {
+	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause", "failover-loses-lock"} {
+		if i > 1 && !full() {
+			break
+		}
+		a := advice(t, named(t, name), 5)
+		for _, change := range a.Mending[:min(4, len(a.Mending))] {
+			text, err := a.File(change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := parsed(t, string(text))
+			for seed := range uint64(ownSeeds) {
+				r, err := scenarios.NewRunner(s).Run(s.Plan(seed + 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				j := s.Judge(r)
+				if j.Standing() != scenarios.AsExpected {
+					t.Errorf("%s, %s, seed %d: %v\n%s", name, change, seed+1, j.Mismatches, text)
+					break
+				}
+				for _, law := range change.Mended {
+					if out := j.Verdict.Of(law).Outcome; out != checker.Holds {
+						t.Errorf("%s, %s, seed %d: %s %s", name, change, seed+1, law, out)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A file without faults is explored, and what is found is cut down.
+func TestExploresWhatHasNoFaults(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
+		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
+	a := advice(t, s, 60)
+	if a.Own || a.Explored != 60 || len(a.Plans) == 0 || !slices.Equal(a.Broken, []checker.Law{checker.Ownership}) {
+		t.Fatalf("%+v", a)
+	}
+	for _, p := range a.Plans {
+		if len(p.Faults) != 1 {
+			t.Errorf("not cut down: %s", p)
+		}
+	}
+	if first := a.Mending[0].String(); !a.Saved() || first != "lock.release: script" {
+		t.Errorf("first: %s", first)
+	}
+	text, err := a.File(a.Mending[0])
+	if want := strings.Replace(string(s.Text()), "release: del", "release: script", 1); err != nil || string(text) != want {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What the file promises in so many words must be kept, also where no lock can.
+func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
+		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
+	a := advice(t, s, 30)
+	if a.Saved() || len(a.ByNature) > 0 || !slices.Equal(a.Broken, []checker.Law{checker.MutualExclusion}) {
+		t.Errorf("saved %v by %v, by nature %v, broken %v", a.Saved(), a.Mending, a.ByNature, a.Broken)
+	}
+}
+
+func TestNothingBrokenIsSaid(t *testing.T) {
+	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.Saved() || a.Singles > 0 || len(a.Doubts()) > 0 {
+		t.Errorf("%+v, %v", a, a.Doubts())
+	}
+}
+
+func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
+	said := func(workers int) (text string) {
+		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range a.Mending {
+			text += fmt.Sprintln(c, c.Mended, c.Left, c.Anew, c.Cost, c.Given, c.Fresh, c.Others)
+		}
+		return text
+	}
+	if one, three := said(1), said(3); one != three || one == "" {
+		t.Errorf("%s\nwith three workers:\n%s", one, three)
+	}
+}
+
+// Every key of the format is changed, or stands in the list of those that are no part of a lock.
+func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
+	all, _ := scenarios.Variables()
+	known := map[string]bool{}
+	for _, v := range all {
+		known[v.Path] = true
+		for _, w := range v.Form.Words {
+			known[v.Path+"."+w] = true
+		}
+		if _, circumstance := circumstances[v.Path]; !circumstance && v.Value == nil {
+			t.Errorf("%s can be neither read nor changed", v.Path)
+		}
+	}
+	for path := range circumstances {
+		if !known[path] && path != "mix.within" {
+			t.Errorf("there is no key %s", path)
+		}
+	}
+}
+
+// The changes of a Redlock hold those that its documents and its critics speak of.
+func TestChangesComeFromTheFormat(t *testing.T) {
+	b, err := newSubject(named(t, "restart-forgets"), Options{From: 1, Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, c := range b.changes() {
+		all = append(all, c.String())
+	}
+	for _, want := range []string{"lock.protocol: set-nx-px", "lock.protocol: etcd", "lock.protocol: zookeeper", "lock.protocol: fenced",
+		"servers.persistence.append-fsync: always", "servers.redis: 7", "resource.fencing: on", "resource.writes: compare-and-set",
+		"work.check-validity: on", "lock.elapsed-check: off", "lock.ttl: 30s", "lock.wait.replicas: 1", "lock.extension.mode: checked",
+		"lock.contact: parallel", "lock.quorum: 5", "restart delay: 12s", "lock.retry.delay: 50ms..2500ms"} {
+		if !slices.Contains(all, want) {
+			t.Errorf("%s is not among them", want)
+		}
+	}
+	for i, c := range all {
+		if slices.Contains(all[:i], c) {
+			t.Errorf("%s is there twice", c)
+		}
+	}
+	if t.Failed() {
+		t.Log(strings.Join(all, "\n"))
+	}
+}
+
+func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
+	etcd := parsed(t, "name: a\nservers: {etcd: 3}\nlock: {protocol: etcd}\n")
+	single := parsed(t, "name: a\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	for _, c := range []struct {
+		to    *scenarios.Scenario
+		fault string
+		want  string // empty: spared
+	}{
+		{etcd, "pause client-1 for 3s after acquired", "pause client-1 for 3s after acquired"},
+		{etcd, "jump redis-3 clock by +30s at 1s", "jump etcd-3 clock by +30s at 1s"},
+		{single, "jump redis-3 clock by +30s at 1s", "jump redis-1 clock by +30s at 1s"},
+		{etcd, "jump redis-5 clock by +30s at 1s", "jump etcd-2 clock by +30s at 1s"},
+		{etcd, "crash redis-1 losing everything at 1s, restart after 1s", "crash etcd-1 losing unsynced writes at 1s, restart after 1s"},
+		{etcd, "cut client-1 | redis-3 redis-4 redis-5 at 0s for 30s", "cut client-1 | etcd-3 at 0s for 30s"},
+		{single, "cut client-1 | redis-4 redis-5 at 0s for 30s", ""},
+		{etcd, "fail over redis-1 to redis-1-replica-1 at 2s", "crash etcd-1 losing unsynced writes at 2s, restart after 5s"},
+		{etcd, "slow fsync of redis-1 by 2s at 1s for 10s", ""},
+		{single, "expire session of client-1 at 2s", ""},
+		{single, "expire session of client-9 at 2s", ""},
+	} {
+		f, err := nemesis.Parse(c.fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, spared := translated(nemesis.Plan{Faults: []nemesis.Fault{f}}, c.to, 0)
+		got := ""
+		if len(p.Faults) == 1 {
+			got = p.Faults[0].String()
+		}
+		if got != c.want || (len(spared) == 1) != (c.want == "") {
+			t.Errorf("%s became %q, spared %v, not %q", c.fault, got, spared, c.want)
+		}
+	}
+}
+
+// Variations are plans of the same kinds of faults that the run can suffer, and the same for the same seed.
+func TestVariationsAreValid(t *testing.T) {
+	for _, name := range scenarios.Names() {
+		s := named(t, name)
+		if len(s.Faults) == 0 {
+			continue
+		}
+		v := variation{of: s.Plan(1), known: s.Targets(), longer: 1.5}
+		same := 0
+		for seed := range uint64(50) {
+			p, again := v.plan(int(seed), seed), v.plan(int(seed), seed)
+			if err := p.Validate(s.Targets()); err != nil || p.String() != again.String() {
+				t.Errorf("%s: %v\n%s%s", name, err, p, again)
+			}
+			for _, f := range p.Faults {
+				if !slices.ContainsFunc(s.Faults, func(g nemesis.Fault) bool { return g.Kind == f.Kind }) {
+					t.Errorf("%s: %s is of no kind that the scenario has", name, f)
+				}
+			}
+			if fmt.Sprint(p.Faults) == fmt.Sprint(s.Faults) {
+				same++
+			}
+		}
+		if same > 25 {
+			t.Errorf("%s: %d of 50 plans are no variations", name, same)
+		}
+	}
+}

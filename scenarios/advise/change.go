@@ -1,0 +1,311 @@
+package advise
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/amend"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// Change is one thing to do differently.
+type Change struct {
+	Key, Value string         // as FORMAT.md has them
+	Protocol   locks.Protocol // if it is another protocol
+	edits      []amend.Edit
+	restart    time.Duration // that servers stay away at least; zero: as long as the faults say
+}
+
+// circumstances are the keys, or single words of them, that are no part of a lock, each with what it is instead. All
+// others are changed.
+var circumstances = map[string]string{
+	"clients":                    "who uses the lock",
+	"network.delay":              "what the lock runs on",
+	"network.tail":               "what the lock runs on",
+	"servers.fsync":              "what the lock runs on",
+	"servers.persistence":        "changed by append-fsync in it",
+	"servers.etcd":               "changed with the protocol",
+	"servers.zookeeper":          "changed with the protocol",
+	"lock.protocol":              "changed with all that hangs on it",
+	"lock.reentrant":             "tried where work.nested takes the lock once more",
+	"work.stagger":               "what the clients do",
+	"work.cycles":                "what the clients do",
+	"work.take":                  "what the clients do",
+	"work.think":                 "what the clients do",
+	"work.writes":                "what the clients do",
+	"work.compute":               "what the clients do",
+	"work.hold":                  "what the clients do",
+	"work.nested":                "what the clients do",
+	"resource.timeout":           "what the clients do",
+	"resource.writes.idempotent": "what the clients do: all run the same job",
+	"limit":                      "how long one looks",
+	"bound":                      "what is asked of the lock",
+	"mix.within":                 "what strikes",
+}
+
+// offered reports whether a key is part of the lock.
+func (b *subject) offered(path string) bool {
+	if path == "lock.reentrant" {
+		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.Nested })
+	}
+	_, circumstance := circumstances[path]
+	return !circumstance
+}
+
+// changes lists every single change that the format offers for the lock, in the order of FORMAT.md. Some of them it
+// does not take alone.
+func (b *subject) changes() (list []Change) {
+	for _, d := range locks.Definitions {
+		if d != b.definition {
+			list = append(list, b.protocol(d))
+		}
+	}
+	variables, _ := scenarios.Variables()
+	for _, v := range variables {
+		if !b.offered(v.Path) || v.Value == nil {
+			continue
+		}
+		form, now, ok := b.inForce(v)
+		if !ok {
+			continue
+		}
+		if _, stated := b.doc.Get(v.Path); stated && form.Kind != setting.Word {
+			list = append(list, Change{Key: v.Path, Value: "the default", edits: []amend.Edit{{Path: v.Path, Remove: true}}})
+		}
+		for _, text := range alternatives(&form, now) {
+			if form.Kind == setting.Group {
+				list = append(list, b.group(v.Path, text)...)
+				continue
+			}
+			if _, circumstance := circumstances[v.Path+"."+text]; !circumstance {
+				list = append(list, b.set(v.Path, text))
+			}
+		}
+	}
+	if d := b.restartDelay(); d > 0 {
+		list = append(list, Change{Key: "restart delay", Value: setting.DurationText(int64(d)), restart: d})
+	}
+	return list
+}
+
+// inForce is what may be written for a key, and what counts for the first client; false if the lock does not have it.
+func (b *subject) inForce(v scenarios.Variable) (form setting.Form, now setting.Value, ok bool) {
+	c := &b.scenario.Clients[0]
+	name, of := strings.CutPrefix(v.Path, "lock.")
+	if !of {
+		return v.Form, v.Value(b.scenario, c), true
+	}
+	s := b.definition.Setting(name)
+	if s == nil || b.unused(name) {
+		return form, now, false
+	}
+	return s.Form, s.Get(&c.Lock), true
+}
+
+// unused reports whether a key is in a mapping that is none.
+func (b *subject) unused(name string) bool {
+	group, _, nested := strings.Cut(name, ".")
+	s := b.definition.Setting(group)
+	return nested && len(s.Form.Words) > 0 && s.Get(&b.scenario.Clients[0].Lock).Word != ""
+}
+
+// set gives a key a value for all clients.
+func (b *subject) set(path, value string) Change {
+	c := Change{Key: path, Value: value, edits: []amend.Edit{{Path: path, Value: value}}}
+	if ttl, err := time.ParseDuration(value); path == "lock.ttl" && err == nil {
+		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit { // time to see what becomes of it
+			c.edits = append(c.edits, amend.Edit{Path: "limit", Value: setting.DurationText(int64(limit))})
+		}
+	}
+	for _, client := range b.doc.Keys("overrides") {
+		if own := "overrides." + client + "." + path; b.has(own) {
+			c.edits = append(c.edits, amend.Edit{Path: own, Remove: true})
+		}
+	}
+	return c
+}
+
+// has reports whether the document has something at a path.
+func (b *subject) has(path string) bool {
+	_, scalar := b.doc.Get(path)
+	return scalar || len(b.doc.Keys(path)) > 0
+}
+
+// group turns a mapping that may be none off, or on with the defaults of its keys.
+func (b *subject) group(path, text string) []Change {
+	if text != "" {
+		return []Change{b.set(path, text)}
+	}
+	for i := range b.definition.Settings {
+		if s := &b.definition.Settings[i]; strings.HasPrefix("lock."+s.Path, path+".") && s.Depends == "" {
+			return []Change{b.set("lock."+s.Path, s.Form.Text(s.Standard))}
+		}
+	}
+	return nil
+}
+
+// alternatives are other values for a key: each of its words; of a number some below and above it. Empty text is a
+// mapping.
+func alternatives(f *setting.Form, now setting.Value) (list []string) {
+	add := func(v setting.Value) {
+		text := f.Text(v)
+		if v != now && (text != "" || f.Kind == setting.Group) && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for _, w := range f.Words {
+		add(setting.Value{Word: w})
+	}
+	switch f.Kind {
+	case setting.Group:
+		if now.Word != "" {
+			add(setting.Value{})
+		}
+	case setting.Count:
+		for _, n := range []int64{now.N - 1, now.N + 1, now.N + 2} {
+			if n >= f.Least && n <= f.Most && now.Word == "" {
+				add(setting.Value{N: n})
+			}
+		}
+		if now.Word != "" {
+			add(setting.Value{N: max(f.Least, 3)})
+		}
+	case setting.Duration:
+		for _, n := range []int64{now.N / 3, 3 * now.N} {
+			if now.Word == "" && n > 0 {
+				if n > int64(time.Millisecond) {
+					n -= n % int64(time.Millisecond)
+				}
+				add(setting.Value{N: f.Nearest(n)})
+			}
+		}
+	case setting.Delay:
+		if now.To > 0 {
+			add(setting.Value{From: now.From, To: 5 * now.From})
+			add(setting.Value{From: now.From, To: 10 * now.To})
+		}
+	case setting.Allowance:
+		add(setting.Value{N: documented, From: int64(2 * time.Millisecond)})
+		add(setting.Value{N: 10 * documented, From: int64(2 * time.Millisecond)})
+	}
+	return list
+}
+
+// documented is the allowance for drift of the Redlock document's samples: 1 %, in millionths.
+const documented = 10_000
+
+// restartDelay is how long a server must stay away for all leases to be over that it may have forgotten: the longest
+// TTL and a tenth for clocks that differ. Zero if no fault brings a server back sooner.
+func (b *subject) restartDelay() time.Duration {
+	ttl := longestTTL(b.scenario)
+	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
+	if ttl >= time.Second {
+		away = (ttl + ttl/10 + time.Second).Truncate(time.Second)
+	}
+	for _, p := range b.plans {
+		for _, f := range p.Faults {
+			if f.Restart > 0 && f.Restart < away {
+				return away
+			}
+		}
+	}
+	return 0
+}
+
+func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
+	for i := range s.Clients {
+		ttl = max(ttl, s.Clients[i].Lock.TTL)
+	}
+	return ttl
+}
+
+// protocol is another protocol, with the servers that it needs and without what it does not take.
+func (b *subject) protocol(d *locks.Definition) Change {
+	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name, edits: []amend.Edit{{Path: "lock.protocol", Value: string(d.Name)}}}
+	remove := func(path string) {
+		if b.has(path) {
+			c.edits = append(c.edits, amend.Edit{Path: path, Remove: true})
+		}
+	}
+	sections := []string{""}
+	for _, client := range b.doc.Keys("overrides") {
+		sections = append(sections, "overrides."+client+".")
+	}
+	for _, under := range sections {
+		for _, s := range locks.Settings() {
+			path := under + "lock." + s.Path
+			text, stated := b.doc.Get(path)
+			takes := d.Setting(s.Path)
+			switch {
+			case takes == nil:
+				remove(path)
+			case s.Path == "timeout" && d.Backend != b.definition.Backend: // what is short for one is too short for another
+				remove(path)
+			case stated && takes.Form.Kind == setting.Word && !slices.Contains(takes.Form.Words, text):
+				remove(path)
+			case stated && s.Path == "ttl":
+				ttl := int64(b.scenario.Clients[0].Lock.TTL)
+				if n := takes.Form.Nearest(ttl); n != ttl {
+					c.edits = append(c.edits, amend.Edit{Path: path, Value: setting.DurationText(n)})
+				}
+			}
+		}
+		if !d.Expires {
+			remove(under + "work.check-validity")
+			remove(under + "work.stop-when-lost")
+		}
+	}
+	if !d.Tokens {
+		remove("resource.fencing")
+	}
+	return b.servers(c, d)
+}
+
+// The servers that a change of protocol brings, where there are fewer: those of the Redlock document, and a cluster
+// that survives the loss of one.
+const (
+	redlockServers = 5
+	members        = 3
+)
+
+// servers adds to a change the servers that a protocol needs.
+func (b *subject) servers(c Change, d *locks.Definition) Change {
+	set := func(path string, n int) {
+		c.edits = append(c.edits, amend.Edit{Path: "servers." + path, Value: strconv.Itoa(n)})
+	}
+	asked := b.asked()
+	if d.Backend != b.definition.Backend {
+		for _, key := range b.doc.Keys("servers") {
+			if key != "fsync" && (d.Backend != locks.OnRedis || slices.Contains(backends, key)) {
+				c.edits = append(c.edits, amend.Edit{Path: "servers." + key, Remove: true})
+			}
+		}
+	}
+	n := 1
+	switch {
+	case d.Backend != locks.OnRedis:
+		n = min(max(members, asked), 9)
+	case d.Several:
+		n = max(redlockServers, asked)
+	}
+	if d.Backend != b.definition.Backend || n != asked {
+		set(string(d.Backend), n)
+	}
+	for _, link := range b.doc.Keys("network.links") {
+		c.edits = append(c.edits, amend.Edit{Path: "network.links." + link, Remove: true})
+	}
+	return c
+}
+
+// backends are the keys under servers that say what servers there are.
+var backends = []string{string(locks.OnRedis), string(locks.OnEtcd), string(locks.OnZooKeeper)}
+
+// asked is how many servers a client asks.
+func (b *subject) asked() int {
+	s := &b.scenario.Servers
+	return s.Redis + s.Etcd + s.ZooKeeper
+}

@@ -1,0 +1,123 @@
+package advise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/amend"
+)
+
+// File is the scenario's file with some changes. It expects what comes out of it under its own faults, so that a run
+// tells whether that is still so. Where the text can be changed in place, whatever is not changed stays as it was
+// written; otherwise it is written anew, and comments are lost.
+func (a *Advice) File(t *Tried) ([]byte, error) {
+	b := a.subject
+	all := edits(t.Changes)
+	restart := restartOf(t.Changes)
+	all = append(all, b.faultEdits(t, restart)...)
+	if restart > 0 && !b.own {
+		span := nemesis.FormatDuration(restart) + ".." + nemesis.FormatDuration(2*restart)
+		all = append(all, amend.Edit{Path: "mix.downtime", Value: span})
+	}
+	doc := b.doc.Clone()
+	amend.To(doc, all)
+	more, err := b.expectations(doc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	all = append(all, more...)
+	text, err := amend.Text(b.scenario.Text(), all)
+	if err != nil {
+		amend.To(doc, more)
+		text = []byte(doc.String())
+	}
+	_, err = scenarios.Parse(b.scenario.Name, text)
+	return text, err
+}
+
+// faultEdits translate the faults that the file lists, the last first so that what is taken away moves no other.
+func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []amend.Edit) {
+	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {
+		f := b.scenario.Faults[i]
+		p, _ := translated(nemesis.Plan{Faults: []nemesis.Fault{f}}, t.scenario, restart)
+		path := fmt.Sprintf("faults.%d", i+1)
+		switch {
+		case len(p.Faults) == 0:
+			list = append(list, amend.Edit{Path: path, Remove: true})
+		case p.Faults[0].String() != f.String():
+			list = append(list, amend.Edit{Path: path, Value: p.Faults[0].String()})
+		}
+	}
+	return list
+}
+
+// expectations are what a document must expect for its runs to come out as expected.
+func (b *subject) expectations(doc *scenarios.Document) (list []amend.Edit, err error) {
+	free := doc.Clone()
+	free.Remove("expect") // it may name a metric that the changed lock does not have
+	s, err := scenarios.Parse(b.scenario.Name, []byte(free.String()))
+	if err != nil {
+		return nil, err
+	}
+	runner, seen, missed := scenarios.NewRunner(s), map[checker.Law]map[string]bool{}, map[string]bool{}
+	for i := range uint64(ownSeeds) {
+		r, err := runner.Run(s.Plan(b.options.From + i))
+		if err != nil {
+			return nil, err
+		}
+		v := checker.Check(r.History)
+		for _, f := range v.Findings {
+			if seen[f.Law] == nil {
+				seen[f.Law] = map[string]bool{}
+			}
+			out := f.Outcome.String()
+			if f.Outcome == checker.Violated {
+				out += " by " + f.Cause.String()
+			}
+			seen[f.Law][out] = true
+		}
+		mismatches, _ := b.scenario.Expect.Match(v, checker.Measure(r.History))
+		for _, m := range mismatches {
+			missed[m.Name] = true
+		}
+	}
+	for _, law := range checker.Laws {
+		list = append(list, b.expectation(law, seen[law], missed[string(law)])...)
+	}
+	for _, m := range b.scenario.Expect.Metrics {
+		if missed[m.Name] {
+			list = append(list, amend.Edit{Path: "expect.metrics." + m.Name, Remove: true})
+		}
+	}
+	return list, nil
+}
+
+// expectation is what a file must say of a law that came out in the given ways. What it says stays if it is met, and a
+// law that it does not name only needs to be named if it is broken.
+func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []amend.Edit {
+	path := "expect." + string(law)
+	want, named := b.scenario.Expect.Laws[law]
+	met := !missed && (want.Any || !named || !seen[checker.Undecided.String()])
+	var ways []string
+	for way := range seen {
+		ways = append(ways, way)
+	}
+	slices.Sort(ways)
+	broken := func(way string) bool { return strings.HasPrefix(way, checker.Violated.String()) }
+	switch {
+	case met:
+		return nil
+	case len(ways) == 1 && ways[0] == checker.Unchecked.String():
+		return []amend.Edit{{Path: path, Remove: true}}
+	case len(ways) == 1 && ways[0] != checker.Undecided.String():
+		return []amend.Edit{{Path: path, Value: ways[0]}}
+	case !slices.ContainsFunc(ways, func(w string) bool { return !broken(w) }):
+		return []amend.Edit{{Path: path, Value: checker.Violated.String()}}
+	}
+	return []amend.Edit{{Path: path, Value: "any"}}
+}

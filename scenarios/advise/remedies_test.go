@@ -1,0 +1,204 @@
+package advise
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// confirmations say of each sentence that reports print as a remedy which change of the format it is, or why it is none. Of
+// several changes the first that the lock takes is made.
+var confirmations = []struct {
+	text    string
+	changes []string // "KEY: VALUE"; a protocol may stand before an "&"
+	reason  string   // why it is no change of the format
+	// but are scenarios in which the change does not keep the law, each with the reason.
+	but map[string]string
+}{
+	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always share a server.",
+		changes: []string{"lock.extension.mode: checked"}},
+	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"},
+		but: nil},
+	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
+		reason: "it says itself that it only narrows the gap"},
+	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
+	{text: "Guard the data by a fencing token.", reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
+	{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
+		changes: []string{"lock.elapsed-check: on"}},
+	{text: "Measure it on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
+	{text: "Against clocks that drift, subtract an allowance.", changes: []string{"lock.drift-allowance: 1% + 2ms"}, but: noDrift},
+	{text: "Count the lease from when the request left that prolonged it, not from its answer.",
+		changes: []string{"lock.count-from: sending"}},
+	{text: "Against clocks that drift, allow for more than now.", changes: []string{"lock.drift-allowance: 10% + 2ms"}, but: noDrift},
+	{text: "Stop working when the validity is over.", changes: []string{"work.check-validity: on"}, but: miscounted},
+	{text: "Keep the servers' wall clocks from jumping (slew, never step).", reason: "clocks are what strikes, not what the lock is"},
+	{text: "Or use a service whose leases run on a monotonic clock.", changes: []string{"lock.protocol: etcd"}},
+	{text: "After waiting, check that the own lease still lives before returning the lock.", changes: []string{"lock.recheck: on"}},
+	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.", changes: []string{"lock.release: script"}},
+	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
+	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.", changes: []string{"lock.extension.mode: checked"}},
+	{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working once the key is given up.",
+		changes: []string{"lock.extension.mode: checked"}},
+	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
+	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"},
+		but: map[string]string{"single-restart-forgets": "the fault takes the disk away, too"}},
+	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", changes: []string{"lock.wait.obey: on"}},
+	{text: "Wait for all replicas, or promote only one that has acknowledged.", changes: []string{"lock.wait.replicas: 2"}},
+	{text: "After a failover acquire anew.", reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
+	{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has seen; checking the remaining validity before a write only narrows the gap.",
+		reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
+	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is inside: do nothing there that the resource does not check.",
+		reason: "it asks for no change"},
+	{text: "Stop working when told that the session is lost: the service may end one at any time.", changes: []string{"work.stop-when-lost: on"}},
+	{text: "Send a fencing token with every read and write.", reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
+	{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first lease.", reason: "the order is the clients' work"},
+	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked"}},
+	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
+		changes: []string{"resource.fencing: on", "etcd & resource.fencing: on"}},
+	{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives (fsync always, or a consensus service's revision).",
+		changes: []string{"servers.persistence.append-fsync: always", "lock.token: own-node"}},
+	{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value read).",
+		changes: []string{"resource.writes: compare-and-set"}},
+	{text: "Draw one token for each grant, from a counter that survives what the lock survives.", changes: []string{"lock.token: own-node", "servers.persistence.append-fsync: always"}},
+	{text: "On Redis that takes appendfsync always; a consensus service's revision does.", changes: []string{"servers.persistence.append-fsync: always"}},
+	{text: "Draw the token in the same atomic step as the lock.", changes: []string{"lock.read-token: in-step"}},
+	{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's revision).",
+		changes: []string{"servers.persistence.append-fsync: always"}},
+	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves behind goes by itself.",
+		changes: []string{"lock.protocol: set-nx-px"}},
+	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", changes: []string{"lock.protocol: set-nx-px"}},
+	{text: "The lock has an expiry: whoever waits must wait for longer than it.", changes: []string{"lock.retry.count: none"}},
+	{text: "Release on every server also after an attempt that was given up.", changes: []string{"lock.release-on-failure: on"}},
+	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
+	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay.",
+		changes: []string{"lock.retry.patience: 5s"}},
+	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
+	{text: "Release partial locks on every server at once.", changes: []string{"lock.contact: parallel"}},
+	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority.",
+		reason: "how long servers are away is what strikes"},
+	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", changes: []string{"lock.timeout: 50ms"}},
+	{text: "Give each request a timeout far below the TTL, and try again.", changes: []string{"lock.timeout: 1s"}},
+	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it cannot stop a holder that does not know.",
+		reason: "it asks for no change"},
+}
+
+// noDrift are scenarios in which no clock drifts: the sentence says that it is about those that do.
+var noDrift = map[string]string{"kleppmann-clock-jump": "it jumps", "no-elapsed-check": "the client pauses",
+	"wall-clock-client": "it is set back", "wait-as-long-as-ttl": "WAIT takes long", "single-restart-forgets": "it restarts"}
+
+// miscounted are scenarios in which a client that looks at its validity is deceived by it.
+var miscounted = map[string]string{"no-elapsed-check": "it counts from too late", "wall-clock-client": "its clock is set back",
+	"etcd-keepalive-counted-from-receipt": "it counts from too late"}
+
+// drifting are scenarios beside those of the catalogue: clocks drift by more than is allowed for.
+var drifting = []string{`name: no-allowance
+servers: {redis: 1}
+lock: {protocol: set-nx-px, elapsed-check: on}
+work: {hold: validity, check-validity: on}
+faults:
+  - drift client-1 clock by -9000ppm from 0s
+`, `name: small-allowance
+servers: {redis: 1}
+lock: {protocol: set-nx-px, elapsed-check: on, drift-allowance: 1% + 2ms}
+work: {hold: validity, check-validity: on}
+faults:
+  - drift client-1 clock by -50000ppm from 0s
+`}
+
+// remedied is the scenario with the change, nil if the format does not take it, or it changes nothing.
+func remedied(b *subject, change string) *Tried {
+	protocol, rest, both := strings.Cut(change, " & ")
+	t := &Tried{Left: b.broken}
+	if !both {
+		rest, protocol = change, ""
+	}
+	if name, is := strings.CutPrefix(rest, "lock.protocol: "); is {
+		protocol, rest = name, ""
+	}
+	if protocol != "" {
+		t.Changes = append(t.Changes, b.protocol(locks.Define(locks.Protocol(protocol))))
+	}
+	switch key, value, _ := strings.Cut(rest, ": "); {
+	case rest == "restart delay":
+		t.Changes = append(t.Changes, Change{Key: rest, restart: b.restartDelay()})
+	case rest != "":
+		t.Changes = append(t.Changes, b.set(key, value))
+	}
+	return b.build(t)
+}
+
+// TestRemediesAreConfirmed makes each change that a report of the catalogue gives as a remedy, under the same faults: what was
+// broken is not broken in that way any more.
+func TestRemediesAreConfirmed(t *testing.T) {
+	used, confirmed := map[string]bool{}, map[string]bool{}
+	var all []*scenarios.Scenario
+	for _, name := range scenarios.Names() {
+		all = append(all, named(t, name))
+	}
+	for _, text := range drifting {
+		all = append(all, parsed(t, text))
+	}
+	for _, s := range all {
+		name := s.Name
+		b, err := newSubject(s, Options{From: 1, Seeds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.plans = nil
+		for seed := range uint64(3) {
+			b.plans = append(b.plans, s.Plan(seed+1))
+		}
+		result, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range checker.Check(result.History).Findings {
+			rest := f.Remedy
+			for _, c := range confirmations {
+				if !strings.Contains(rest, c.text) {
+					continue
+				}
+				rest = strings.TrimSpace(strings.Replace(rest, c.text, "", 1))
+				used[c.text] = true
+				confirm(t, b, confirmed, name, f, c.text, c.changes, c.but)
+			}
+			if rest != "" {
+				t.Errorf("%s: nothing confirms %q", name, rest)
+			}
+		}
+	}
+	for _, c := range confirmations {
+		if used[c.text] && len(c.changes) > 0 && !confirmed[c.text] {
+			t.Errorf("no scenario confirms %q", c.text)
+		}
+	}
+}
+
+func confirm(t *testing.T, b *subject, confirmed map[string]bool, name string, f checker.Finding, text string, changes []string, but map[string]string) {
+	t.Helper()
+	for _, change := range changes {
+		tried := remedied(b, change)
+		if tried == nil {
+			continue
+		}
+		if err := b.worker(tried).given(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		again := slices.ContainsFunc(tried.Given.Findings, func(g tallied) bool { return g.Law == f.Law && g.Cause == f.Cause })
+		if !again {
+			confirmed[text] = true
+		}
+		if again != (but[name] != "") || tried.Given.Runs == 0 {
+			t.Errorf("%s, %s by %s: %q is %s, after which it comes to %v in %d runs", name, f.Law, f.Cause, text, change,
+				tried.Given.Findings, tried.Given.Runs)
+		}
+		return
+	}
+	if len(changes) > 0 {
+		t.Errorf("%s: the format takes none of %v for %q", name, changes, text)
+	}
+}

@@ -1,0 +1,137 @@
+package advise
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// subject is a scenario whose lock is to be saved.
+type subject struct {
+	scenario   *scenarios.Scenario
+	doc        *scenarios.Document
+	definition *locks.Definition
+	options    Options
+	own        bool // its own faults are what it is tried under
+	mixed      bool // the file has a mix
+	stated     bool // the file says in so many words what is promised
+	promised   []checker.Law
+	plans      []nemesis.Plan // what breaks it
+	broken     []checker.Law  // the promised laws that these break
+}
+
+// How much is tried besides the random plans.
+const (
+	ownSeeds   = 20  // of the scenario's own faults
+	foundSeeds = 5   // of each plan that was found: its own, and those after it
+	mostPlans  = 6   // that are kept of those found
+	shrinkRuns = 200 // to cut one of them down
+	costRuns   = 3   // behind the costs
+)
+
+func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
+	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	if err != nil {
+		return nil, err
+	}
+	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o, promised: checker.Laws,
+		mixed: len(doc.Keys("mix")) > 0}
+	if b.stated = len(doc.List("promise")) > 0; b.stated {
+		b.promised = s.Promise
+	}
+	if b.own = len(s.Faults) > 0 && !b.mixed; b.own {
+		for i := range ownSeeds {
+			b.plans = append(b.plans, s.Plan(o.From+uint64(i)))
+		}
+	}
+	return b, nil
+}
+
+// explore looks for plans that break what is promised, and cuts them down. It says how many it has run.
+func (b *subject) explore(ctx context.Context) (int, error) {
+	e, err := search.NewExploration(b.scenario, b.options.From, b.options.Seeds, search.Whole)
+	if err != nil {
+		return 0, err
+	}
+	progress := func() {
+		if b.options.Progress != nil {
+			b.options.Progress("runs", e.Done, e.Size())
+		}
+	}
+	if err := e.Run(ctx, b.scenario, b.options.Workers, progress); err != nil {
+		return e.Done, err
+	}
+	plans, err := search.NewPlans(b.scenario)
+	if err != nil {
+		return e.Done, err
+	}
+	found := slices.Clone(e.Findings)
+	slices.SortStableFunc(found, func(f, g tallied) int { return cmp.Compare(g.Runs, f.Runs) })
+	kept := 0
+	for _, f := range found {
+		if !f.Promised(b.promised) || kept == mostPlans || ctx.Err() != nil {
+			continue
+		}
+		kept++
+		small, err := b.shrunk(plans.Plan(f.First), f)
+		if err != nil {
+			return e.Done, err
+		}
+		for i := range foundSeeds {
+			small.Seed += uint64(min(i, 1))
+			b.plans = append(b.plans, small)
+		}
+	}
+	return e.Done, nil
+}
+
+// shrunk is the plan that shows a finding, without what it does not need.
+func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
+	runner, runs := scenarios.NewRunner(b.scenario), 0
+	var judge checker.Checker
+	var failed error
+	fails := func(p nemesis.Plan) bool {
+		if runs++; runs > shrinkRuns || failed != nil {
+			return false
+		}
+		r, err := runner.Run(p)
+		if failed = err; err != nil {
+			return false
+		}
+		got := judge.CheckOnly(r.History, []checker.Law{f.Law}).Findings[0]
+		return got.Outcome == checker.Violated && got.Cause == f.Cause
+	}
+	small := nemesis.Shrink(p, b.scenario.Targets(), fails)
+	return small, failed
+}
+
+// asItIs tries the lock without a change, and notes which promises break.
+func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
+	t := &Tried{scenario: b.scenario}
+	w := b.worker(t)
+	err := w.given(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, law := range b.promised {
+		if t.Given.Violated(law) > 0 {
+			b.broken = append(b.broken, law)
+		}
+	}
+	if t.Left = b.broken; len(b.broken) == 0 {
+		return t, nil
+	}
+	if err = w.fresh(ctx, nil); err == nil {
+		err = w.others(ctx)
+	}
+	if err == nil {
+		t.Cost, err = b.cost(b.doc)
+	}
+	return t, err
+}
