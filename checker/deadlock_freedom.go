@@ -134,7 +134,8 @@ func (t *trace) stuckCause(s *stuck) (cause Cause, about history.Process, why st
 		return Cause{Kind: StuckBehindCrashed}, t.processOf(e.Of), sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
 			capital(string(t.processOf(e.Of))), t.time(crash), t.crashText(t.processOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
 	}
-	if g := t.crashedHolder(a.lock, s.at); g != nil {
+	g := t.crashedHolder(a.lock, s.at)
+	if g != nil && !t.recorded(g) {
 		return Cause{Kind: StuckBehindCrashed}, g.process, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
 			capital(string(g.process)), t.time(g.ok), t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
 	}
@@ -143,7 +144,16 @@ func (t *trace) stuckCause(s *stuck) (cause Cause, about history.Process, why st
 		return Cause{Kind: StuckBehindAbandoned}, t.processOf(e.Of), sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
 			e.Of, e.Process, e.Time, t.faultText(why), t.processOf(e.Of)), []int{set}
 	}
+	if g != nil {
+		return Cause{Kind: StuckWithoutHolder}, g.process, sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
+			g.process, t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
+	}
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
+}
+
+// recorded reports whether a server has recorded a key of a grant.
+func (t *trace) recorded(g *grant) bool {
+	return slices.ContainsFunc(t.keys, func(i int32) bool { e := &t.h.Events[i]; return e.F == history.KeySet && e.Of == g.attempt })
 }
 
 // crashText names the fault that ended a process at position crash.

@@ -109,6 +109,8 @@ var remedies = map[CauseKind][]advice{
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay."}},
 	StuckWithoutHolder: {
 		{text: "Retry after a random delay.", unless: history.RandomRetry},
+		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes nobody.",
+			unless: history.LooksAgain, only: []history.Service{history.Redis}},
 		{text: "Release partial locks on every server at once.", only: []history.Service{history.Redlock}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority."}},

@@ -60,8 +60,9 @@ func (s *Scenario) measures() []history.Measure {
 		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension, everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
 		{history.RandomRetry, everybody(func(c *Client) bool {
-			return c.Lock.Retry.Hi > c.Lock.Retry.Lo && c.Lock.Wake != locks.WakeOnMessage
+			return c.Lock.Retry.Hi > c.Lock.Retry.Lo || c.Lock.Wake == locks.WakeOnMessage
 		})},
+		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
 		{history.Parallel, everybody(func(c *Client) bool { return c.Lock.Contact == locks.Parallel })},
 		{history.Recheck, everybody(func(c *Client) bool { return c.Lock.Recheck })},
 	} {

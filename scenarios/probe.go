@@ -32,8 +32,12 @@ type prober struct {
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()), client: r.newProbe(&locks.Library{})}
-	p.until = w.Now() + 2*p.sound
-	w.AddSuccessor(probe, r.scenario.Clients[0].ID, w.Now()+history.Of(r.lease()), p.client.main)
+	begin := w.Now() + history.Of(r.lease())
+	if anyWaits(w.SoFar()) { // for something that no event to come brings; the probe's own use of the lock might
+		begin += p.sound
+	}
+	p.until = begin + 2*p.sound
+	w.AddSuccessor(probe, r.scenario.Clients[0].ID, begin, p.client.main)
 	w.OnTail(p.delayed)
 	for {
 		limited = w.Run(p.until, over)
@@ -45,6 +49,25 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 			p.askAgain(0)
 		}
 	}
+}
+
+// anyWaits reports whether somebody has asked for a lock, lives, and has not been answered.
+func anyWaits(events []history.Event) bool {
+	waiting := map[history.Process]bool{}
+	for i := range events {
+		switch e := &events[i]; e.F {
+		case history.Acquire:
+			waiting[e.Process] = e.Type == history.Invoke
+		case history.Crashed:
+			waiting[e.Process] = false
+		}
+	}
+	for _, waits := range waiting {
+		if waits {
+			return true
+		}
+	}
+	return false
 }
 
 // newProbe makes a client that takes each lock once.

@@ -54,6 +54,9 @@ func TestStoriesNameTheTrueReason(t *testing.T) {
 		{"two cuts at once, each of which alone keeps the extensions away", "name: renewed\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s, extension: {}}\n" +
 			"work: {cycles: 1, hold: 6s, stop-when-lost: off}\nfaults:\n  - cut client-1 | redis-1 at 500ms for 4s\n  - cut redis-1 | client-1 at 520ms for 4s\n", 1, nil,
 			checker.MutualExclusion, "holder outlived its lease (late packet)", []string{"cut client-1 | redis-1 at 500ms for 4s", "cut redis-1 | client-1 at 520ms for 4s"}},
+		{"its key expired, which nobody publishes; the probe must not hide that by its own release",
+			"name: silent\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {wake: message}}\nwork: {hold: 1s}\nfaults:\n  - crash client-1 after acquired\n", 1, nil,
+			checker.DeadlockFreedom, "stuck although nobody holds", []string{"crash client-1 after acquired"}},
 		{"a cut from a resource that nobody uses", short("work: {cycles: 1, hold: 6s, writes: 0}\nfaults:\n  - cut client-1 | resource at 1s for 2s"),
 			1, nil, checker.MutualExclusion, slow, nil},
 		{"a cut while nothing was under way", short("work: {cycles: 1, hold: 6s}\nfaults:\n  - cut client-1 | redis-1 at 1s for 2s"), 1, nil,

@@ -34,8 +34,9 @@ const (
 	Renewal         Measure = "renewal"         // by a keepalive
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
-	Parallel        Measure = "parallel" // all servers are asked at once
-	Recheck         Measure = "recheck"  // of the own lease, after waiting
+	Parallel        Measure = "parallel"    // all servers are asked at once
+	Recheck         Measure = "recheck"     // of the own lease, after waiting
+	LooksAgain      Measure = "looks-again" // by itself, or because the service tells of every end of a lock, expiry too
 )
 
 // Applies reports whether a measure is known to be applied.

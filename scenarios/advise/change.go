@@ -216,9 +216,13 @@ func (b *subject) restartDelay() time.Duration {
 	return 0
 }
 
+// longestTTL is the longest lease of a lock or of an extension.
 func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	for i := range s.Clients {
 		ttl = max(ttl, s.Clients[i].Lock.TTL)
+		if x := s.Clients[i].Lock.Extension; x != nil {
+			ttl = max(ttl, x.TTL)
+		}
 	}
 	return ttl
 }

@@ -20,7 +20,7 @@ var confirmations = []struct {
 	but map[string]string
 }{
 	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always share a server.",
-		changes: []string{"lock.extension.mode: checked"}},
+		changes: []string{"lock.extension.mode: checked", "lock.quorum: 3"}},
 	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"},
 		but: nil},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
@@ -45,7 +45,7 @@ var confirmations = []struct {
 		changes: []string{"lock.extension.mode: checked"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"},
-		but: map[string]string{"single-restart-forgets": "the fault takes the disk away, too"}},
+		but: map[string]string{"single-restart-forgets": "the fault takes the disk away, too", "printed-tair-cas-restart": "the fault takes the disk away, too"}},
 	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", changes: []string{"lock.wait.obey: on"}},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.", changes: []string{"lock.wait.replicas: 2"}},
 	{text: "After a failover acquire anew.", reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
@@ -77,10 +77,13 @@ var confirmations = []struct {
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay.",
 		changes: []string{"lock.retry.patience: 5s"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
+	{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes nobody.",
+		changes: []string{"lock.retry.wake: message-or-ttl"}},
 	{text: "Release partial locks on every server at once.", changes: []string{"lock.contact: parallel"}},
 	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority.",
 		reason: "how long servers are away is what strikes"},
-	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", changes: []string{"lock.timeout: 50ms"}},
+	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", changes: []string{"lock.timeout: 50ms"},
+		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not answer, too"}},
 	{text: "Give each request a timeout far below the TTL, and try again.", changes: []string{"lock.timeout: 1s"}},
 	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it cannot stop a holder that does not know.",
 		reason: "it asks for no change"},
@@ -88,11 +91,12 @@ var confirmations = []struct {
 
 // noDrift are scenarios in which no clock drifts: the sentence says that it is about those that do.
 var noDrift = map[string]string{"kleppmann-clock-jump": "it jumps", "no-elapsed-check": "the client pauses",
-	"wall-clock-client": "it is set back", "wait-as-long-as-ttl": "WAIT takes long", "single-restart-forgets": "it restarts"}
+	"wall-clock-client": "it is set back", "wait-as-long-as-ttl": "WAIT takes long", "single-restart-forgets": "it restarts",
+	"printed-redlock-clock-step": "it is set back"}
 
 // miscounted are scenarios in which a client that looks at its validity is deceived by it.
 var miscounted = map[string]string{"no-elapsed-check": "it counts from too late", "wall-clock-client": "its clock is set back",
-	"etcd-keepalive-counted-from-receipt": "it counts from too late"}
+	"etcd-keepalive-counted-from-receipt": "it counts from too late", "printed-redlock-clock-step": "its clock is set back"}
 
 // drifting are scenarios beside those of the catalogue: clocks drift by more than is allowed for.
 var drifting = []string{`name: no-allowance
