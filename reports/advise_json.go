@@ -9,8 +9,7 @@ package reports
 // A cost has acquire_ns, requests, servers and lease_ns (for which a holder that has crashed keeps the others out; 0:
 // for ever).
 func AdviseJSON(a *Advice) ([]byte, error) {
-	var o object
-	o.open('{')
+	o := document("advise")
 	o.field("scenario", a.Scenario)
 	o.field("outcome", a.outcome())
 	o.field("own_faults", a.Own)

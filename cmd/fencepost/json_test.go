@@ -57,6 +57,7 @@ var jsonCalls = map[string][][]string{
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},
+	"advise":  {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"}, {"advise", "holds.yaml", "--seeds", "5"}},
 	"list":    {{"list"}, {"list", "etcd"}},
 	"version": {{"version"}},
 }
@@ -95,7 +96,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
-		"odds", "list", "version"} {
+		"odds", "advise", "list", "version"} {
 		for _, call := range jsonCalls[command] {
 			var out, problems bytes.Buffer
 			if code := run(append(call, "--json"), &out, &problems); code == exitBadInput {

@@ -185,6 +185,7 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 		{"compare", "--seeds", "1"},
 		{"corpus", "--seeds", "1"},
 		{"odds", "--runs", "20"},
+		{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
 	}
 	for i, call := range calls {
 		var out, problems bytes.Buffer

@@ -190,9 +190,9 @@ func picture(output string) string {
 	return before + "\n```\n"
 }
 
-// overview is what an exploration prints before it tells its findings one by one.
+// overview is what an exploration prints up to the plan of its first finding.
 func overview(output string) string {
-	before, _, _ := strings.Cut(output, "\n\n─")
+	before, _, _ := strings.Cut(output, "\n   again\n")
 	return before + "\n```\n"
 }
 
