@@ -157,7 +157,6 @@
     witness: () => show(pins.map(p => p.a), 8),
     true: b => {
       linear = !linear;
-      b.classList.toggle("on", linear);
       b.setAttribute("aria-pressed", linear);
       keep();
     },
