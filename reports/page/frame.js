@@ -52,7 +52,9 @@
   });
   addEventListener("focusin", ev => { if (ev.target.matches("[data-tip]:focus-visible")) showUnder(ev.target); });
   addEventListener("focusout", hide);
-  addEventListener("scroll", hide, {capture: true, passive: true});
+  // What has the focus may have been scrolled into view for it: its explanation stays and moves along.
+  const follow = () => { if (shown && shown.matches(":focus-visible")) showUnder(shown); else hide(); };
+  addEventListener("scroll", follow, {capture: true, passive: true});
   addEventListener("keydown", ev => { if (ev.key === "Escape") hide(); });
 
   // Where the clipboard is out of reach, the command is selected for the reader to copy.
