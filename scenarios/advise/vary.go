@@ -22,8 +22,8 @@ type variation struct {
 }
 
 // plan is the ith variation, from 0, with a seed: first what strikes at a point strikes at each point of a lock's life,
-// then what strikes at a time a little later, as the lock may have become slower; then as it is, but longer or shorter;
-// then they are drawn.
+// what strikes at a time a little later, as the lock may have become slower, and what strikes a message a later one; then
+// as it is, but longer or shorter; then they are drawn.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -35,7 +35,9 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 		f := &p.Faults[k]
 		f.For, f.By, f.Restart = longer(f.For, grow), longer(f.By, grow), longer(f.Restart, grow)
 		switch t := &f.Trigger; {
-		case !f.Kind.HasTrigger() || !moved:
+		case !moved:
+		case !f.Kind.HasTrigger():
+			f.Number += i
 		case t.Point != "":
 			t.Point = sim.Points[i]
 		default:
@@ -77,6 +79,8 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return v.turned(id, turn) })
 		g.For, g.By, g.Restart = scaled(g.For, below, grow), scaled(g.By, below, grow), scaled(g.Restart, below, grow)
 		switch t := &g.Trigger; {
+		case g.Number > 0:
+			g.Number = 1 + below(2*g.Number+2)
 		case t.Point != "" && below(2) == 0:
 			t.Point = sim.Points[below(len(sim.Points))]
 		case t.Point == "":

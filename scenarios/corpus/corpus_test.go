@@ -186,11 +186,11 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 // An edit that changes nothing, or takes away what is not there, is a mistake of whoever wrote it.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
-		"changes nothing":               {Path: "lock.release", Value: "script"},
-		"does not exclude that":         {Admit: "pause"},
-		"expected a fault":              {Admit: "paus"},
-		"found \"delete\"":              {Path: "lock.release", Value: "delete"},
-		`unknown key "relese" in lock `: {Path: "lock.relese", Value: "del"},
+		"changes nothing":              {Path: "lock.release", Value: "script"},
+		"does not exclude that":        {Admit: "pause"},
+		"expected a fault":             {Admit: "paus"},
+		"found \"delete\"":             {Path: "lock.release", Value: "delete"},
+		`unknown key "relese" in lock`: {Path: "lock.relese", Value: "del"},
 	} {
 		m := corpus.Mutant{Name: "x", Of: "set-nx-px", Edits: []corpus.Edit{e}}
 		if _, err := m.Scenario(); err == nil || !strings.Contains(err.Error(), want) {
