@@ -162,7 +162,7 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 		len(t.h.Header.Servers), t.h.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
-	var told []impact // one of each sort is enough
+	var told []impact // one of each kind is enough
 	for i := range t.faults {
 		x := impact{fault: &t.faults[i]}
 		concerns := !x.kind.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)

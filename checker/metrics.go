@@ -175,19 +175,19 @@ func (t *trace) unavailability() Metric {
 	}
 	for _, u := range t.turns(t.singleWaits()) {
 		var l int32
-		switch u.sort {
+		switch u.kind {
 		case strikes, isOver:
 			continue
 		case makeWait, endWait:
 			if l = t.asks[u.n].lock; t.asks[u.n].process == probe {
 				continue
 			}
-			waiting[l] += map[bool]int{true: 1, false: -1}[u.sort == makeWait]
+			waiting[l] += map[bool]int{true: 1, false: -1}[u.kind == makeWait]
 		case getHold, endHold:
 			l = t.grants[u.n].lock
-			holding[l] += map[bool]int{true: 1, false: -1}[u.sort == getHold]
+			holding[l] += map[bool]int{true: 1, false: -1}[u.kind == getHold]
 		}
-		note(l, t.time(u.at), u.sort == getHold)
+		note(l, t.time(u.at), u.kind == getHold)
 	}
 	for l := range since {
 		waiting[l] = 0

@@ -52,7 +52,7 @@ func (v *interval) first(spans []span) (i, j int, found bool) {
 }
 
 // anyClash sweeps over the spans by their start, and tells the position at which the later of two that clash is stated. Of
-// the spans that began earlier it is enough to remember, of each sort, the one that ends last: if that belongs to the same
+// the spans that began earlier it is enough to remember, of each kind, the one that ends last: if that belongs to the same
 // grant as the new one, and another that began earlier reaches into the new one too, then those two share the instant at
 // which the new one begins, and so clash themselves.
 func (v *interval) anyClash(spans []span) (at int, found bool) {

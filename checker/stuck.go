@@ -66,7 +66,7 @@ func (t *trace) firstStuck(limit history.Time) (stuck, bool) {
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
-		if u.sort == getHold || u.sort == endHold && s.t.grants[u.n].ending != crashed {
+		if u.kind == getHold || u.kind == endHold && s.t.grants[u.n].ending != crashed {
 			s.before[s.t.grants[u.n].lock] = never
 		}
 		s.apply(now, u)
@@ -84,7 +84,7 @@ func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 
 func (s *standstill) apply(now history.Time, u turn) {
 	drop := func(list []int32) []int32 { return slices.DeleteFunc(list, func(n int32) bool { return n == u.n }) }
-	switch u.sort {
+	switch u.kind {
 	case makeWait:
 		w := &s.waits[u.n]
 		s.waiting[w.process] = append(s.waiting[w.process], u.n)

@@ -59,14 +59,14 @@ func (t *trace) singleWaits() []wait {
 // turn is one change of who waits or holds, or of whether a fault is under way.
 type turn struct {
 	at   int
-	sort turnSort
+	kind turnKind
 	n    int32 // of the wait, the grant or the fault
 }
 
-type turnSort uint8
+type turnKind uint8
 
 const (
-	makeWait turnSort = iota // a wait begins
+	makeWait turnKind = iota // a wait begins
 	endWait                  // a wait ends; one of which only the outcome is known ends as it begins
 	getHold                  // a section begins
 	endHold                  // a section ends
@@ -77,9 +77,9 @@ const (
 // turns lists who begins and ends to wait and to hold, in order.
 func (t *trace) turns(waits []wait) []turn {
 	turns := make([]turn, 0, 2*(len(waits)+len(t.grants)+len(t.faults)))
-	add := func(at int, sort turnSort, n int) {
+	add := func(at int, kind turnKind, n int) {
 		if at != open {
-			turns = append(turns, turn{at, sort, int32(n)})
+			turns = append(turns, turn{at, kind, int32(n)})
 		}
 	}
 	for n := range waits {
@@ -95,7 +95,7 @@ func (t *trace) turns(waits []wait) []turn {
 		add(t.counted(&t.faults[n]), isOver, n)
 	}
 	slices.SortFunc(turns, func(a, b turn) int {
-		return cmp.Or(a.at-b.at, int(a.sort)-int(b.sort), int(a.n-b.n))
+		return cmp.Or(a.at-b.at, int(a.kind)-int(b.kind), int(a.n-b.n))
 	})
 	return turns
 }

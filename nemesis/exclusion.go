@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Exclusion is a sort of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
+// Exclusion is a kind of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
 // 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that ParseExclusion
 // returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
 	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.
 	Loss Loss
-	// Of is the sort of processes that must be among those struck; AnyProcess: whichever are.
+	// Of is the kind of processes that must be among those struck; AnyProcess: whichever are.
 	Of Sort
 	// Above, of a Drift, is the rate in ppm, either way, that must be exceeded; zero: any.
 	Above int
@@ -28,7 +28,7 @@ type Exclusion struct {
 	Forever bool
 }
 
-// Sort is a sort of processes.
+// Sort is a kind of processes.
 type Sort uint8
 
 // The sorts that an exclusion can name.
@@ -141,7 +141,7 @@ func (x Exclusion) String() string {
 	return string(b)
 }
 
-// Covers reports whether f is a fault of this sort in a run with the given processes.
+// Covers reports whether f is a fault of this kind in a run with the given processes.
 func (x Exclusion) Covers(f Fault, names *Names) bool {
 	switch {
 	case f.Kind != x.Kind,

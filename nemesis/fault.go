@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is a sort of fault.
+// Kind is a kind of fault.
 type Kind uint8
 
 // The kinds, in the order in which they are documented. The zero Kind is none.
@@ -65,7 +65,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Loss uint8
 
 const (
-	LosesMemory     Loss = iota // a client: all it has is in memory. No crash of a server is of this sort
+	LosesMemory     Loss = iota // a client: all it has is in memory. No crash of a server is of this kind
 	LosesUnsynced               // a server keeps what was fsynced
 	LosesEverything             // a server comes back empty
 )

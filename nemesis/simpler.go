@@ -262,7 +262,7 @@ func (f *Fault) named() []sim.ProcessID {
 	return list
 }
 
-// below lists the processes of the sort of p that have lower numbers: of redis-3 redis-1 and redis-2, of
+// below lists the processes of the kind of p that have lower numbers: of redis-3 redis-1 and redis-2, of
 // redis-1-replica-2 redis-1-replica-1.
 func (n *Names) below(p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Verification is what came of trying every placement of up to so many faults in a scenario.
+// Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
 	Scenario    string
 	Summary     string
@@ -210,8 +210,8 @@ func (v *Verification) claim(p *page) {
 // it belongs to the one before.
 func (v *Verification) claims() []fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
-		"point that it passes. One start stands for all instants between two acts of its target, between which nothing reads or " +
-		"changes the target."
+		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
+		"changes the target in between."
 	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
 		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
 	if v.Faults > 1 && !v.AllEnds {

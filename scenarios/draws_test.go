@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters runs plans of several faults, and then each without one of them.
+// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans of several faults, and then each without one of them.
 // What servers send unasked in two of these runs has travelled equally long in both.
-func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters(t *testing.T) {
+func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters(t *testing.T) {
 					if without >= 0 {
 						left = slices.Delete(slices.Clone(faults), without, without+1)
 					}
-					l := letters{travel: map[string]time.Duration{}, entries: map[string]string{}}
+					l := messages{travel: map[string]time.Duration{}, entries: map[string]string{}}
 					r.onlooker = l.see
 					if _, err := r.Run(nemesis.Plan{Seed: seed, Faults: left}); err != nil {
 						t.Fatal(err)
@@ -48,14 +48,14 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherLetters(t *testing.T) {
 				}
 			}
 			if again < all/2 {
-				t.Errorf("only %d of %d letters could be compared with one of an earlier run", again, all)
+				t.Errorf("only %d of %d messages could be compared with one of an earlier run", again, all)
 			}
 		})
 	}
 }
 
-// letters are the delays of all that has been sent in a run, by what it was.
-type letters struct {
+// messages are the delays of all that has been sent in a run, by what it was.
+type messages struct {
 	travel  map[string]time.Duration
 	entries map[string]string // that a leader has sent to a follower, by index
 }
@@ -63,8 +63,8 @@ type letters struct {
 // ambiguous is the delay of what was sent twice with two: answers to two questions that the same words answer.
 const ambiguous = -1
 
-// see notes a letter.
-func (l *letters) see(x sim.Sent) {
+// see notes a message.
+func (l *messages) see(x sim.Sent) {
 	what := fmt.Sprintf("%s to %s: %s %s", x.From, x.To, x.Phase, l.content(x))
 	if d, seen := l.travel[what]; seen && d != x.Travel {
 		x.Travel = ambiguous
@@ -72,9 +72,9 @@ func (l *letters) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare counts the letters that an earlier run of the seed sent too, and adds the others to those before. It complains
+// compare counts the messages that an earlier run of the seed sent too, and adds the others to those before. It complains
 // of those that took another time then.
-func (l *letters) compare(t *testing.T, before map[string]time.Duration) (again int) {
+func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
 		switch {
@@ -90,7 +90,7 @@ func (l *letters) compare(t *testing.T, before map[string]time.Duration) (again 
 	return again
 }
 
-// Words of letters that a draw might wrongly count by: keys, and numbers of what came before.
+// Words of messages that a draw might wrongly count by: keys, and numbers of what came before.
 var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
@@ -99,9 +99,9 @@ var (
 	raftIndex   = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is what a letter tells. Changes of data and what concerns them are told by them alone, however many came before,
+// content is what a message tells. Changes of data and what concerns them are told by them alone, however many came before,
 // on Redis and to clients within a second; of the rest the time by the sender's clock is part.
-func (l *letters) content(x sim.Sent) string {
+func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {
 	case "replicate":
@@ -115,7 +115,7 @@ func (l *letters) content(x sim.Sent) string {
 }
 
 // told is what a message of raft tells of the log: the entries that it brings, or those whose indexes it gives.
-func (l *letters) told(x sim.Sent, text string) string {
+func (l *messages) told(x sim.Sent, text string) string {
 	var told []string
 	leader, follower := x.From, x.To
 	if x.Phase == "raft MsgAppResp" {

@@ -55,7 +55,7 @@ func (f *file) mixFields(m *nemesis.Mix) []field {
 		{name: "within", read: into(&f.scenario.Within, f.millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time in which faults strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
-			doc: doc{values: "list of sorts of faults", standard: "none", meaning: "what is taken out of every draw"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "what is taken out of every draw"}},
 	}
 }
 
@@ -104,7 +104,7 @@ func (f *file) readPoints(n ast.Node, m *nemesis.Mix) {
 
 func (f *file) readExclusions(n ast.Node, m *nemesis.Mix) {
 	f.list(n, "mix.without", func(n ast.Node) {
-		line, ok := f.scalar(n, "a sort of faults such as: jump of servers")
+		line, ok := f.scalar(n, "a kind of faults such as: jump of servers")
 		if !ok {
 			return
 		}

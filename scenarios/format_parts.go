@@ -108,7 +108,7 @@ func (f *file) checkServers() {
 	for _, key := range serverKinds {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.problem(place, "", "a lock is on one sort of servers: give one of %s", strings.Join(serverKinds, ", "))
+				f.problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(serverKinds, ", "))
 			}
 		}
 	}

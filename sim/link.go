@@ -15,8 +15,8 @@ type link struct {
 	nth    []nthDelay     // delays for a message by its number
 	breaks []nthBreak     // replies that break the connection instead of arriving
 	asked  map[Key]uint64 // how often, by attempt and phase
-	// lastLetter is the arrival of the latest letter between two servers.
-	lastLetter Time
+	// lastMessage is the arrival of the latest message between two servers.
+	lastMessage Time
 }
 
 type nextDelay struct {

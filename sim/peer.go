@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// letter is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait while it
+// peerMessage is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait while it
 // is cut, and are lost if the receiver has died since they were sent.
-type letter struct {
+type peerMessage struct {
 	w        *World
 	from, to *Process
 	link     *link
@@ -19,7 +19,7 @@ type letter struct {
 // delay.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
-	m := &letter{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
+	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
 	m.travel = m.link.draw("", phase, uint64(key))
 	p.sent(to, phase, body, m.travel)
 	n := m.link.next()
@@ -45,18 +45,18 @@ func (p *Process) sent(to ProcessID, phase string, body any, travel Time) {
 	}
 }
 
-func (m *letter) depart(extra Time) {
+func (m *peerMessage) depart(extra Time) {
 	l := m.link
-	l.lastLetter = max(l.lastLetter, m.w.now+m.travel+extra)
-	m.w.schedule(l.lastLetter, m, 0)
+	l.lastMessage = max(l.lastMessage, m.w.now+m.travel+extra)
+	m.w.schedule(l.lastMessage, m, 0)
 }
 
 // abandoned reports that the receiver has died, or the sender with the bytes that it had not sent yet.
-func (m *letter) abandoned() bool {
+func (m *peerMessage) abandoned() bool {
 	return m.to.life != m.life || m.from.life != m.sender || m.from.down
 }
 
-func (m *letter) act(uint64) {
+func (m *peerMessage) act(uint64) {
 	if m.to.down || m.to.life != m.life || m.to.holds(m, 0) {
 		return
 	}

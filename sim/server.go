@@ -83,9 +83,9 @@ type Host interface {
 	Due(d time.Duration) history.Time
 	// Record adds an event to the history; Index, Time and Process are filled in.
 	Record(e history.Event)
-	// Send gives body to another server, a Peer. Letters between two servers arrive in order, wait while the link is cut,
+	// Send gives body to another server, a Peer. Messages between two servers arrive in order, wait while the link is cut,
 	// and are lost if the receiver dies before they arrive. The body must not be changed afterwards. phase says what it
-	// is for and key which letter of the phase it is; the draw of its delay depends on nothing else.
+	// is for and key which message of the phase it is; the draw of its delay depends on nothing else.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there. key
 	// says what it tells.

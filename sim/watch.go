@@ -23,7 +23,7 @@ type MomentKind uint8
 const (
 	Acts    MomentKind = iota + 1 // the process is about to take a message or a wake-up, to go on with a task, or to start again
 	Passes                        // a client passes a named point
-	Sends                         // a message leaves: a request, a reply, or a letter between servers
+	Sends                         // a message leaves: a request, a reply, or a message between servers
 	Settles                       // some of what a server has written becomes durable, by time alone
 )
 

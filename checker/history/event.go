@@ -108,7 +108,7 @@ type Event struct {
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt
 	Why Why
-	// Op tells apart an apply's two sorts: Read or Write. Empty elsewhere.
+	// Op tells apart an apply's two kinds: Read or Write. Empty elsewhere.
 	Op F
 	// Until, on key-set and key-prolonged only, is the true time at which the key is due to expire if the node's
 	// clock runs true from here on; Never without expiry.

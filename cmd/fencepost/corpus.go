@@ -151,7 +151,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 		hunt()
 		report.Mutants[i].Took = time.Since(start)
 	}
-	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Prey) error {
+	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Hunted) error {
 		m := &report.Mutants[i]
 		m.Hunted, m.Caught, m.Runs = !p.Cut, p.Caught, p.Seeds
 		if p.Caught {

@@ -44,7 +44,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 			}
 			switch {
 			case x.resume != "":
-				err = x.goOn(args, c.Flags().Changed)
+				err = x.proceed(args, c.Flags().Changed)
 			case len(args) == 0:
 				err = fmt.Errorf("explore needs a scenario's name or file, or --resume DIR\nsee: %s -h", c.CommandPath())
 			default:
@@ -120,8 +120,8 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// goOn prepares to go on where an exploration stopped. Changed says which flags were given.
-func (x *explore) goOn(args []string, changed func(string) bool) error {
+// proceed prepares to go on where an exploration stopped. Changed says which flags were given.
+func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
 			return fmt.Errorf("--%s does not go with --resume: what was begun says it", flag)

@@ -146,7 +146,7 @@ func likeOwn(faults []nemesis.Fault, m nemesis.Mix) nemesis.Mix {
 	return m
 }
 
-// sortOf is the sort of a process.
+// sortOf is the kind of a process.
 func sortOf(p sim.ProcessID) nemesis.Sort {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

@@ -143,7 +143,7 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 		}
 		list, hunted = append(list, s), append(hunted, m)
 	}
-	err := search.Hunts(context.Background(), list, 0, most, 0, nil, func(i int, p search.Prey) error {
+	err := search.Hunts(context.Background(), list, 0, most, 0, nil, func(i int, p search.Hunted) error {
 		m := &hunted[i]
 		t.Logf("%s of %s: %+v", m.Name, m.Of, p)
 		if !p.Caught || p.Seeds > m.Within || !slices.Contains(m.Breaks, p.Law) {

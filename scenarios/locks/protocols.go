@@ -10,7 +10,7 @@ import (
 // Setting is a key under lock in a scenario file.
 type Setting = setting.Key[Config]
 
-// Backend is the sort of servers that a protocol locks on, by the key under servers that asks for them.
+// Backend is the kind of servers that a protocol locks on, by the key under servers that asks for them.
 type Backend string
 
 // The backends.

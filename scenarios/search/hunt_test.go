@@ -34,7 +34,7 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}
-	if before, err := Hunt(context.Background(), s, 0, got.Seeds-1); err != nil || before != (Prey{Seeds: got.Seeds - 1}) {
+	if before, err := Hunt(context.Background(), s, 0, got.Seeds-1); err != nil || before != (Hunted{Seeds: got.Seeds - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
 	}
 }
@@ -70,12 +70,12 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion, checker.MutualExclusion} {
 		list = append(list, parsed(t, fmt.Sprintf("%spromise: [%s]\n", careless, law)))
 	}
-	var want []Prey
+	var want []Hunted
 	for workers := 1; workers <= 3; workers++ {
-		var got []Prey
+		var got []Hunted
 		timed := make([]int, len(list))
 		around := func(i int, hunt func()) { hunt(); timed[i]++ }
-		err := Hunts(context.Background(), list, 0, 60, workers, around, func(i int, p Prey) error {
+		err := Hunts(context.Background(), list, 0, 60, workers, around, func(i int, p Hunted) error {
 			if i != len(got) || timed[i] != 1 {
 				t.Errorf("%d workers: %d came as number %d, after %d calls", workers, i, len(got), timed[i])
 			}
@@ -93,7 +93,7 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 		}
 	}
 	list[2].Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
-	if err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Prey) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
+	if err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)
 	}
 }

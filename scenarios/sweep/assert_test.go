@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// sweepable is a scenario in which every sort of value can be varied.
+// sweepable is a scenario in which every kind of value can be varied.
 const sweepable = `name: sweepable
 servers: {redis: 5, persistence: {append-fsync: always}}
 network: {links: {"client-1 -> redis-1": 3ms}}

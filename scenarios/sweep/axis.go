@@ -59,7 +59,7 @@ func (b *Subject) Axis(text string) (Axis, error) {
 		case err != nil:
 			return a, err
 		case len(a.Keys) > 0 && (k.Unit != a.Keys[0].Unit || k.percent != a.Keys[0].percent):
-			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different sorts", a.Keys[0].Path, k.Path)
+			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different kinds", a.Keys[0].Path, k.Path)
 		case slices.ContainsFunc(a.Keys, func(other *Key) bool { return other.Path == k.Path }):
 			return a, fmt.Errorf("%s is named twice", k.Path)
 		}

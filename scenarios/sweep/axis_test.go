@@ -74,7 +74,7 @@ func TestWrongAxes(t *testing.T) {
 		"append-fsync=always,,no":      "a value is missing between two commas",
 		"quorum=1,2,2":                 "2 stands there twice",
 		"lock.ttl=1000ms,1s":           "1s stands there twice",
-		"limit,clients=1s,2s":          "limit and clients cannot take the same values: they are of different sorts",
+		"limit,clients=1s,2s":          "limit and clients cannot take the same values: they are of different kinds",
 		"limit,limit=1s,2s":            "limit is named twice",
 		"lock.extension.every.x=1s,2s": `unknown key "lock.extension.every.x" (did you mean "lock.extension.every"?)`,
 	} {

@@ -133,7 +133,7 @@ func (c *compiler) binary(x *ast.BinaryExpr, a, b *term) (*term, error) {
 	}}, nil
 }
 
-// combined is the sort of what an operator makes of two terms.
+// combined is the kind of what an operator makes of two terms.
 func combined(op token.Token, a, b termSort) (termSort, bool) {
 	share := func(s termSort) bool { return s == isNumber || s == isRate }
 	switch op {

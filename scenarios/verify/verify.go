@@ -48,7 +48,7 @@ type Options struct {
 // passing of a named point by the client that it strikes. They are reduced, but nothing is lost. Between two acts of a
 // process (it takes a message or a wake-up, or goes on with a task) nothing reads or changes what it is, so that a fault
 // that strikes it anywhere between them and ends at the same absolute time gives the same run; only the fault's own records
-// move, and the probe, which waits until all is over. One start stands for all of the interval: the last, since a law that excuses what a fault disturbs excuses
+// move, and the probe, which waits until all is over. Of each interval one start is tried: the last, since a law that excuses what a fault disturbs excuses
 // least then. A fault that is over as it strikes (a jump, a crash for good) is tried at the first instant as well, since a
 // law that asks for calm asks it from then on. What changes unseen cuts the interval: writes that become durable by time
 // alone, for a loss of power; the last moment to be noticed in time, for a server that hangs up on its clients; the end of

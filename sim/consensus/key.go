@@ -53,7 +53,7 @@ func (m *Member) nameAt(index uint64) sim.Key {
 	return sim.Key(index)
 }
 
-// nameOf names an entry by the attempt that it is for and the sort of its command; by the whole command if it is for no
+// nameOf names an entry by the attempt that it is for and the kind of its command; by the whole command if it is for no
 // attempt. A new leader's empty entry has the name of its term.
 func nameOf(raw *raftpb.Entry) sim.Key {
 	if len(raw.GetData()) == 0 {

@@ -8,11 +8,11 @@ import (
 
 // line is a leader's connection to a member.
 type line struct {
-	heard time.Duration // monotonic, of the latest letter of raft from there
+	heard time.Duration // monotonic, of the latest message of raft from there
 	down  bool          // hung up, and not heard since
 }
 
-// hangUp is the last letter on a line: the end of its connection.
+// hangUp is the last message on a line: the end of its connection.
 type hangUp struct{ term uint64 }
 
 // beginLines opens the lines of a new leader, if it ever hangs up.

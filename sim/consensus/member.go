@@ -18,15 +18,15 @@ type Member struct {
 	config  Config
 
 	// What outlives the process.
-	disk    *raft.MemoryStorage
-	lives   uint64
-	outcast bool          // its disk is gone
-	slow    time.Duration // added to each fsync by a fault
-	reached uint64        // the highest index that it has applied in any life
+	disk     *raft.MemoryStorage
+	lives    uint64
+	excluded bool          // its disk is gone
+	slow     time.Duration // added to each fsync by a fault
+	reached  uint64        // the highest index that it has applied in any life
 
 	// One life.
 	host    sim.Host
-	node    *raft.RawNode // nil while down, and for an outcast
+	node    *raft.RawNode // nil while down, and for an excluded
 	term    uint64
 	lead    uint64 // in raft; 0 if unknown
 	leading bool
@@ -42,7 +42,7 @@ type Member struct {
 func (m *Member) reset(c Config) {
 	m.config = c
 	m.disk = m.cluster.newDisk(m.id, c)
-	m.lives, m.outcast, m.slow, m.reached = 0, false, 0, 0
+	m.lives, m.excluded, m.slow, m.reached = 0, false, 0, 0
 	m.endLife()
 }
 
@@ -59,7 +59,7 @@ func (m *Member) Start(h sim.Host) {
 	m.host = h
 	m.lives++
 	m.machine.Reset(m)
-	if m.outcast {
+	if m.excluded {
 		return
 	}
 	m.node = newNode(m.id, m.disk, m.config.ElectionTicks)
@@ -75,7 +75,7 @@ func (m *Member) Start(h sim.Host) {
 
 // Serve takes a client's request.
 func (m *Member) Serve(r *sim.Incoming) {
-	if m.outcast {
+	if m.excluded {
 		r.Reply([]byte(Unavailable))
 		return
 	}
@@ -83,13 +83,13 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
-// Receive takes a letter of another member.
+// Receive takes a message of another member.
 func (m *Member) Receive(from sim.ProcessID, body any) {
-	if m.outcast {
+	if m.excluded {
 		return
 	}
 	switch b := body.(type) {
-	case raftLetter:
+	case raftMessage:
 		m.step(b)
 	case hangUp:
 		m.leave(from, b)
@@ -112,7 +112,7 @@ const (
 
 // Wake is a timer.
 func (m *Member) Wake(tag uint64) {
-	if m.outcast {
+	if m.excluded {
 		return
 	}
 	switch tag & wakeSort {
@@ -153,7 +153,7 @@ func (m *Member) Fault(f sim.ServerFault) {
 // Stop ends the life. Only what was being written is lost, and with sim.LoseAllState the membership.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
-		m.outcast = true
+		m.excluded = true
 	}
 	m.endLife()
 }
@@ -161,7 +161,7 @@ func (m *Member) Stop(how sim.Stop) {
 // machineLetter is what Tell sends.
 type machineLetter struct{ body any }
 
-// Tell sends body to the machine of another member; its own gets it at once. Letters to one member arrive in order, and
+// Tell sends body to the machine of another member; its own gets it at once. Messages to one member arrive in order, and
 // are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
 // they key the draw of the delay.
 func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {

@@ -256,13 +256,13 @@ func TestAMemberThatLostItsDiskStaysOut(t *testing.T) {
 	l.ask(3*time.Second, 3, time.Second, "read")
 	l.ask(3*time.Second, 2, time.Second, "write", "b")
 	l.at(4*time.Second, func() { l.Stop("m-2", sim.PowerLoss) })
-	l.ask(5*time.Second, 1, 5*time.Second, "write", "no majority without the outcast")
+	l.ask(5*time.Second, 1, 5*time.Second, "write", "no majority without the excluded")
 	l.run(15 * time.Second)
 	l.want(l.log, "14ms write a: :11",
 		"3.002s read: -UNAVAILABLE this member has lost its disk and stays out of the cluster1",
-		"3.006s write b: :21", "10s write no majority without the outcast: 0")
+		"3.006s write b: :21", "10s write no majority without the excluded: 0")
 	if m := l.Members()[2]; m.Up() {
-		t.Error("the outcast counts as up")
+		t.Error("the excluded counts as up")
 	}
 }
 

@@ -64,8 +64,8 @@ func (m *Member) assumeElected() {
 	}
 }
 
-// raftLetter carries a message of raft; the term and type are read often.
-type raftLetter struct {
+// raftMessage carries a message of raft; the term and type are read often.
+type raftMessage struct {
 	*raftpb.Message
 	kind raftpb.MessageType
 }
@@ -76,7 +76,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 			continue
 		}
 		kind := msg.GetType()
-		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftLetter{msg, kind})
+		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftMessage{msg, kind})
 	}
 }
 
@@ -88,13 +88,13 @@ var phases = func() (p [32]string) {
 	return p
 }()
 
-// step hands a letter to raft and notes signs of life of the leader.
-func (m *Member) step(letter raftLetter) {
-	m.heardFollower(letter.GetFrom())
-	_ = m.node.Step(letter.Message) // an error tells that raft has dropped the message, as it may
-	switch letter.kind {
+// step hands a message to raft and notes signs of life of the leader.
+func (m *Member) step(message raftMessage) {
+	m.heardFollower(message.GetFrom())
+	_ = m.node.Step(message.Message) // an error tells that raft has dropped the message, as it may
+	switch message.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
-		if letter.GetTerm() >= m.term {
+		if message.GetTerm() >= m.term {
 			m.heardLeader()
 		}
 	}

@@ -15,7 +15,7 @@ type ask struct {
 	attempt history.Attempt
 	from    sim.ProcessID // the member whose client asks
 	number  uint64        // there
-	key     sim.Key       // of the letter, and of the answer
+	key     sim.Key       // of the message, and of the answer
 }
 
 // told is the leader's answer.

@@ -70,7 +70,7 @@ func replicaOf(n *Node, args []string) {
 	}
 }
 
-// knows reports whether the node has heard of another, by its configuration or by a letter of a replica.
+// knows reports whether the node has heard of another, by its configuration or by a message of a replica.
 func (n *Node) knows(name sim.ProcessID) bool {
 	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
 }

@@ -38,7 +38,7 @@
 //
 // A node that is promoted, by a [Sentinel], by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes on
 // serving whom it reaches until it is told to follow, and then takes all data anew: every change of master is a full
-// resync, sent in one letter; a partial one would leave the same data. Who follows whom outlives a process, as Redis
+// resync, sent in one message; a partial one would leave the same data. Who follows whom outlives a process, as Redis
 // writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the second's
 // acknowledgement, not after repl-timeout. A master that becomes a replica answers those who wait for replicas with
 // -UNBLOCKED and closes their connections. A Sentinel has a node whose role it changes close those of all its clients, the

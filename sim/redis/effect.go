@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// op is the sort of an effect. The few that locks live on are held without an argument list, which costs no memory.
+// op is the kind of an effect. The few that locks live on are held without an argument list, which costs no memory.
 type op uint8
 
 const (

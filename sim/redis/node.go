@@ -50,11 +50,11 @@ type Node struct {
 	repl replication
 }
 
-// arrival is a request, a letter of another server, or the end of a connection.
+// arrival is a request, a message of another server, or the end of a connection.
 type arrival struct {
 	request *sim.Incoming
 	from    sim.ProcessID
-	letter  any
+	message any
 	closed  uint64
 }
 
@@ -208,7 +208,7 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends a turn whose replies are held. They and the letters go out at once, or after the fsync.
+// finishTurn ends a turn whose replies are held. They and the messages go out at once, or after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	if !n.fsyncAlways() {
@@ -306,7 +306,7 @@ func (n *Node) hold(r *sim.Incoming, reply []byte) {
 	n.held = append(n.held, heldReply{to: r, from: from, end: len(n.heldBytes)})
 }
 
-// sendHeld sends the replies and letters that were held.
+// sendHeld sends the replies and messages that were held.
 func (n *Node) sendHeld() {
 	for _, h := range n.held {
 		switch b := n.heldBytes[h.from:h.end]; {
@@ -345,7 +345,7 @@ func (n *Node) take(a arrival) {
 	case a.closed != 0:
 		n.closed(a.closed)
 	case a.request == nil:
-		n.read(a.from, a.letter)
+		n.read(a.from, a.message)
 	case n.repl.involved:
 		n.admit(a.request)
 	default:

@@ -10,7 +10,7 @@ import (
 // Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in the
 // file, but replicas get it in the stream of effects, for their own subscribers.
 
-// audience is one sort of subscription: to channels, to patterns of channels, or to shard channels.
+// audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
 	prefix   string // of its commands and messages: "", "p" or "s"
 	channels []*channel
@@ -27,7 +27,7 @@ func (a *audience) find(name string) (i int, found bool) {
 	return i, i >= 0
 }
 
-// The sorts of subscription, by their place in Node.audiences and connection.subscribed.
+// The kinds of subscription, by their place in Node.audiences and connection.subscribed.
 const (
 	toChannels = iota
 	toPatterns

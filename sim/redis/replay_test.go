@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shardOfThree are three nodes on machines whose clocks a test moves by hand, and the letters between them, which it
+// shardOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
 // delivers by hand.
 type shardOfThree struct {
 	t     *testing.T
@@ -36,7 +36,7 @@ type posted struct {
 
 func (m *member) Name() sim.ProcessID { return m.name }
 
-// host is the machine of a member: its letters go to the others.
+// host is the machine of a member: its messages go to the others.
 type host struct {
 	*member
 	shard *shardOfThree
@@ -65,22 +65,22 @@ func newShardOfThree(t *testing.T, r *rand.Rand, p Persistence) *shardOfThree {
 	return s
 }
 
-// deliver hands a node its next letter, and notes which data came with it.
+// deliver hands a node its next message, and notes which data came with it.
 func (s *shardOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
 	}
-	letter := m.inbox[0]
+	message := m.inbox[0]
 	m.inbox = m.inbox[1:]
 	before := m.node.repl
-	m.node.Receive(letter.from, letter.body)
-	switch body := letter.body.(type) {
+	m.node.Receive(message.from, message.body)
+	switch body := message.body.(type) {
 	case effects:
-		if letter.from == before.master && before.linked && body.id == before.id {
+		if message.from == before.master && before.linked && body.id == before.id {
 			m.arrived = append(m.arrived, body.list...)
 		}
 	case fullCopy:
-		if letter.from == before.master && (!before.linked || body.id != before.id) {
+		if message.from == before.master && (!before.linked || body.id != before.id) {
 			m.arrived = slices.Clone(body.list)
 		}
 	case order:
@@ -167,7 +167,7 @@ func (s *shardOfThree) step(v vocabulary) {
 			s.promote(m)
 		}
 	case 5, 6, 7, 8, 9, 10, 11:
-		tell("takes a letter")
+		tell("takes a message")
 		s.deliver(m)
 	default:
 		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200", "SET K V", "DEL K", "GET K", "INCR K", "HSET K M V", "HDEL K M", "ZADD K 1|2 M",

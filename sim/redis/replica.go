@@ -34,7 +34,7 @@ func (n *Node) askForAll() {
 	n.post(n.repl.master, phasePsync, key, psync{key})
 }
 
-// acknowledge tells the master how far the replica has come. key is that of the letter it answers.
+// acknowledge tells the master how far the replica has come. key is that of the message it answers.
 func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
 		n.post(r.master, phaseAck, key, ack{r.id, r.offset})

@@ -61,7 +61,7 @@ type replica struct {
 	at     int64 // wall clock when it last did, ns
 }
 
-// outgoing is a letter that leaves at the end of the turn, after the fsync if there is one.
+// outgoing is a message that leaves at the end of the turn, after the fsync if there is one.
 type outgoing struct {
 	to    sim.ProcessID
 	phase string
@@ -69,7 +69,7 @@ type outgoing struct {
 	body  any
 }
 
-// The letters between nodes. One that is answered carries its key, which is also its answer's.
+// The messages between nodes. One that is answered carries its key, which is also its answer's.
 type (
 	// effects are what one turn changed, and the offset after it. Urgent ones are acknowledged at once.
 	effects struct {
@@ -99,7 +99,7 @@ type (
 	leave struct{}
 )
 
-// Phases of letters; they key the draws of delays.
+// Phases of messages; they key the draws of delays.
 const (
 	phaseReplicate = "replicate"
 	phaseSync      = "sync"
@@ -172,10 +172,10 @@ func (n *Node) endReplication() {
 // end is the replication offset after all that has been done.
 func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
-// Receive takes a letter of another server.
+// Receive takes a message of another server.
 func (n *Node) Receive(from sim.ProcessID, body any) {
 	if n.standsStill() {
-		n.queue = append(n.queue, arrival{from: from, letter: body})
+		n.queue = append(n.queue, arrival{from: from, message: body})
 		return
 	}
 	n.beginTurn()
@@ -183,7 +183,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 	n.finishTurn()
 }
 
-// read acts on a letter.
+// read acts on a message.
 func (n *Node) read(from sim.ProcessID, body any) {
 	n.attempt, n.conn, n.out = "", 0, n.out[:0]
 	n.repl.involved = true
@@ -212,7 +212,7 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	}
 }
 
-// post has a letter sent at the end of the turn.
+// post has a message sent at the end of the turn.
 func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
@@ -246,7 +246,7 @@ func (n *Node) feed() {
 			n.post(r.replicas[i].name, phaseReplicate, m.key, m)
 		}
 		if len(r.replicas) > 0 {
-			r.pending = nil // the letters keep it
+			r.pending = nil // the messages keep it
 		} else {
 			clear(r.pending)
 			r.pending = r.pending[:0]
@@ -260,7 +260,7 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends a replica all data, and from then on what changes. key is that of the letter that it answers.
+// sendCopy sends a replica all data, and from then on what changes. key is that of the message that it answers.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the newcomer: the copy has it
 	r := n.replicaNamed(to)

@@ -98,7 +98,7 @@ type watched struct {
 	wrongSince time.Duration
 }
 
-// The letters between a Sentinel and nodes. A pong has the key of what it answers.
+// The messages between a Sentinel and nodes. A pong has the key of what it answers.
 type (
 	probe struct{ key sim.Key }
 	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come.

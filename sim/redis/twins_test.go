@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// twinCase is a run in which scripts with twins are executed on data of all sorts. It is drawn from a seed, so that a
+// twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
 // fuzzer can steer it with one number.
 type twinCase struct {
 	vocabulary

@@ -16,7 +16,7 @@ type connection struct {
 	queue   [][]string
 	watched []watchedKey
 
-	subscribed [audiences][]string // by the sort of subscription, in their order
+	subscribed [audiences][]string // by the kind of subscription, in their order
 
 	woff    int64           // replication offset after its last write
 	blocked bool            // its last request waits for replicas

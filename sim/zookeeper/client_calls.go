@@ -102,13 +102,13 @@ func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path
 		return a, err
 	}
 	if w != nil && c.epoch == epoch {
-		c.watchers = append(c.watchers, watcher{sort: watchSort(request, absent), path: path, watch: w, after: a.events})
+		c.watchers = append(c.watchers, watcher{kind: watchKind(request, absent), path: path, watch: w, after: a.events})
 	}
 	c.settle(env, epoch, a.events)
 	return a, err
 }
 
-func watchSort(request string, absent bool) string {
+func watchKind(request string, absent bool) string {
 	switch {
 	case request == reqChildren:
 		return watchChild

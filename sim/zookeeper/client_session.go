@@ -114,7 +114,7 @@ func (c *Client) setAgain(env sim.Env, seen Zxid) {
 	for i := range c.watchers {
 		w := &c.watchers[i]
 		w.after = 0
-		args = append(args, w.sort, w.path)
+		args = append(args, w.kind, w.path)
 	}
 	epoch := c.epoch
 	if _, err := c.ask(env, "", "watches", args...); err != nil {

@@ -25,7 +25,7 @@ func (w *Watch) fire(e Event) {
 
 // watcher is a watch that a server keeps for this client.
 type watcher struct {
-	sort  string // as in SETWATCHES
+	kind  string // as in SETWATCHES
 	path  string
 	watch *Watch
 	// after is the number of the last event that came before the watch was set: it is not for this one.
@@ -41,9 +41,9 @@ func (w *watcher) sees(number int64, e Event) bool {
 	case NodeDeleted:
 		return true
 	case NodeChildrenChanged:
-		return w.sort == watchChild
+		return w.kind == watchChild
 	}
-	return w.sort != watchChild
+	return w.kind != watchChild
 }
 
 // listen is the task that takes what the server pushes.

@@ -64,7 +64,7 @@ func config(member int) zookeeper.ClientConfig {
 
 // locker adds a client that takes lock "order"; client-1 begins at member 1.
 func (s *service) locker(number int, at time.Duration, change func(*worker)) *worker {
-	k := &worker{recipe: recipe{name: "order", sort: "lock"}, client: config(number), cycles: 1, hold: 100 * ms}
+	k := &worker{recipe: recipe{name: "order", kind: "lock"}, client: config(number), cycles: 1, hold: 100 * ms}
 	if change != nil {
 		change(k)
 	}

@@ -193,8 +193,8 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	s := newService(t, 1)
 	for seed := range uint64(seeds) {
 		s.again(seed)
-		for n, sort := range []string{"read", "read", "write", "read", "write"} {
-			s.locker(n+1, time.Duration(n)*50*ms, func(k *worker) { k.sort, k.cycles, k.hold = sort, 2, 200*ms })
+		for n, kind := range []string{"read", "read", "write", "read", "write"} {
+			s.locker(n+1, time.Duration(n)*50*ms, func(k *worker) { k.kind, k.cycles, k.hold = kind, 2, 200*ms })
 		}
 		h := s.run(time.Minute)
 		expect(t, h, map[checker.Law]string{checker.MutualExclusion: holds})

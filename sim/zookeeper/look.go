@@ -62,18 +62,18 @@ func (s *server) setWatches(m *consensus.Member, c *connection, args []string) [
 	number, _ := strconv.ParseInt(args[1], 10, 64)
 	seen := Zxid(number)
 	for i := 2; i+1 < len(args); i += 2 {
-		sort, path := args[i], args[i+1]
+		kind, path := args[i], args[i+1]
 		n := s.nodes[path]
 		switch {
-		case sort == watchExists && n != nil:
+		case kind == watchExists && n != nil:
 			s.notify(m, c.id, Event{NodeCreated, path})
-		case sort == watchExists:
+		case kind == watchExists:
 			add(s.watches.data, path, c.id)
 		case n == nil:
 			s.notify(m, c.id, Event{NodeDeleted, path})
-		case sort == watchData && n.mzxid > seen:
+		case kind == watchData && n.mzxid > seen:
 			s.notify(m, c.id, Event{NodeDataChanged, path})
-		case sort == watchData:
+		case kind == watchData:
 			add(s.watches.data, path, c.id)
 		case n.pzxid > seen:
 			s.notify(m, c.id, Event{NodeChildrenChanged, path})

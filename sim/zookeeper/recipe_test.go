@@ -13,7 +13,7 @@ import (
 // recipe is how a client takes a lock.
 type recipe struct {
 	name  string // of the lock
-	sort  string // "lock", "read" or "write"
+	kind  string // "lock", "read" or "write"
 	herd  bool   // watch the lowest node that stands in the way instead of the highest
 	wakes *int   // counts how often a waiting client was woken
 }
@@ -25,14 +25,14 @@ type hold struct {
 	session *zookeeper.Session
 }
 
-// blocks reports whether an earlier request stands in the way of one of this sort.
+// blocks reports whether an earlier request stands in the way of one of this kind.
 func (r *recipe) blocks(earlier string) bool {
-	return r.sort != "read" || !strings.HasPrefix(earlier, "read-")
+	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
 // acquire waits until the client's own node is first among those that stand in its way.
 func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
-	mark := fmt.Sprintf("%s-%08x-", r.sort, uint32(env.Rand()))
+	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
 	for {
 		c.Await(env, sim.Forever)
@@ -185,7 +185,7 @@ func (k *worker) main(env sim.Env) {
 }
 
 func (k *worker) event(t history.Type, f history.F, attempt history.Attempt, h *hold) history.Event {
-	e := history.Event{Type: t, F: f, Lock: history.Lock(k.name), Attempt: attempt, Shared: f == history.Acquire && k.sort == "read"}
+	e := history.Event{Type: t, F: f, Lock: history.Lock(k.name), Attempt: attempt, Shared: f == history.Acquire && k.kind == "read"}
 	if h != nil {
 		e.Token = h.token
 	}

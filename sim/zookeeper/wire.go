@@ -14,7 +14,7 @@ const (
 	reqGetData  = "GETDATA"    // path, watch
 	reqChildren = "CHILDREN"   // path, watch
 	reqSync     = "SYNC"       //
-	reqWatches  = "SETWATCHES" // zxid last seen, then pairs of sort and path
+	reqWatches  = "SETWATCHES" // zxid last seen, then pairs of kind and path
 )
 
 // Sorts of watches in SETWATCHES.
