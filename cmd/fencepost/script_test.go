@@ -44,6 +44,13 @@ func runScripts(t *testing.T, dir string) {
 		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		// [full] stands before what only the full size runs.
+		Condition: func(cond string) (bool, error) {
+			if cond != "full" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return full(), nil
+		},
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "100")
