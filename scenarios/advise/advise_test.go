@@ -91,7 +91,7 @@ func TestSavingChanges(t *testing.T) {
 		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"}, []string{"lock.retry.count: 3"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
 	} {
-		if !full() && c.also == nil {
+		if !full() && c.scenario != "get-then-del-race" {
 			continue
 		}
 		a := advice(t, named(t, c.scenario), 40)
@@ -115,7 +115,7 @@ func TestSavingChanges(t *testing.T) {
 // Each file comes out as it says with other seeds than those of the trial as well, and the laws that are mended hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause", "failover-loses-lock"} {
-		if i > 1 && !full() {
+		if i > 0 && !full() {
 			break
 		}
 		a := advice(t, named(t, name), 5)
