@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,9 +13,12 @@ import (
 
 const fewSeeds = 3
 
+// compareOnce is the one comparison that all tests read.
+var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Compare(context.Background(), fewSeeds) })
+
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
-	c, err := Compare(context.Background(), fewSeeds)
+	c, err := compareOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
