@@ -1,11 +1,8 @@
 package nemesis
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestExclusionsPrintAndParseBack(t *testing.T) {
@@ -81,72 +78,5 @@ func TestExclusionsCoverWhatTheySay(t *testing.T) {
 				t.Errorf("%q covers %q: %v", x, line, !want)
 			}
 		}
-	}
-}
-
-// One and the same mix, less only what is excluded: what remains of a draw is what was drawn.
-func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
-	all := newGenerator(t, nil)
-	lines := []string{"jump of servers", "crash losing everything, restart within 10s", "drift above 1000ppm", "pause"}
-	some := newGenerator(t, func(m *Mix) {
-		for _, line := range lines {
-			x, err := ParseExclusion(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.Without = append(m.Without, x)
-		}
-	})
-	taken := 0
-	for seed := range uint64(1000) {
-		drawn := all.Draw(seed)
-		want := slices.DeleteFunc(slices.Clone(drawn), func(f Fault) bool {
-			return f.Kind == Pause || f.Kind == Jump && testNames.role(f.Target).isServer() ||
-				f.Kind == Drift && max(f.PPM, -f.PPM) > 1000 ||
-				f.Loss == LosesEverything && f.Restart > 0 && f.Restart < 10*time.Second
-		})
-		if got := some.Draw(seed); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("seed %d: drew %v of %v", seed, got, drawn)
-		}
-		taken += len(drawn) - len(want)
-	}
-	if taken < 100 {
-		t.Errorf("%d faults were taken out", taken)
-	}
-}
-
-func TestASwarmLeavesKindsOut(t *testing.T) {
-	together := func(swarm bool) (n int) {
-		g := newGenerator(t, func(m *Mix) { m.Swarm, m.Fewest, m.Most = swarm, 40, 40 })
-		for seed := range uint64(300) {
-			kinds := map[Kind]bool{}
-			for _, f := range g.Draw(seed) {
-				kinds[f.Kind] = true
-			}
-			n += len(kinds)
-		}
-		return n
-	}
-	if all, some := together(false), together(true); some > all*6/10 {
-		t.Errorf("%d kinds in 300 draws of a swarm, %d without", some, all)
-	}
-}
-
-func TestMixesThatDrawNothingAreRefused(t *testing.T) {
-	one := Names{Clients: ids("client-1"), Redis: ids("redis-1")}
-	for name, change := range map[string]func(*Mix){
-		"no faults":         func(m *Mix) { m.Fewest, m.Most = 0, 0 },
-		"no weights":        func(m *Mix) { m.Weights = Weights{} },
-		"nothing to strike": func(m *Mix) { m.Weights = Weights{FailOver: 1, ExpireSession: 2} },
-		"all excluded":      func(m *Mix) { m.Weights, m.Without = Weights{Pause: 1}, []Exclusion{{Kind: Pause}} },
-	} {
-		mix := DefaultMix()
-		change(&mix)
-		if _, err := NewGenerator(mix, one, time.Minute); !errors.Is(err, ErrNothing) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := NewGenerator(DefaultMix(), Names{}, time.Minute); !errors.Is(err, ErrNothing) {
-		t.Errorf("nobody: %v", err)
 	}
 }

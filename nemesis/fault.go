@@ -1,4 +1,5 @@
 // Package nemesis says what goes wrong in a run: faults, the plans that list them, and the words for both.
+// Faults are drawn at random in nemesis/mix; a failing plan is made small in nemesis/shrink.
 //
 // Goals: a fault is a plain value that prints as one line and parses back exactly, so that the same line can stand in a
 // scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be
@@ -33,7 +34,7 @@ const (
 	SlowFsync                     // a Redis node's fsync takes long
 	ExpireSession                 // a client's session or lease at the lock service ends
 
-	kindEnd // one past the last kind
+	KindEnd // one past the last kind
 )
 
 // Kinds lists all kinds in the order in which they are documented.
@@ -179,4 +180,24 @@ func (f Fault) PassedBy() sim.ProcessID {
 		}
 	}
 	return ""
+}
+
+// Renamed gives the fault with other names for the processes that it names.
+func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
+	all := func(processes []sim.ProcessID) []sim.ProcessID {
+		var renamed []sim.ProcessID
+		for _, p := range processes {
+			renamed = append(renamed, name(p))
+		}
+		return renamed
+	}
+	one := func(p sim.ProcessID) sim.ProcessID {
+		if p == "" {
+			return ""
+		}
+		return name(p)
+	}
+	f.Target, f.Peer, f.Trigger.By = one(f.Target), one(f.Peer), one(f.Trigger.By)
+	f.Left, f.Right = all(f.Left), all(f.Right)
+	return f
 }

@@ -111,7 +111,7 @@ func TestWaysOfWriting(t *testing.T) {
 func TestEveryKindPrintsAndParsesBackWithEveryTrigger(t *testing.T) {
 	triggers := []Trigger{{}, {Time: 1}, {Time: MaxDuration}}
 	for _, point := range sim.Points {
-		for _, pass := range []int{1, 2, 3, 4, 11, 12, 13, 21, 102, 111, maxNumber} {
+		for _, pass := range []int{1, 2, 3, 4, 11, 12, 13, 21, 102, 111, MaxNumber} {
 			for _, saidAt := range []bool{false, true} {
 				for _, by := range []sim.ProcessID{"", "client-2"} {
 					triggers = append(triggers, Trigger{Point: point, Pass: pass, SaidAt: saidAt, By: by})
@@ -198,7 +198,7 @@ func TestUsageOpensWithTheWordsOfEachKind(t *testing.T) {
 }
 
 func TestWhatIsNoKindSaysSo(t *testing.T) {
-	for _, k := range []Kind{0, kindEnd, 255} {
+	for _, k := range []Kind{0, KindEnd, 255} {
 		if got := (Fault{Kind: k}).String(); got != "unknown fault" {
 			t.Errorf("kind %d prints %q", k, got)
 		}
@@ -212,4 +212,18 @@ func mustParse(t *testing.T, line string) Fault {
 		t.Fatalf("%s: %v", line, err)
 	}
 	return f
+}
+
+func TestRenamedFaultsNameOthersInTheSamePlaces(t *testing.T) {
+	names := strings.NewReplacer("client-1", "client-4", "redis-1", "redis-3",
+		"redis-2", "redis-1", "resource", "resource")
+	for _, g := range grammar {
+		got := g.fault.Renamed(func(p sim.ProcessID) sim.ProcessID { return sim.ProcessID(names.Replace(string(p))) })
+		if want := names.Replace(g.line); got.String() != want {
+			t.Errorf("%s: %s, want %s", g.line, got, want)
+		}
+		if g.fault.String() != g.line {
+			t.Errorf("%s was changed to %s", g.line, g.fault)
+		}
+	}
 }

@@ -44,7 +44,7 @@ func newForm(k Kind, name string, parts ...part) form {
 
 // formOf returns the form of a kind, nil if k is no kind.
 func formOf(k Kind) *form {
-	if k == 0 || k >= kindEnd {
+	if k == 0 || k >= KindEnd {
 		return nil
 	}
 	return &forms[k-1]

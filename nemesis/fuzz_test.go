@@ -4,7 +4,6 @@ import (
 	"errors"
 	"reflect"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -58,23 +57,6 @@ func FuzzParsePlan(f *testing.F) {
 		again, err := ParsePlan("p", []byte(plan.String()))
 		if err != nil || !reflect.DeepEqual(again, plan) {
 			t.Fatalf("%q printed as %q, parsed back as %+v, %v", text, plan, again, err)
-		}
-	})
-}
-
-// FuzzDrawBytes: whatever bytes a fuzzing engine finds, the faults drawn from them are possible.
-func FuzzDrawBytes(f *testing.F) {
-	g, err := NewGenerator(DefaultMix(), testNames, time.Minute)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add([]byte(nil))
-	f.Add([]byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, fault := range g.DrawBytes(data) {
-			if err := Validate(fault, testNames); err != nil {
-				t.Fatalf("%v: %v", fault, err)
-			}
 		}
 	})
 }

@@ -93,10 +93,10 @@ func (n *Names) shard(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
+// Linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
 // one shard replicate, the Sentinel watches them, members of
 // a cluster agree.
-func (n *Names) linked(a, b sim.ProcessID) bool {
+func (n *Names) Linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
 	case a == b:

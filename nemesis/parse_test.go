@@ -172,3 +172,28 @@ func TestErrorsReadAsOneLine(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func BenchmarkParse(b *testing.B) {
+	for _, line := range []string{"pause client-1 for 15s after acquired",
+		"crash redis-2 losing unsynced writes at 1.2s, restart after 500ms"} {
+		b.Run(strings.Fields(line)[0], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(line); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkString(b *testing.B) {
+	f, err := Parse("crash redis-2 losing unsynced writes at 1.2s, restart after 500ms")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = f.String()
+	}
+}

@@ -81,7 +81,7 @@ func (p Plan) Validate(known Names) error {
 		if err := Validate(f, known); err != nil {
 			return fmt.Errorf("fault %d, %q: %w", i+1, f.String(), err)
 		}
-		if p.slowest(i) > slowestPPM {
+		if p.slowest(i) > SlowestPPM {
 			return fmt.Errorf("fault %d, %q: with the drifts before it the clocks of %s could run at less than a tenth of the true rate",
 				i+1, f.String(), f.Target)
 		}

@@ -87,6 +87,5 @@ func splitNumbers(text string) string {
 	return b.String()
 }
 
-// isClient goes by the name: clients are client-1, client-2 and so on in every run.
-// IsClient reports whether a process is a client of a run, by its name.
+// IsClient reports whether a process is a client of a run, by its name: client-1, client-2 and so on.
 func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

@@ -13,8 +13,9 @@ const MaxDuration = 24 * time.Hour
 // MaxPPM is the largest drift in either direction: clocks at one and a half times or half the true rate.
 const MaxPPM = 500_000
 
-// slowestPPM is how much slower clocks may run: at a tenth of the true rate at least.
-const slowestPPM = 900_000
+// SlowestPPM is how much slower the drifts of one process may make its clocks, together: at a tenth of the true rate at
+// least.
+const SlowestPPM = 900_000
 
 // units are the units of durations, the likeliest first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
@@ -35,8 +36,8 @@ const (
 	needsUnit   = "a duration needs a unit: write "
 )
 
-// WithUnit says how to write a mere number as a duration: who counts thousands has counted milliseconds, as Redis does, and else
-// it may be either. Sign stands before each.
+// WithUnit says how to write a mere number as a duration: who counts thousands has counted milliseconds, as Redis does,
+// and else it may be either. Sign stands before each.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -48,8 +49,8 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration reads a duration as fault lines write it: with a unit, without a sign, from 0s to MaxDuration. A returned
-// error is a *ParseError.
+// ParseDuration reads a duration as fault lines write it: with a unit, without a sign, from 0s to MaxDuration. A
+// returned error is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, &ParseError{Column: 1, Msg: notDuration}
@@ -120,7 +121,8 @@ func nearestUnit(unit string) string {
 }
 
 // appendDuration prints d in the largest of s, ms, us and ns that is not larger than d, with all its decimals: 90s,
-// 1.2s, 500ms. Minutes and hours are not used, so that durations compare at a glance. A negative d is printed as positive.
+// 1.2s, 500ms. Minutes and hours are not used, so that durations compare at a glance. A negative d is printed as
+// positive.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"

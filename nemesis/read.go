@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// maxNumber bounds the numbers of messages, replies and passings.
-const maxNumber = 1_000_000
+// MaxNumber bounds the numbers of messages, replies and passings.
+const MaxNumber = 1_000_000
 
 // time reads a duration from 0s up; what says what it is for.
 func (p *parser) time(what string) time.Duration {
@@ -97,7 +97,7 @@ func (p *parser) rate() int {
 func (p *parser) number() int {
 	text := p.peek()
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxNumber || text[0] == '+' || text[0] == '0' {
+	if err != nil || n < 1 || n > MaxNumber || text[0] == '+' || text[0] == '0' {
 		p.expect("a number from 1 to 1000000")
 		p.unexpected()
 		return 0
@@ -181,12 +181,12 @@ func (p *parser) ordinal() int {
 	text := p.peek()
 	digits, _ := splitUnit(text)
 	n, err := strconv.Atoi(digits)
-	if err == nil && n >= 1 && n <= maxNumber && text == ordinal(n) {
+	if err == nil && n >= 1 && n <= MaxNumber && text == ordinal(n) {
 		p.advance()
 		return n
 	}
 	nearest := ""
-	if err == nil && n >= 1 && n <= maxNumber {
+	if err == nil && n >= 1 && n <= MaxNumber {
 		nearest = ordinal(n)
 	}
 	p.fail("expected a rank such as 3rd, found "+quoteFound(text), nearest)

@@ -142,7 +142,7 @@ func (v *validator) cut(f Fault) {
 	}
 	for _, a := range f.Left {
 		for _, b := range f.Right {
-			if v.known.linked(a, b) {
+			if v.known.Linked(a, b) {
 				return
 			}
 		}
@@ -153,7 +153,7 @@ func (v *validator) cut(f Fault) {
 func (v *validator) link(f Fault) {
 	v.is(f.Target, anyRole, "a process of this run")
 	v.is(f.Peer, anyRole, "a process of this run")
-	if !v.known.linked(f.Target, f.Peer) {
+	if !v.known.Linked(f.Target, f.Peer) {
 		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 )
 
 var updateDigests = flag.Bool("update-digests", false, "rewrite testdata/digests.txt")
@@ -41,7 +42,7 @@ func fingerprints() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		random, err := nemesis.NewGenerator(nemesis.DefaultMix(), s.Targets(), s.Limit)
+		random, err := mix.NewGenerator(mix.Default(), s.Targets(), s.Limit)
 		if err != nil {
 			return "", err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -22,9 +23,9 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 			s := named(t, name)
 			s.Network.Delay = sim.Delay{Lo: time.Millisecond, Hi: 9 * time.Millisecond}
 			s.Servers.DownAfter = time.Second
-			mix := nemesis.MixFor(10 * time.Second)
-			mix.Fewest, mix.Most = 3, 4
-			random, err := nemesis.NewGenerator(mix, s.Targets(), 20*time.Second)
+			few := mix.For(10 * time.Second)
+			few.Fewest, few.Most = 3, 4
+			random, err := mix.NewGenerator(few, s.Targets(), 20*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}

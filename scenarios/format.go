@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -123,7 +124,7 @@ func (f *file) fields() []field {
 			standard: "none", meaning: "what single clients do differently; see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
-		{name: "mix", fields: func() []field { return f.mixFields(&nemesis.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
+		{name: "mix", fields: func() []field { return f.mixFields(&mix.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws", standard: "see below",
 			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or " +
 				"any"}},

@@ -10,23 +10,17 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Bounds on what a mix counts.
-const (
-	maxFaults   = 1000
-	maxWeight   = 1_000_000
-	maxMessages = 1_000_000
-)
-
 // mixFields are the keys under mix, over the defaults that the TTL gives.
-func (f *file) mixFields(m *nemesis.Mix) []field {
-	span := func(name string, to *nemesis.Span, standard, meaning string) field {
+func (f *file) mixFields(m *mix.Mix) []field {
+	span := func(name string, to *mix.Span, standard, meaning string) field {
 		return field{name: name, read: into(to, f.span), doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
-		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, maxFaults, m.Fewest, m.Most) },
+		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, mix.MaxFaults, m.Fewest, m.Most) },
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`", meaning: "how many faults one draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }, doc: doc{values: "mapping of kind to 0 to 1000000",
 			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
@@ -47,7 +41,7 @@ func (f *file) mixFields(m *nemesis.Mix) []field {
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount)),
 			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point"}},
-		{name: "messages", read: into(&m.Messages, f.whole(1, maxMessages)), doc: doc{
+		{name: "messages", read: into(&m.Messages, f.whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "up to which message or reply of a link, counted from the start"}},
 		{name: "swarm", read: into(&m.Swarm, f.onOff),
@@ -61,7 +55,7 @@ func (f *file) mixFields(m *nemesis.Mix) []field {
 
 // readMix reads the mix, whose defaults rest on the TTL, and makes sure that something can be drawn from it.
 func (f *file) readMix(names *nemesis.Names) {
-	m := nemesis.MixFor(f.lock.config.TTL)
+	m := mix.For(f.lock.config.TTL)
 	f.scenario.Mix = m
 	if f.mix == nil {
 		return
@@ -78,22 +72,22 @@ func (f *file) readMix(names *nemesis.Names) {
 	if f.scenario.Within > f.scenario.Limit {
 		f.problem(startOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within, f.scenario.Limit)
 	}
-	if _, err := nemesis.NewGenerator(m, *names, f.scenario.Limit); err != nil {
+	if _, err := mix.NewGenerator(m, *names, f.scenario.Limit); err != nil {
 		f.problem(startOf(f.mix), "", "%s", err)
 	}
 }
 
 // readWeights reads how often each kind is drawn against the others. One that is not named is not drawn.
-func (f *file) readWeights(n ast.Node, m *nemesis.Mix) {
-	m.Weights = nemesis.Weights{}
+func (f *file) readWeights(n ast.Node, m *mix.Mix) {
+	m.Weights = mix.Weights{}
 	var fields []field
 	for _, k := range nemesis.Kinds {
-		fields = append(fields, field{name: k.String(), read: into(&m.Weights[k], f.whole(0, maxWeight))})
+		fields = append(fields, field{name: k.String(), read: into(&m.Weights[k], f.whole(0, mix.MaxWeight))})
 	}
 	f.mapping(n, "mix.weights", fields)
 }
 
-func (f *file) readPoints(n ast.Node, m *nemesis.Mix) {
+func (f *file) readPoints(n ast.Node, m *mix.Mix) {
 	m.Points = nil
 	f.list(n, "mix.points", func(n ast.Node) {
 		if p, ok := choose(f.reader, words(sim.Points...))(n); ok && !slices.Contains(m.Points, p) {
@@ -102,7 +96,7 @@ func (f *file) readPoints(n ast.Node, m *nemesis.Mix) {
 	})
 }
 
-func (f *file) readExclusions(n ast.Node, m *nemesis.Mix) {
+func (f *file) readExclusions(n ast.Node, m *mix.Mix) {
 	f.list(n, "mix.without", func(n ast.Node) {
 		line, ok := f.scalar(n, "a kind of faults such as: jump of servers")
 		if !ok {
@@ -172,13 +166,13 @@ func (r *reader) wholeRange(n ast.Node, most, first, last int) (int, int) {
 }
 
 // span reads a range of whole milliseconds.
-func (r *reader) span(n ast.Node) (nemesis.Span, bool) {
+func (r *reader) span(n ast.Node) (mix.Span, bool) {
 	d, ok := r.delay(n)
 	if ok && (d.Lo < time.Millisecond || d.Lo%time.Millisecond != 0 || d.Hi%time.Millisecond != 0) {
 		r.problem(startOf(n), "", "both ends of this range must be whole milliseconds, at least 1ms")
-		return nemesis.Span{}, false
+		return mix.Span{}, false
 	}
-	return nemesis.Span{Min: d.Lo, Max: d.Hi}, ok
+	return mix.Span{Min: d.Lo, Max: d.Hi}, ok
 }
 
 // percent reads a whole percentage.

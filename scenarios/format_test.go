@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
@@ -71,7 +72,7 @@ func TestExample(t *testing.T) {
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},
 		Faults:   []nemesis.Fault{pause},
-		Mix:      nemesis.DefaultMix(),
+		Mix:      mix.Default(),
 		Promise:  []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance},
 		Shown:    []checker.Law{checker.LeaseExclusion},
 		Limit:    60 * time.Second,

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
@@ -31,7 +32,7 @@ type Scenario struct {
 	Clients  []Client // client-1 first; differ only where the file says so
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      nemesis.Mix   // from which random faults are drawn; default nemesis.MixFor the lock's TTL
+	Mix      mix.Mix       // from which random faults are drawn; default mix.For the lock's TTL
 	Within   time.Duration // the time in which they strike; zero: as long as a run without faults takes
 	Promise  []checker.Law // that hold whatever strikes; default those that Expect does not name as violated or any
 	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -350,7 +350,7 @@ func observed(t *testing.T, path string, s *Scenario) string {
 		if within == 0 {
 			within = s.Limit
 		}
-		g, err := nemesis.NewGenerator(s.Mix, s.Targets(), within)
+		g, err := mix.NewGenerator(s.Mix, s.Targets(), within)
 		if err != nil {
 			return err.Error()
 		}

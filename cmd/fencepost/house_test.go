@@ -30,16 +30,18 @@ var arrows = map[string][]string{
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
 	"nemesis":            {"checker/history", "sim"},
+	"nemesis/mix":        {"nemesis", "sim"},
+	"nemesis/shrink":     {"nemesis", "sim"},
 	"scenarios/setting":  {"sim"},
 	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
 	"scenarios/parallel": {},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/amend":    {"scenarios"},
-	"scenarios/advise": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/amend", "scenarios/locks", "scenarios/parallel",
+	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":       {"checker", "nemesis", "scenarios"},
 	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper"},
@@ -87,7 +89,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
@@ -310,7 +312,7 @@ func TestNoFusedArithmetic(t *testing.T) {
 	if !full() {
 		t.Skip("it compiles for another platform")
 	}
-	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis", "./sim/...", "./scenarios/...")
+	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...", "./sim/...", "./scenarios/...")
 	c.Dir, c.Env = "../..", append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
 	text, err := c.CombinedOutput()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -93,7 +94,7 @@ func sides(left, right []sim.ProcessID) (l, r []sim.ProcessID) {
 
 // mix is what fresh faults are drawn from for a lock: the mix of the file; without one the kinds of its own faults, of
 // the same processes and with the same losses, or if it has none either the mix that suits the lock.
-func (b *subject) mix(s *scenarios.Scenario, changes []Change) nemesis.Mix {
+func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
 	m := s.Mix
 	if b.own {
 		m = likeOwn(b.scenario.Faults, m)
@@ -103,7 +104,7 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) nemesis.Mix {
 	}
 	for _, c := range changes {
 		if c.restart > 0 {
-			m.Downtime = nemesis.Span{Min: c.restart, Max: max(m.Downtime.Max, 2*c.restart)}
+			m.Downtime = mix.Span{Min: c.restart, Max: max(m.Downtime.Max, 2*c.restart)}
 			for i := range m.Without {
 				if m.Without[i].Within > 0 && m.Without[i].Within <= c.restart {
 					m.Without[i].Within = 0
@@ -115,9 +116,9 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) nemesis.Mix {
 }
 
 // likeOwn restricts a mix to faults like the given ones.
-func likeOwn(faults []nemesis.Fault, m nemesis.Mix) nemesis.Mix {
+func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
 	m.Fewest, m.Most, m.Swarm = 1, len(faults)+1, false
-	var weights nemesis.Weights
+	var weights mix.Weights
 	seen := map[string]bool{}
 	m.Forever = 0
 	for _, f := range faults {
@@ -129,7 +130,7 @@ func likeOwn(faults []nemesis.Fault, m nemesis.Mix) nemesis.Mix {
 		endless := (f.Kind == nemesis.Cut || f.Kind == nemesis.Drift) && f.For == 0 ||
 			(f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && f.Restart == 0 && sortOf(f.Target) == nemesis.AnyServer
 		if endless {
-			m.Forever = nemesis.DefaultMix().Forever
+			m.Forever = mix.Default().Forever
 		}
 	}
 	m.Weights, m.Without = weights, slices.Clone(m.Without)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -107,7 +108,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 		got := judge.CheckOnly(r.History, []checker.Law{f.Law}).Findings[0]
 		return got.Outcome == checker.Violated && got.Cause == f.Cause
 	}
-	small := nemesis.Shrink(p, b.scenario.Targets(), fails)
+	small := shrink.Shrink(p, b.scenario.Targets(), fails)
 	return small, failed
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -131,8 +132,8 @@ func (w *worker) others(ctx context.Context) error {
 	if !w.own && !w.mixed {
 		return nil
 	}
-	mix := nemesis.MixFor(longestTTL(w.tried.scenario))
-	return w.random(ctx, &w.tried.Others, mix, nil, (w.options.Seeds+othersShare-1)/othersShare, nil)
+	all := mix.For(longestTTL(w.tried.scenario))
+	return w.random(ctx, &w.tried.Others, all, nil, (w.options.Seeds+othersShare-1)/othersShare, nil)
 }
 
 // everyday are what befalls every lock: a client dies at the points at which it leaves most behind, a server is gone
@@ -165,11 +166,13 @@ const othersShare = 4
 
 // random runs n plans of a mix, or in turn one of them and a variation, with seeds that the search for plans has not
 // used. A mix that can strike nothing here has none.
-func (w *worker) random(ctx context.Context, to *Trial, mix nemesis.Mix, vary *variation, n int, until []checker.Law) error {
+func (w *worker) random(
+	ctx context.Context, to *Trial, from mix.Mix, vary *variation, n int, until []checker.Law,
+) error {
 	s := *w.tried.scenario
-	s.Mix = mix
+	s.Mix = from
 	plans, err := search.NewPlans(&s)
-	if nothing := errors.Is(err, nemesis.ErrNothing); err != nil && !nothing {
+	if nothing := errors.Is(err, mix.ErrNothing); err != nil && !nothing {
 		return err
 	} else if nothing && vary == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -230,8 +231,8 @@ func TestRecordsOfSomethingElseAreRefused(t *testing.T) {
 
 func TestNothingToExploreIsAnError(t *testing.T) {
 	s := parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
-	s.Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
-	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, nemesis.ErrNothing) {
+	s.Mix.Weights = mix.Weights{nemesis.FailOver: 1}
+	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, mix.ErrNothing) {
 		t.Error(err)
 	}
 	for _, seeds := range []int{0, -1} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -92,8 +93,9 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
 	}
-	list[2].Mix.Weights = nemesis.Weights{nemesis.FailOver: 1}
-	if err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil }); !errors.Is(err, nemesis.ErrNothing) {
+	list[2].Mix.Weights = mix.Weights{nemesis.FailOver: 1}
+	err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil })
+	if !errors.Is(err, mix.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)
 	}
 }

@@ -7,19 +7,20 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at a time.
 type Plans struct {
 	scenario  *scenarios.Scenario
-	generator *nemesis.Generator
+	generator *mix.Generator
 	// Within is the time in which faults strike, from the start of a run.
 	Within time.Duration
 }
 
 // NewPlans prepares to draw. Where the scenario does not say within what time faults strike, it runs once without any and
-// takes the time until its clients are done. The error wraps nemesis.ErrNothing if the mix can draw nothing.
+// takes the time until its clients are done. The error wraps mix.ErrNothing if the mix can draw nothing.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
@@ -29,7 +30,7 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 		}
 	}
 	var err error
-	p.generator, err = nemesis.NewGenerator(s.Mix, s.Targets(), p.Within)
+	p.generator, err = mix.NewGenerator(s.Mix, s.Targets(), p.Within)
 	return p, err
 }
 

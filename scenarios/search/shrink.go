@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -51,19 +52,19 @@ type Shrunk struct {
 	Scenario *scenarios.Scenario
 	Finding  checker.Finding // on the law, in the run of Plan
 	Digest   sim.Digest      // of that run
-	Often    int             // of the seeds 1 to nemesis.OtherSeeds, how many show the violation under these faults
+	Often    int             // of the seeds 1 to shrink.OtherSeeds, how many show the violation under these faults
 	Runs     int             // made on the way
 	Ending   Ending
 }
 
 // Shrink cuts a plan that violates a law in a scenario, whose own faults and expectations do not count, down to a fixed
-// point: no fault can be taken away or made simpler (nemesis.Shrink says how far), and no client, cycle, write or lock be
-// taken out of the scenario, lest the law be no longer violated by the same cause. What comes out is run once more, from its
-// printed texts. The result depends on the arguments alone, unless ctx interrupts it.
+// point: no fault can be taken away or made simpler (shrink.Shrink says how far), and no client, cycle, write or lock
+// be taken out of the scenario, lest the law be no longer violated by the same cause. What comes out is run once more,
+// from its printed texts. The result depends on the arguments alone, unless ctx interrupts it.
 //
-// runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so. The same
-// goes for ctx: if it is done from the start, the result is the violation as it was found. It is an error if the plan is not
-// valid for the scenario, if it does not violate the law by this cause, or if a run fails.
+// runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so.
+// The same goes for ctx: if it is done from the start, the result is the violation as it was found. It is an error if
+// the plan is not valid for the scenario, if it does not violate the law by this cause, or if a run fails.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -97,14 +98,14 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	return sh.result(s, plan, subject, small)
 }
 
-// shrink alternates between the plan and the scenario. It first makes both short and then the faults simple: a fault that
-// waits for a point of the last client would keep that client.
+// shrink alternates between the plan and the scenario. It first makes both short and then the faults simple: a fault
+// that waits for a point of the last client would keep that client.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p
-		p = nemesis.Reduce(p, s.fails)
+		p = shrink.Reduce(p, s.fails)
 		s, p = sh.reduce(s, p)
-		p = nemesis.Shrink(p, s.scenario.Targets(), s.fails)
+		p = shrink.Shrink(p, s.scenario.Targets(), s.fails)
 		if s == before && reflect.DeepEqual(p, faults) {
 			return s, p
 		}

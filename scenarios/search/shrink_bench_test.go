@@ -21,7 +21,7 @@ func BenchmarkShrink(b *testing.B) {
 				before, after, runs, cost = nil, nil, nil, nil
 				for _, v := range found {
 					start := time.Now()
-					r := shrink(b, s, v)
+					r := mustShrink(b, s, v)
 					cost = append(cost, time.Since(start))
 					before, after, runs = append(before, len(v.plan.Faults)), append(after, len(r.Plan.Faults)), append(runs, r.Runs)
 				}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestTheFilesOfAShrunkViolation(t *testing.T) {
-	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	files := r.Files("locks_test")
 	const plan = "# resource-safety is violated by superseded holder took effect; " +
 		"repeat with: fencepost replay plan.txt; the run's digest is DIGEST\n" + `scenario ./scenario.yaml
@@ -58,7 +58,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	if !full() {
 		t.Skip("builds a module")
 	}
-	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	broken := string(r.GoTest("locks_test"))
 	mended := strings.NewReplacer("TestNoisy", "TestMended", "servers:", "resource: {fencing: on}\nservers:").Replace(broken)
 	idle := strings.NewReplacer("TestNoisy", "TestIdle", "work: {writes: 1}\n", "").Replace(broken)
@@ -124,7 +124,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 		{strings.Repeat("long-name-", 6), "tab\tand ünïcode: #1"},
 	} {
 		text := strings.Replace(noisy, "name: noisy\n", "name: '"+odd.name+"'\nsource: '"+odd.source+"'\n", 1)
-		r := shrink(t, parsed(t, text), noisyViolation(t))
+		r := mustShrink(t, parsed(t, text), noisyViolation(t))
 		source := r.GoTest("p")
 		formatted, err := format.Source(source)
 		if err != nil || string(formatted) != string(source) {

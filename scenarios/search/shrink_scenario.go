@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -23,7 +24,7 @@ type edit struct {
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
-			s, p, again = sh.smaller(s, p, nemesis.UnderSomeSeed)
+			s, p, again = sh.smaller(s, p, shrink.UnderSomeSeed)
 		}
 	}
 	return s, p

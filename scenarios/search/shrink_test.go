@@ -9,6 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -41,7 +43,7 @@ func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults, err := nemesis.NewGenerator(s.Mix, s.Targets(), min(calm.History.Header.End.Duration(), s.Limit))
+	faults, err := mix.NewGenerator(s.Mix, s.Targets(), min(calm.History.Header.End.Duration(), s.Limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) 
 	return list
 }
 
-func shrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
+func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	t.Helper()
 	r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, 0)
 	if err != nil {
@@ -95,9 +97,9 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 			continue
 		}
 		told++
-		r := shrink(t, s, v)
+		r := mustShrink(t, s, v)
 		want := "scenario kleppmann-gc-pause-mutual-exclusion-pause\nseed 1\npause client-1 for 20s after acquired\n"
-		if r.Plan.String() != want || r.Often != nemesis.OtherSeeds || r.Ending != Minimal || len(r.First.Faults) < 2 {
+		if r.Plan.String() != want || r.Often != shrink.OtherSeeds || r.Ending != Minimal || len(r.First.Faults) < 2 {
 			t.Errorf("%s, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
 		}
 	}
@@ -119,7 +121,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	for _, name := range names {
 		s := named(t, name)
 		for _, v := range drawViolations(t, s, seeds, 1) {
-			r := shrink(t, s, v)
+			r := mustShrink(t, s, v)
 			if shrunk++; len(r.Plan.Faults) <= 1 {
 				alone++
 			}
@@ -135,20 +137,20 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 func checkMinimal(t *testing.T, r *Shrunk) {
 	t.Helper()
 	fails := failsIn(t, r, r.Scenario)
-	if !fails(r.Plan) || r.Ending != Minimal || nemesis.Often(r.Plan, fails) != r.Often {
+	if !fails(r.Plan) || r.Ending != Minimal || shrink.Often(r.Plan, fails) != r.Often {
 		t.Errorf("%s; not %d seeds fail under\n%s", r.Ending, r.Often, r.Plan)
 	}
 	for i, f := range r.Plan.Faults {
 		less := r.Plan
 		less.Faults = append(append([]nemesis.Fault{}, r.Plan.Faults[:i]...), r.Plan.Faults[i+1:]...)
-		if q, ok := nemesis.UnderSomeSeed(less, fails); ok {
+		if q, ok := shrink.UnderSomeSeed(less, fails); ok {
 			t.Errorf("%s by %s: left was\n%sbut this is less:\n%s", r.Law, r.Cause, r.Plan, q)
 		}
-		for _, simpler := range f.Simpler(r.Scenario.Targets()) {
+		for _, simpler := range shrink.Simpler(f, r.Scenario.Targets()) {
 			q := r.Plan
 			q.Faults = append([]nemesis.Fault{}, q.Faults...)
 			q.Faults[i] = simpler
-			if q.Validate(r.Scenario.Targets()) == nil && fails(q) && nemesis.Often(q, fails) >= r.Often {
+			if q.Validate(r.Scenario.Targets()) == nil && fails(q) && shrink.Often(q, fails) >= r.Often {
 				t.Errorf("%s by %s: left was\n%sbut this is simpler:\n%s", r.Law, r.Cause, r.Plan, q)
 			}
 		}
@@ -161,7 +163,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 			if err != nil {
 				continue // a client that is needed is gone
 			}
-			if q, ok := nemesis.UnderSomeSeed(r.Plan, failsIn(t, r, s)); ok {
+			if q, ok := shrink.UnderSomeSeed(r.Plan, failsIn(t, r, s)); ok {
 				t.Errorf("%s by %s: with %s it fails too:\n%s%s", r.Law, r.Cause, change.to, fewer, q)
 			}
 		}
@@ -237,7 +239,7 @@ func noisyViolation(t testing.TB) violation {
 }
 
 func TestShrinkMakesTheScenarioSmallerToo(t *testing.T) {
-	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	const want = `name: noisy-resource-safety-superseded-holder-took-effect
 summary: >-
   With one fault, the data takes what a superseded holder sends: superseded holder took effect. Cut down from
@@ -269,7 +271,7 @@ expect:
 
 // The scenario passes, and its Go test too, once the lock is mended: here the resource compares fencing tokens.
 func TestAMendedScenarioPasses(t *testing.T) {
-	r := shrink(t, parsed(t, noisy), noisyViolation(t))
+	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	mended := parsed(t, string(r.Scenario.Text())+"resource: {fencing: on}\n")
 	result, err := scenarios.NewRunner(mended).Run(mended.Plan(r.Plan.Seed))
 	if err != nil {
@@ -285,7 +287,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 
 func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
-	full := shrink(t, s, v)
+	full := mustShrink(t, s, v)
 	faults := len(v.plan.Faults)
 	for runs := 1; runs < full.Runs+40; runs += 1 + runs/3 {
 		r, err := Shrink(context.Background(), s, v.plan, v.law, v.cause, runs)
@@ -293,13 +295,13 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkFailsAgain(t, r)
-		if n := nemesis.Often(r.Plan, failsIn(t, r, r.Scenario)); n != r.Often {
+		if n := shrink.Often(r.Plan, failsIn(t, r, r.Scenario)); n != r.Often {
 			t.Errorf("after %d runs %d seeds are said to fail, not %d", runs, r.Often, n)
 		}
 		switch n := len(r.Plan.Faults); {
 		case r.Ending == Minimal && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
 			t.Errorf("of %d runs %d were enough to be %s", full.Runs, runs, r.Ending)
-		case r.Ending == OutOfRuns && (runs >= full.Runs || r.Runs > runs+nemesis.OtherSeeds+3):
+		case r.Ending == OutOfRuns && (runs >= full.Runs || r.Runs > runs+shrink.OtherSeeds+3):
 			t.Errorf("of %d runs %d were allowed, and %d made: %s", full.Runs, runs, r.Runs, r.Ending)
 		case r.Ending != Minimal && r.Ending != OutOfRuns || n > faults:
 			t.Errorf("after %d runs %s, with %d faults", runs, r.Ending, n)

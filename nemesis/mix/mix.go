@@ -1,4 +1,12 @@
-package nemesis
+// Package mix draws random faults: a mix says which kinds, how often and how large, and a generator draws from it what
+// can strike the processes of a run.
+//
+// Goals: equal seeds give equal faults everywhere, so that a seed in a report shows again what it showed; every fault
+// drawn is valid and readable, and durations are spread over the orders of magnitude at which locks break; what a mix
+// excludes is taken out of a draw and changes nothing else in it.
+//
+// Non-goals: nothing here strikes, runs or judges. A mix does not say what is likely in production.
+package mix
 
 import (
 	"errors"
@@ -6,19 +14,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Mix says which faults are drawn, how often and how large.
 type Mix struct {
-	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= 1000.
+	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
 	// Weights are how often each kind is drawn against the others. A kind that the run has no process for is never drawn.
 	Weights Weights
 	// Pause, Jump, Delay, Fsync, Outage and Downtime are how long faults are: a pause; a clock jump (either way); the
 	// lateness of a message; the lateness of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
-	// PPM is the largest drift, either way, from 1 to MaxPPM.
+	// PPM is the largest drift, either way, from 1 to nemesis.MaxPPM.
 	PPM int
 	// Forever is the percentage of cuts and drifts that never end, and of crashes without a restart.
 	Forever int
@@ -26,34 +35,35 @@ type Mix struct {
 	AtPoint int
 	// Points are the points drawn; pass those that the protocol passes.
 	Points []sim.Point
-	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only pauses and
-	// cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
+	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only pauses
+	// and cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
 	Swarm bool
 	// Without are faults that are taken out of each draw; the others stay as they are.
-	Without []Exclusion
+	Without []nemesis.Exclusion
 	// Messages is the largest number drawn for a message or a reply, from 1; Passes that for the passing of a point.
 	Messages, Passes int
 }
 
-// Weights holds one weight per kind, none negative, at the index of the kind.
-type Weights [kindEnd]int
+// Weights holds one weight per kind, from 0 to MaxWeight, at the index of the kind.
+type Weights [nemesis.KindEnd]int
 
 // Span is a range of durations, ends included. Draws are whole milliseconds of every order of magnitude, long ones more
 // often: of n doublings of the shortest, the k-th is drawn (2k-1)/n² of the time.
 type Span struct{ Min, Max time.Duration }
 
-// DefaultMix suits locks with a TTL of 10 s.
-func DefaultMix() Mix { return MixFor(10 * time.Second) }
+// Default suits locks with a TTL of 10 s.
+func Default() Mix { return For(10 * time.Second) }
 
-// MixFor is a mix whose durations lie around a TTL: what breaks locks is what outlasts them, or just fails to.
+// For is a mix whose durations lie around a TTL: what breaks locks is what outlasts them, or just fails to.
 // A TTL below 100 ms counts as 100 ms, one above an hour as an hour.
-func MixFor(ttl time.Duration) Mix {
+func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
 		Fewest: 1, Most: 5,
 		Weights: Weights{
-			Pause: 6, Jump: 4, Drift: 2, Crash: 6, ShutDown: 2, FailOver: 4,
-			Cut: 6, DelayLink: 4, DelayMessage: 4, Break: 3, SlowFsync: 1, ExpireSession: 3,
+			nemesis.Pause: 6, nemesis.Jump: 4, nemesis.Drift: 2, nemesis.Crash: 6, nemesis.ShutDown: 2, nemesis.FailOver: 4,
+			nemesis.Cut: 6, nemesis.DelayLink: 4, nemesis.DelayMessage: 4, nemesis.Break: 3, nemesis.SlowFsync: 1,
+			nemesis.ExpireSession: 3,
 		},
 		Pause:    Span{ttl / 100, 3 * ttl},
 		Jump:     Span{ttl / 100, 3 * ttl},
@@ -76,17 +86,17 @@ func (m *Mix) check() error {
 		return errors.New("mix: a weight is set at 0, which is no kind")
 	}
 	for k, w := range m.Weights {
-		if w < 0 || w > maxWeight {
-			return fmt.Errorf("mix: the weight of %q is %d, not from 0 to %d", Kind(k), w, maxWeight)
+		if w < 0 || w > MaxWeight {
+			return fmt.Errorf("mix: the weight of %q is %d, not from 0 to %d", nemesis.Kind(k), w, MaxWeight)
 		}
 	}
 	numbers := []struct {
 		name             string
 		value, low, high int
 	}{
-		{"Fewest", m.Fewest, 0, maxDrawn}, {"Most", m.Most, m.Fewest, maxDrawn},
-		{"PPM", m.PPM, 1, MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100},
-		{"Messages", m.Messages, 1, maxNumber}, {"Passes", m.Passes, 1, maxNumber},
+		{"Fewest", m.Fewest, 0, MaxFaults}, {"Most", m.Most, m.Fewest, MaxFaults},
+		{"PPM", m.PPM, 1, nemesis.MaxPPM}, {"Forever", m.Forever, 0, 100}, {"AtPoint", m.AtPoint, 0, 100},
+		{"Messages", m.Messages, 1, nemesis.MaxNumber}, {"Passes", m.Passes, 1, nemesis.MaxNumber},
 	}
 	for _, n := range numbers {
 		if n.value < n.low || n.value > n.high {
@@ -101,7 +111,7 @@ func (m *Mix) check() error {
 		{"Downtime", m.Downtime},
 	}
 	for _, s := range spans {
-		if s.Min < time.Millisecond || s.Max < s.Min || s.Max > MaxDuration {
+		if s.Min < time.Millisecond || s.Max < s.Min || s.Max > nemesis.MaxDuration {
 			return fmt.Errorf("mix: %s is %v to %v, not a range from 1ms to 24h", s.name, s.Min, s.Max)
 		}
 	}
@@ -113,7 +123,8 @@ func (m *Mix) check() error {
 	return nil
 }
 
+// Bounds of a mix.
 const (
-	maxDrawn  = 1000      // faults in one draw
-	maxWeight = 1_000_000 // of a kind: the sum of all weights stays an int32
+	MaxFaults = 1000      // faults in one draw
+	MaxWeight = 1_000_000 // of a kind: the sum of all weights stays an int32
 )

@@ -1,4 +1,4 @@
-package nemesis
+package mix
 
 import (
 	"errors"
@@ -8,37 +8,39 @@ import (
 	fuzz "github.com/google/gofuzz"
 	"github.com/google/gofuzz/bytesource"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds and
-// equal bytes give equal faults, in any process and on any machine. It must not be used by two goroutines at a time.
+// Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds
+// and equal bytes give equal faults, in any process and on any machine. It must not be used by two goroutines at a
+// time.
 type Generator struct {
 	mix     Mix
-	names   Names
+	names   nemesis.Names
 	horizon time.Duration
 	targets targets
-	kinds   []Kind // those that can be drawn
-	enabled []Kind // those that the current draw chooses from
-	weights int    // sum of the weights of enabled
+	kinds   []nemesis.Kind // those that can be drawn
+	enabled []nemesis.Kind // those that the current draw chooses from
+	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
 }
 
 // ErrNothing reports a mix that can draw nothing for a run.
 var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
 
-// NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most MaxDuration), the length of
-// a run.
-func NewGenerator(mix Mix, names Names, horizon time.Duration) (*Generator, error) {
+// NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most nemesis.MaxDuration), the
+// length of a run.
+func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generator, error) {
 	if err := mix.check(); err != nil {
 		return nil, err
 	}
-	if horizon < time.Millisecond || horizon > MaxDuration {
+	if horizon < time.Millisecond || horizon > nemesis.MaxDuration {
 		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
 	}
 	g := &Generator{mix: mix, names: names, horizon: horizon, targets: targetsOf(&names)}
 	g.mix.Points, g.mix.Without = slices.Clone(mix.Points), slices.Clone(mix.Without)
-	for _, k := range Kinds {
+	for _, k := range nemesis.Kinds {
 		if mix.Weights[k] > 0 && g.targets.has(k) {
 			g.kinds = append(g.kinds, k)
 		}
@@ -50,35 +52,26 @@ func NewGenerator(mix Mix, names Names, horizon time.Duration) (*Generator, erro
 	return g, nil
 }
 
-// Draw draws faults for a seed, once. NewGenerator serves whoever draws many times.
-func Draw(mix Mix, names Names, horizon time.Duration, seed uint64) ([]Fault, error) {
-	g, err := NewGenerator(mix, names, horizon)
-	if err != nil {
-		return nil, err
-	}
-	return g.Draw(seed), nil
-}
-
 // drawStream sets the draws of faults apart from other streams of the same seed.
 const drawStream = 0x66656e6365706f73
 
 // Draw draws faults for a seed.
-func (g *Generator) Draw(seed uint64) []Fault {
+func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(&splitMix{state: seed ^ drawStream}).Fuzz(&faults)
 	return faults
 }
 
-// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next eight
-// of them, so that the engine's small changes are small changes of the plan.
-func (g *Generator) DrawBytes(data []byte) []Fault {
+// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next
+// eight of them, so that the engine's small changes are small changes of the plan.
+func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
 	return faults
 }
 
 // drawn is what one draw fills; it has a type of its own so that gofuzz finds the function for it.
-type drawn []Fault
+type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	n := g.mix.Fewest + c.Intn(g.mix.Most-g.mix.Fewest+1)
@@ -106,43 +99,43 @@ func (g *Generator) enable(c fuzz.Continue) {
 }
 
 // possible reports whether some fault of the kind is left by the exclusions. Those of parts of a kind are not added up.
-func (g *Generator) possible(k Kind) bool {
-	return !slices.ContainsFunc(g.mix.Without, func(x Exclusion) bool { return x == Exclusion{Kind: k} })
+func (g *Generator) possible(k nemesis.Kind) bool {
+	return !slices.ContainsFunc(g.mix.Without, func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
-func (g *Generator) excluded(f Fault) bool {
-	return slices.ContainsFunc(g.mix.Without, func(x Exclusion) bool { return x.Covers(f, &g.names) })
+func (g *Generator) excluded(f nemesis.Fault) bool {
+	return slices.ContainsFunc(g.mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, &g.names) })
 }
 
-func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
-	*f = Fault{Kind: g.kind(c)}
+func (g *Generator) fuzzFault(f *nemesis.Fault, c fuzz.Continue) {
+	*f = nemesis.Fault{Kind: g.kind(c)}
 	switch f.Kind {
-	case Pause:
+	case nemesis.Pause:
 		f.Target, f.For = pick(c, g.targets.processes), duration(c, g.mix.Pause)
-	case Jump:
+	case nemesis.Jump:
 		f.Target, f.By = pick(c, g.targets.processes), duration(c, g.mix.Jump)
 		if c.RandBool() {
 			f.By = -f.By
 		}
-	case Drift:
+	case nemesis.Drift:
 		f.Target, f.PPM, f.For = pick(c, g.targets.processes), g.ppm(c), g.outage(c)
-	case Crash:
+	case nemesis.Crash:
 		g.fuzzCrash(f, c)
-	case ShutDown:
+	case nemesis.ShutDown:
 		f.Target, f.Restart = pick(c, g.targets.servers), g.downtime(c)
-	case FailOver:
+	case nemesis.FailOver:
 		group := pick(c, g.targets.shards)
 		i := c.Intn(len(group))
 		f.Target, f.Peer = group[i], group[(i+1+c.Intn(len(group)-1))%len(group)]
-	case Cut:
+	case nemesis.Cut:
 		g.fuzzCut(f, c)
-	case DelayLink, DelayMessage:
+	case nemesis.DelayLink, nemesis.DelayMessage:
 		g.fuzzDelay(f, c)
-	case Break:
+	case nemesis.Break:
 		f.Target, f.Peer, f.Number = pick(c, g.targets.clients), pick(c, g.targets.answering), g.message(c)
-	case SlowFsync:
+	case nemesis.SlowFsync:
 		f.Target, f.By, f.For = pick(c, g.targets.redis), duration(c, g.mix.Fsync), duration(c, g.mix.Outage)
-	case ExpireSession:
+	case nemesis.ExpireSession:
 		f.Target = pick(c, g.targets.sessions)
 	}
 	if f.Kind.HasTrigger() {
@@ -151,19 +144,19 @@ func (g *Generator) fuzzFault(f *Fault, c fuzz.Continue) {
 	}
 }
 
-func (g *Generator) fuzzCrash(f *Fault, c fuzz.Continue) {
+func (g *Generator) fuzzCrash(f *nemesis.Fault, c fuzz.Continue) {
 	f.Target = pick(c, g.targets.crashing)
 	downtime := g.downtime(c) // drawn for a client too, so that what is drawn next does not depend on the target
-	if g.names.role(f.Target).isServer() {
-		f.Loss, f.Restart = LosesUnsynced, downtime
+	if slices.Contains(g.targets.servers, f.Target) {
+		f.Loss, f.Restart = nemesis.LosesUnsynced, downtime
 		if c.RandBool() {
-			f.Loss = LosesEverything
+			f.Loss = nemesis.LosesEverything
 		}
 	}
 }
 
 // fuzzCut cuts one process off from some or all of those that it is linked to.
-func (g *Generator) fuzzCut(f *Fault, c fuzz.Continue) {
+func (g *Generator) fuzzCut(f *nemesis.Fault, c fuzz.Continue) {
 	end := pick(c, g.targets.linked)
 	all := g.targets.links[end.first : end.first+end.count]
 	some := make([]sim.ProcessID, 0, len(all))
@@ -180,22 +173,22 @@ func (g *Generator) fuzzCut(f *Fault, c fuzz.Continue) {
 	f.For = g.outage(c)
 }
 
-func (g *Generator) fuzzDelay(f *Fault, c fuzz.Continue) {
+func (g *Generator) fuzzDelay(f *nemesis.Fault, c fuzz.Continue) {
 	end := pick(c, g.targets.linked)
 	f.Target, f.Peer = end.process, g.targets.links[end.first+c.Intn(end.count)]
 	if c.RandBool() {
 		f.Target, f.Peer = f.Peer, f.Target
 	}
 	f.By = duration(c, g.mix.Delay)
-	if f.Kind == DelayMessage {
+	if f.Kind == nemesis.DelayMessage {
 		f.Number = g.message(c)
 	} else if c.RandBool() {
 		f.For = duration(c, g.mix.Outage)
 	}
 }
 
-func (g *Generator) fuzzTrigger(t *Trigger, c fuzz.Continue) {
-	*t = Trigger{}
+func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
+	*t = nemesis.Trigger{}
 	if len(g.names.Clients) == 0 || len(g.mix.Points) == 0 || c.Intn(100) >= g.mix.AtPoint {
 		t.Time = time.Duration(c.Int63n(int64(g.horizon/time.Millisecond))) * time.Millisecond
 		return
@@ -208,7 +201,7 @@ func (g *Generator) fuzzTrigger(t *Trigger, c fuzz.Continue) {
 
 // choosePasser names the client that passes the trigger's point where the fault names none, and now and then
 // another than it names.
-func (g *Generator) choosePasser(f *Fault, c fuzz.Continue) {
+func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
 	}
@@ -221,7 +214,7 @@ func (g *Generator) choosePasser(f *Fault, c fuzz.Continue) {
 	}
 }
 
-func (g *Generator) kind(c fuzz.Continue) Kind {
+func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 	n := c.Intn(g.weights)
 	for _, k := range g.enabled {
 		if n -= g.mix.Weights[k]; n < 0 {
@@ -238,7 +231,7 @@ func (g *Generator) ppm(c fuzz.Continue) int {
 	}
 	if c.RandBool() {
 		// Drifts of one process add up; even all of a draw together leave its clocks going forward.
-		return -min(ppm, slowestPPM/g.mix.Most)
+		return -min(ppm, nemesis.SlowestPPM/g.mix.Most)
 	}
 	return ppm
 }

@@ -1,4 +1,4 @@
-package nemesis
+package shrink
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -27,7 +28,8 @@ var simplerLines = []struct {
 			"pause client-2 for 1s after the 2nd released by client-1", "pause client-2 for 1s after released by client-1",
 			"pause client-1 for 1s after the 3rd released by client-1"},
 		[]string{"pause client-2 for 1s at 1s"}},
-	{"pause client-1 for 1s at acquired", "pause client-1 for 1s at 0s", []string{"pause client-1 for 1s after acquired"}, nil},
+	{"pause client-1 for 1s at acquired", "pause client-1 for 1s at 0s",
+		[]string{"pause client-1 for 1s after acquired"}, nil},
 	{"jump redis-3 clock by -17.5s at 3s", "jump redis-3 clock by -17.5s at 0s",
 		[]string{"jump redis-3 clock by -10s at 3s", "jump redis-3 clock by -20s at 3s", "jump redis-3 clock by -1s at 3s",
 			"jump redis-3 clock by -17.5s after acquired by client-1", "jump redis-1 clock by -17.5s at 3s"},
@@ -37,8 +39,10 @@ var simplerLines = []struct {
 			"drift redis-1 clock by +1ppm from 2s for 7s", "drift redis-1 clock by +12345ppm from 0s for 9s"},
 		[]string{"drift redis-1 clock by -10000ppm from 2s for 7s"}},
 	{"crash redis-2 losing everything at 1.2s, restart after 500ms", "shut down redis-2 at 1.2s, restart after 500ms",
-		[]string{"crash redis-2 losing unsynced writes at 1.2s, restart after 500ms", "crash redis-2 losing everything at 1.2s",
-			"crash redis-2 losing everything at 0s, restart after 1.7s", "crash redis-2 losing everything at 1.2s, restart after 1s"}, nil},
+		[]string{"crash redis-2 losing unsynced writes at 1.2s, restart after 500ms",
+			"crash redis-2 losing everything at 1.2s",
+			"crash redis-2 losing everything at 0s, restart after 1.7s",
+			"crash redis-2 losing everything at 1.2s, restart after 1s"}, nil},
 	{"shut down redis-2 at 100ms, restart after 3s", "shut down redis-2 at 100ms",
 		[]string{"shut down redis-2 at 0s, restart after 3.1s", "shut down redis-1 at 100ms, restart after 3s"}, nil},
 	{"cut redis-1 redis-2 -> client-1 client-2 at 1s for 5s", "cut redis-1 -> client-1 client-2 at 1s for 5s",
@@ -59,12 +63,12 @@ var simplerLines = []struct {
 }
 
 func TestWhatCountsAsSimpler(t *testing.T) {
-	kinds := map[Kind]bool{}
+	kinds := map[nemesis.Kind]bool{}
 	for _, c := range simplerLines {
 		f := mustParse(t, c.line)
 		kinds[f.Kind] = true
 		var lines []string
-		for _, s := range f.Simpler(testNames) {
+		for _, s := range Simpler(f, testNames) {
 			lines = append(lines, s.String())
 		}
 		if len(lines) == 0 || lines[0] != c.first {
@@ -81,8 +85,8 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range Kinds {
-		if !kinds[k] && k != ExpireSession {
+	for _, k := range nemesis.Kinds {
+		if !kinds[k] && k != nemesis.ExpireSession {
 			t.Errorf("no example of a %s", k)
 		}
 	}
@@ -90,11 +94,14 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 
 // What cannot be told more simply has no simpler fault.
 func TestTheSimplestFaults(t *testing.T) {
-	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s", "drift client-1 clock by +1ppm from 0s",
-		"crash client-1 at 0s", "shut down redis-1 at 0s", "cut client-1 | redis-1 at 0s", "delay client-1 -> redis-1 by 1s at 0s",
-		"delay message 1 of client-1 -> redis-1 by 1s", "break client-1 | redis-1 before reply 1", "expire session of client-1 at 0s"} {
+	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
+		"drift client-1 clock by +1ppm from 0s",
+		"crash client-1 at 0s", "shut down redis-1 at 0s", "cut client-1 | redis-1 at 0s",
+		"delay client-1 -> redis-1 by 1s at 0s",
+		"delay message 1 of client-1 -> redis-1 by 1s", "break client-1 | redis-1 before reply 1",
+		"expire session of client-1 at 0s"} {
 		f := mustParse(t, line)
-		if simpler := f.Simpler(testNames); len(simpler) > 0 {
+		if simpler := Simpler(f, testNames); len(simpler) > 0 {
 			t.Errorf("simpler than %q: %v", line, simpler[0])
 		}
 	}
@@ -128,20 +135,20 @@ func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	}
 }
 
-func checkSimpler(t *testing.T, f Fault) []Fault {
+func checkSimpler(t *testing.T, f nemesis.Fault) []nemesis.Fault {
 	t.Helper()
-	own := f.measure()
-	simpler := f.Simpler(testNames)
+	own := measureOf(&f)
+	simpler := Simpler(f, testNames)
 	for i, s := range simpler {
-		m := s.measure()
-		switch again, err := ParseFor(s.String(), testNames); {
+		m := measureOf(&s)
+		switch again, err := nemesis.ParseFor(s.String(), testNames); {
 		case err != nil || !reflect.DeepEqual(again, s):
 			t.Errorf("%s: %s parsed back as %v, %v", f, s, again, err)
 		case m.compare(own) >= 0:
 			t.Errorf("%s: %s is not simpler", f, s)
 		case slices.Min(m[:]) < 0:
 			t.Errorf("%s has the measure %v", s, m)
-		case i > 0 && s.measure().compare(simpler[i-1].measure()) < 0:
+		case i > 0 && measureOf(&s).compare(measureOf(&simpler[i-1])) < 0:
 			t.Errorf("%s: %s is listed behind %s", f, s, simpler[i-1])
 		}
 	}
@@ -155,19 +162,6 @@ func TestAStoryCanChooseEveryPoint(t *testing.T) {
 	for _, p := range sim.Points {
 		if !slices.Contains(tellable[:], p) {
 			t.Errorf("%s is not ranked", p)
-		}
-	}
-}
-
-func TestRenamedFaultsNameOthersInTheSamePlaces(t *testing.T) {
-	names := strings.NewReplacer("client-1", "client-4", "redis-1", "redis-3", "redis-2", "redis-1", "resource", "resource")
-	for _, g := range grammar {
-		got := g.fault.Renamed(func(p sim.ProcessID) sim.ProcessID { return sim.ProcessID(names.Replace(string(p))) })
-		if want := names.Replace(g.line); got.String() != want {
-			t.Errorf("%s: %s, want %s", g.line, got, want)
-		}
-		if g.fault.String() != g.line {
-			t.Errorf("%s was changed to %s", g.line, g.fault)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package nemesis
+package mix
 
 // splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It starts at once, where
 // math/rand's own source takes longer to seed than a plan takes to draw.

@@ -1,28 +1,29 @@
-package nemesis
+package shrink
 
 import (
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure is how much a fault asks of whoever hears its story. Of two faults the simpler has the smaller measure, compared
-// number by number from the left. No number is negative, so no fault can be made simpler for ever.
+// measure is how much a fault asks of whoever hears its story. Of two faults the simpler has the smaller measure,
+// compared number by number from the left. No number is negative, so no fault can be made simpler for ever.
 type measure [16]int64
 
-func (f *Fault) measure() measure {
+func measureOf(f *nemesis.Fault) measure {
 	t := &f.Trigger
 	return measure{
-		f.severity(),
+		severity(f),
 		int64(len(f.Left) + len(f.Right)),
 		flag(f.OneWay), // that a link is down in one direction only takes more telling
 		flag(f.For > 0) + flag(f.Restart > 0),
-		t.class(),
+		class(t),
 		flag(t.By != ""),
 		int64(t.Pass),
-		t.rank(),
+		rank(t),
 		durationRoughness(t.Time),
 		durationRoughness(f.By),
 		durationRoughness(f.For) + durationRoughness(f.Restart), // no kind has both
@@ -30,7 +31,7 @@ func (f *Fault) measure() measure {
 		int64(f.Number),
 		numbers(t.By) + numbers(f.On()...),
 		flag(t.SaidAt),
-		flag(f.turned()),
+		flag(turned(f)),
 	}
 }
 
@@ -44,10 +45,10 @@ func flag(b bool) int64 {
 }
 
 // severity tells the ways in which a server can go down: what breaks a lock although less is lost says more.
-func (f *Fault) severity() int64 { return int64(f.Loss) }
+func severity(f *nemesis.Fault) int64 { return int64(f.Loss) }
 
 // class: what holds from the start needs no moment, and a point says why then, which a time does not.
-func (t *Trigger) class() int64 {
+func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
 		return 1
@@ -58,14 +59,16 @@ func (t *Trigger) class() int64 {
 }
 
 // tellable lists the points with those first that a story would choose.
-var tellable = [...]sim.Point{sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart,
-	sim.BeforeExtend, sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared}
+var tellable = [...]sim.Point{
+	sim.Acquired, sim.BeforeWrite, sim.AfterRead, sim.BeforeRelease, sim.Released, sim.AcquireStart, sim.BeforeExtend,
+	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
+}
 
-func (t *Trigger) rank() int64 { return int64(slices.Index(tellable[:], t.Point) + 1) }
+func rank(t *nemesis.Trigger) int64 { return int64(slices.Index(tellable[:], t.Point) + 1) }
 
 // turned reports whether a cut names the servers first, although it is the same both ways.
-func (f *Fault) turned() bool {
-	return f.Kind == Cut && !f.OneWay && !IsClient(f.Left[0]) && IsClient(f.Right[0])
+func turned(f *nemesis.Fault) bool {
+	return f.Kind == nemesis.Cut && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
 
 // numbers adds up the numbers in the names of processes.
@@ -86,7 +89,8 @@ func numbers(processes ...sim.ProcessID) int64 {
 }
 
 // Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the given processes and
-// simpler than f: it says less, strikes for a plainer reason, or has rounder or smaller numbers. In the order of weight:
+// simpler than f: it says less, strikes for a plainer reason, or has rounder or smaller numbers. In the order of
+// weight:
 //
 //   - less is lost: everything, unsynced writes, nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
@@ -97,20 +101,20 @@ func numbers(processes ...sim.ProcessID) int64 {
 //   - processes have lower numbers.
 //
 // From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
-func (f Fault) Simpler(known Names) []Fault {
+func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	type candidate struct {
-		fault   Fault
+		fault   nemesis.Fault
 		measure measure
 	}
 	var list []*candidate
-	own := f.measure()
-	for _, v := range f.variants(known) {
-		if m := v.measure(); m.compare(own) < 0 && Validate(v, known) == nil {
+	own := measureOf(&f)
+	for _, v := range variantsOf(f, known) {
+		if m := measureOf(&v); m.compare(own) < 0 && nemesis.Validate(v, known) == nil {
 			list = append(list, &candidate{v, m})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *candidate) int { return a.measure.compare(b.measure) })
-	var simpler []Fault
+	var simpler []nemesis.Fault
 	for i, c := range list {
 		if i == 0 || !reflect.DeepEqual(c.fault, list[i-1].fault) {
 			simpler = append(simpler, c.fault)
@@ -119,9 +123,9 @@ func (f Fault) Simpler(known Names) []Fault {
 	return simpler
 }
 
-// variants lists faults that differ from f in one thing, simpler or not. Not all of them are possible, and some may be
-// listed twice.
-func (f Fault) variants(known Names) []Fault {
+// variantsOf lists faults that differ from f in one thing, simpler or not. Not all of them are possible, and some may
+// be listed twice.
+func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
 	v.parts()
 	v.moments()
@@ -132,13 +136,13 @@ func (f Fault) variants(known Names) []Fault {
 
 // variants collects faults that differ from one in one thing.
 type variants struct {
-	of    Fault
-	known Names
-	list  []Fault
+	of    nemesis.Fault
+	known nemesis.Names
+	list  []nemesis.Fault
 }
 
 // add adds a changed copy. The change must not write into Left or Right.
-func (v *variants) add(change func(*Fault)) {
+func (v *variants) add(change func(*nemesis.Fault)) {
 	f := v.of
 	change(&f)
 	v.list = append(v.list, f)
@@ -147,20 +151,20 @@ func (v *variants) add(change func(*Fault)) {
 // parts leaves out parts of the line.
 func (v *variants) parts() {
 	f := &v.of
-	if f.Loss != LosesMemory {
-		v.add(func(f *Fault) { f.Loss = LosesUnsynced })
-		v.add(func(f *Fault) { f.Kind, f.Loss = ShutDown, LosesMemory })
+	if f.Loss != nemesis.LosesMemory {
+		v.add(func(f *nemesis.Fault) { f.Loss = nemesis.LosesUnsynced })
+		v.add(func(f *nemesis.Fault) { f.Kind, f.Loss = nemesis.ShutDown, nemesis.LosesMemory })
 	}
-	if f.Kind == Cut {
-		v.add(func(f *Fault) { f.OneWay = false })
-		v.add(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
+	if f.Kind == nemesis.Cut {
+		v.add(func(f *nemesis.Fault) { f.OneWay = false })
+		v.add(func(f *nemesis.Fault) { f.Left, f.Right = f.Right, f.Left })
 		v.sides()
 	}
 	switch f.Kind {
-	case Cut, Drift, DelayLink:
-		v.add(func(f *Fault) { f.For = 0 })
-	case Crash, ShutDown:
-		v.add(func(f *Fault) { f.Restart = 0 })
+	case nemesis.Cut, nemesis.Drift, nemesis.DelayLink:
+		v.add(func(f *nemesis.Fault) { f.For = 0 })
+	case nemesis.Crash, nemesis.ShutDown:
+		v.add(func(f *nemesis.Fault) { f.Restart = 0 })
 	}
 }
 
@@ -168,15 +172,15 @@ func (v *variants) parts() {
 func (v *variants) sides() {
 	left, right := v.of.Left, v.of.Right
 	for i := range left {
-		v.add(func(f *Fault) { f.Left = left[i : i+1 : i+1] })
+		v.add(func(f *nemesis.Fault) { f.Left = left[i : i+1 : i+1] })
 		if len(left) > 1 {
-			v.add(func(f *Fault) { f.Left = slices.Delete(slices.Clone(left), i, i+1) })
+			v.add(func(f *nemesis.Fault) { f.Left = slices.Delete(slices.Clone(left), i, i+1) })
 		}
 	}
 	for i := range right {
-		v.add(func(f *Fault) { f.Right = right[i : i+1 : i+1] })
+		v.add(func(f *nemesis.Fault) { f.Right = right[i : i+1 : i+1] })
 		if len(right) > 1 {
-			v.add(func(f *Fault) { f.Right = slices.Delete(slices.Clone(right), i, i+1) })
+			v.add(func(f *nemesis.Fault) { f.Right = slices.Delete(slices.Clone(right), i, i+1) })
 		}
 	}
 }
@@ -187,10 +191,10 @@ func (v *variants) moments() {
 	if !v.of.Kind.HasTrigger() {
 		return
 	}
-	v.add(func(f *Fault) { f.Trigger = Trigger{} })
+	v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{} })
 	if t.Time > 0 { // what is struck earlier may have to last until the same moment
-		v.add(func(f *Fault) {
-			f.Trigger = Trigger{}
+		v.add(func(f *nemesis.Fault) {
+			f.Trigger = nemesis.Trigger{}
 			if f.For > 0 {
 				f.For += t.Time
 			}
@@ -200,20 +204,20 @@ func (v *variants) moments() {
 		})
 	}
 	for _, point := range tellable {
-		v.add(func(f *Fault) { f.Trigger = Trigger{Point: point, Pass: 1} })
+		v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{Point: point, Pass: 1} })
 		for _, client := range v.known.Clients {
-			v.add(func(f *Fault) { f.Trigger = Trigger{Point: point, Pass: 1, By: client} })
+			v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{Point: point, Pass: 1, By: client} })
 		}
 	}
 	for _, pass := range smaller(t.Pass) {
-		v.add(func(f *Fault) { f.Trigger.Pass = pass })
+		v.add(func(f *nemesis.Fault) { f.Trigger.Pass = pass })
 	}
 	if t.Point != "" {
-		v.add(func(f *Fault) { f.Trigger.SaidAt = false })
-		v.add(func(f *Fault) { f.Trigger.By = "" })
+		v.add(func(f *nemesis.Fault) { f.Trigger.SaidAt = false })
+		v.add(func(f *nemesis.Fault) { f.Trigger.By = "" })
 	}
 	for _, d := range rounderDurations(t.Time) {
-		v.add(func(f *Fault) { f.Trigger.Time = d })
+		v.add(func(f *nemesis.Fault) { f.Trigger.Time = d })
 	}
 }
 
@@ -221,26 +225,26 @@ func (v *variants) moments() {
 func (v *variants) quantities() {
 	f := &v.of
 	for _, d := range rounderDurations(f.By) {
-		v.add(func(f *Fault) { f.By = d })
+		v.add(func(f *nemesis.Fault) { f.By = d })
 	}
 	for _, d := range rounderDurations(f.For) {
-		v.add(func(f *Fault) { f.For = d })
+		v.add(func(f *nemesis.Fault) { f.For = d })
 	}
 	for _, d := range rounderDurations(f.Restart) {
-		v.add(func(f *Fault) { f.Restart = d })
+		v.add(func(f *nemesis.Fault) { f.Restart = d })
 	}
 	for _, ppm := range weaker(f.PPM) {
-		v.add(func(f *Fault) { f.PPM = ppm })
+		v.add(func(f *nemesis.Fault) { f.PPM = ppm })
 	}
 	for _, n := range smaller(f.Number) {
-		v.add(func(f *Fault) { f.Number = n })
+		v.add(func(f *nemesis.Fault) { f.Number = n })
 	}
 }
 
 // processes puts processes of the same sort in the place of others.
 func (v *variants) processes() {
-	for _, p := range v.of.named() {
-		for _, lower := range v.known.below(p) {
+	for _, p := range named(&v.of) {
+		for _, lower := range below(&v.known, p) {
 			v.list = append(v.list, v.of.Renamed(func(q sim.ProcessID) sim.ProcessID {
 				if q == p {
 					return lower
@@ -252,7 +256,7 @@ func (v *variants) processes() {
 }
 
 // named lists the processes that the fault names, each once.
-func (f *Fault) named() []sim.ProcessID {
+func named(f *nemesis.Fault) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, p := range append(f.On(), f.Trigger.By) {
 		if p != "" && !slices.Contains(list, p) {
@@ -264,32 +268,14 @@ func (f *Fault) named() []sim.ProcessID {
 
 // below lists the processes of the kind of p that have lower numbers: of redis-3 redis-1 and redis-2, of
 // redis-1-replica-2 redis-1-replica-1.
-func (n *Names) below(p sim.ProcessID) []sim.ProcessID {
+func below(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID
-	for _, q := range slices.Concat(n.Clients, n.Redis, n.Consensus) {
-		if strings.TrimRight(string(q), "0123456789") == strings.TrimRight(string(p), "0123456789") && numbers(q) < numbers(p) {
+	for _, q := range slices.Concat(known.Clients, known.Redis, known.Consensus) {
+		if unnumbered(q) == unnumbered(p) && numbers(q) < numbers(p) {
 			list = append(list, q)
 		}
 	}
 	return list
 }
 
-// Renamed gives the fault with other names for the processes that it names.
-func (f Fault) Renamed(name func(sim.ProcessID) sim.ProcessID) Fault {
-	all := func(processes []sim.ProcessID) []sim.ProcessID {
-		var renamed []sim.ProcessID
-		for _, p := range processes {
-			renamed = append(renamed, name(p))
-		}
-		return renamed
-	}
-	one := func(p sim.ProcessID) sim.ProcessID {
-		if p == "" {
-			return ""
-		}
-		return name(p)
-	}
-	f.Target, f.Peer, f.Trigger.By = one(f.Target), one(f.Peer), one(f.Trigger.By)
-	f.Left, f.Right = all(f.Left), all(f.Right)
-	return f
-}
+func unnumbered(p sim.ProcessID) string { return strings.TrimRight(string(p), "0123456789") }

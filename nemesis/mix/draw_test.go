@@ -1,4 +1,4 @@
-package nemesis
+package mix
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 func newGenerator(t testing.TB, change func(*Mix)) *Generator {
 	t.Helper()
-	mix := DefaultMix()
+	mix := Default()
 	if change != nil {
 		change(&mix)
 	}
@@ -28,17 +29,17 @@ func newGenerator(t testing.TB, change func(*Mix)) *Generator {
 
 func TestTenThousandDrawnFaultsArePossiblePrintAndParseBack(t *testing.T) {
 	g := newGenerator(t, nil)
-	kinds, forms := map[Kind]int{}, map[string]int{}
+	kinds, forms := map[nemesis.Kind]int{}, map[string]int{}
 	drawn := 0
 	for seed := uint64(0); drawn < 10_000; seed++ {
-		plan := Plan{Scenario: "a", Seed: seed, Faults: g.Draw(seed)}
+		plan := nemesis.Plan{Scenario: "a", Seed: seed, Faults: g.Draw(seed)}
 		if n := len(plan.Faults); n < g.mix.Fewest || n > g.mix.Most {
 			t.Fatalf("seed %d: %d faults", seed, n)
 		}
 		if err := plan.Validate(testNames); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if again, err := ParsePlan("p", []byte(plan.String())); err != nil || !reflect.DeepEqual(again, plan) {
+		if again, err := nemesis.ParsePlan("p", []byte(plan.String())); err != nil || !reflect.DeepEqual(again, plan) {
 			t.Fatalf("seed %d: %s parsed back as %+v, %v", seed, plan, again, err)
 		}
 		for _, f := range plan.Faults {
@@ -53,10 +54,10 @@ func TestTenThousandDrawnFaultsArePossiblePrintAndParseBack(t *testing.T) {
 		}
 	}
 	sum := 0
-	for _, k := range Kinds {
+	for _, k := range nemesis.Kinds {
 		sum += g.mix.Weights[k]
 	}
-	for _, k := range Kinds {
+	for _, k := range nemesis.Kinds {
 		if want := drawn * g.mix.Weights[k] / sum; math.Abs(float64(kinds[k]-want)) > 5*math.Sqrt(float64(want)) {
 			t.Errorf("%q drawn %d times, expected about %d", k, kinds[k], want)
 		}
@@ -68,7 +69,7 @@ func TestTenThousandDrawnFaultsArePossiblePrintAndParseBack(t *testing.T) {
 
 func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 	g := newGenerator(t, nil)
-	within := func(f Fault, name string, d time.Duration, s Span) {
+	within := func(f nemesis.Fault, name string, d time.Duration, s Span) {
 		if d = max(d, -d); d%time.Millisecond != 0 || d < s.Min || d > s.Max {
 			t.Errorf("%v: %s %v is not whole milliseconds from %v to %v", f, name, d, s.Min, s.Max)
 		}
@@ -77,16 +78,16 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 		for _, f := range g.Draw(seed) {
 			within(f, "time", f.Trigger.Time, Span{0, time.Minute - time.Millisecond})
 			switch f.Kind {
-			case Pause:
+			case nemesis.Pause:
 				within(f, "pause", f.For, g.mix.Pause)
-			case Jump:
+			case nemesis.Jump:
 				within(f, "jump", f.By, g.mix.Jump)
-			case DelayLink, DelayMessage:
+			case nemesis.DelayLink, nemesis.DelayMessage:
 				within(f, "delay", f.By, g.mix.Delay)
-			case SlowFsync:
+			case nemesis.SlowFsync:
 				within(f, "fsync", f.By, g.mix.Fsync)
 			}
-			if f.For != 0 && f.Kind != Pause {
+			if f.For != 0 && f.Kind != nemesis.Pause {
 				within(f, "outage", f.For, g.mix.Outage)
 			}
 			if f.Restart != 0 {
@@ -99,16 +100,17 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsDrawEqualFaults also pins the draw: a changed digest means that saved seeds no longer show what they showed.
+// TestEqualSeedsDrawEqualFaults also pins the draw: a changed digest means that saved seeds no longer show what they
+// showed.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}
 	for seed := range uint64(1000) {
 		first := fmt.Sprint(g.Draw(seed))
 		g.Draw(seed + 7) // another draw in between changes nothing
-		again, err := Draw(DefaultMix(), testNames, time.Minute, seed)
-		if err != nil || fmt.Sprint(again) != first || fmt.Sprint(g.Draw(seed)) != first {
-			t.Fatalf("seed %d: drew %s, then %v, %v", seed, first, again, err)
+		again := newGenerator(t, nil).Draw(seed)
+		if fmt.Sprint(again) != first || fmt.Sprint(g.Draw(seed)) != first {
+			t.Fatalf("seed %d: drew %s, then %v", seed, first, again)
 		}
 		digest.Write([]byte(first))
 		different[first] = true
@@ -141,31 +143,33 @@ func TestEqualBytesDrawEqualFaults(t *testing.T) {
 }
 
 func TestOnlyWhatTheRunCanSufferIsDrawn(t *testing.T) {
-	redis := Names{Clients: ids("client-1"), Redis: ids("redis-1")}
+	redis := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Redis: []sim.ProcessID{"redis-1"}}
+	cluster := nemesis.Names{Clients: redis.Clients, Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}}
 	for _, test := range []struct {
 		name  string
-		names Names
-		never []Kind
+		names nemesis.Names
+		never []nemesis.Kind
 	}{
-		{"one Redis node", redis, []Kind{FailOver, ExpireSession}},
-		{"a cluster", Names{Clients: ids("client-1"), Consensus: ids("etcd-1 etcd-2 etcd-3")}, []Kind{FailOver, SlowFsync}},
-		{"servers without clients", Names{Redis: ids("redis-1 redis-2")},
-			[]Kind{FailOver, Cut, DelayLink, DelayMessage, Break, ExpireSession}},
+		{"one Redis node", redis, []nemesis.Kind{nemesis.FailOver, nemesis.ExpireSession}},
+		{"a cluster", cluster, []nemesis.Kind{nemesis.FailOver, nemesis.SlowFsync}},
+		{"servers without clients", nemesis.Names{Redis: []sim.ProcessID{"redis-1", "redis-2"}},
+			[]nemesis.Kind{nemesis.FailOver, nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break,
+				nemesis.ExpireSession}},
 	} {
-		g, err := NewGenerator(DefaultMix(), test.names, time.Second)
+		g, err := NewGenerator(Default(), test.names, time.Second)
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		seen := map[Kind]bool{}
+		seen := map[nemesis.Kind]bool{}
 		for seed := range uint64(1000) {
 			for _, f := range g.Draw(seed) {
 				seen[f.Kind] = true
-				if err := Validate(f, test.names); err != nil {
+				if err := nemesis.Validate(f, test.names); err != nil {
 					t.Fatalf("%s: %v: %v", test.name, f, err)
 				}
 			}
 		}
-		for _, k := range Kinds {
+		for _, k := range nemesis.Kinds {
 			if never := slices.Contains(test.never, k); seen[k] == never {
 				t.Errorf("%s: %q drawn: %v", test.name, k, seen[k])
 			}
@@ -177,25 +181,30 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*Mix)
-		right  func(Fault) bool
+		right  func(nemesis.Fault) bool
 	}{
-		{"always a time", func(m *Mix) { m.AtPoint = 0 }, func(f Fault) bool { return f.Trigger.Point == "" }},
+		{"always a time", func(m *Mix) { m.AtPoint = 0 }, func(f nemesis.Fault) bool { return f.Trigger.Point == "" }},
 		{"always a point", func(m *Mix) { m.AtPoint = 100 },
-			func(f Fault) bool { return !f.Kind.HasTrigger() || f.Trigger.Point != "" }},
-		{"no points", func(m *Mix) { m.AtPoint, m.Points = 100, nil }, func(f Fault) bool { return f.Trigger.Point == "" }},
+			func(f nemesis.Fault) bool { return !f.Kind.HasTrigger() || f.Trigger.Point != "" }},
+		{"no points", func(m *Mix) { m.AtPoint, m.Points = 100, nil },
+			func(f nemesis.Fault) bool { return f.Trigger.Point == "" }},
 		{"one point, once", func(m *Mix) { m.AtPoint, m.Points, m.Passes = 100, []sim.Point{sim.BeforeWrite}, 1 },
-			func(f Fault) bool {
+			func(f nemesis.Fault) bool {
 				return !f.Kind.HasTrigger() || f.Trigger.Point == sim.BeforeWrite && f.Trigger.Pass == 1
 			}},
 		{"everything ends", func(m *Mix) { m.Forever = 0 },
-			func(f Fault) bool {
-				return (f.Kind != Cut && f.Kind != Drift || f.For > 0) && (f.Kind != Crash && f.Kind != ShutDown || f.Restart > 0 || IsClient(f.Target))
+			func(f nemesis.Fault) bool {
+				return (f.Kind != nemesis.Cut && f.Kind != nemesis.Drift || f.For > 0) &&
+					(f.Kind != nemesis.Crash && f.Kind != nemesis.ShutDown || f.Restart > 0 || nemesis.IsClient(f.Target))
 			}},
 		{"nothing ends", func(m *Mix) { m.Forever = 100 },
-			func(f Fault) bool { return (f.Kind != Cut && f.Kind != Drift || f.For == 0) && f.Restart == 0 }},
+			func(f nemesis.Fault) bool {
+				return (f.Kind != nemesis.Cut && f.Kind != nemesis.Drift || f.For == 0) && f.Restart == 0
+			}},
 		{"one length", func(m *Mix) { m.Pause = Span{7 * time.Second, 7 * time.Second} },
-			func(f Fault) bool { return f.Kind != Pause || f.For == 7*time.Second }},
-		{"pauses only", func(m *Mix) { m.Weights = Weights{Pause: 1} }, func(f Fault) bool { return f.Kind == Pause }},
+			func(f nemesis.Fault) bool { return f.Kind != nemesis.Pause || f.For == 7*time.Second }},
+		{"pauses only", func(m *Mix) { m.Weights = Weights{nemesis.Pause: 1} },
+			func(f nemesis.Fault) bool { return f.Kind == nemesis.Pause }},
 	} {
 		g := newGenerator(t, test.change)
 		for seed := range uint64(500) {
@@ -210,10 +219,10 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 
 func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.PPM, m.Fewest, m.Most = Weights{Drift: 1}, MaxPPM, 20, 20
+		m.Weights, m.PPM, m.Fewest, m.Most = Weights{nemesis.Drift: 1}, nemesis.MaxPPM, 20, 20
 	})
 	for seed := range uint64(200) {
-		if err := (Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(testNames); err != nil {
+		if err := (nemesis.Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(testNames); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,7 +230,7 @@ func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 
 func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.Pause = Weights{Pause: 1}, Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
+		m.Weights, m.Pause = Weights{nemesis.Pause: 1}, Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
 	})
 	doublings := map[int]int{}
 	for seed := range uint64(3000) {
@@ -242,8 +251,9 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 }
 
 func TestWrongMixesAreRefused(t *testing.T) {
+	const sec = time.Second
 	for want, change := range map[string]func(*Mix){
-		`mix: the weight of "cut" is -1, not from 0 to 1000000`:   func(m *Mix) { m.Weights[Cut] = -1 },
+		`mix: the weight of "cut" is -1, not from 0 to 1000000`:   func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
 		`mix: a weight is set at 0, which is no kind`:             func(m *Mix) { m.Weights[0] = 1 },
 		`mix: Fewest is -1, not from 0 to 1000`:                   func(m *Mix) { m.Fewest = -1 },
 		`mix: Most is 2, not from 3 to 1000`:                      func(m *Mix) { m.Fewest, m.Most = 3, 2 },
@@ -252,24 +262,24 @@ func TestWrongMixesAreRefused(t *testing.T) {
 		`mix: AtPoint is -1, not from 0 to 100`:                   func(m *Mix) { m.AtPoint = -1 },
 		`mix: Messages is 0, not from 1 to 1000000`:               func(m *Mix) { m.Messages = 0 },
 		`mix: Passes is 0, not from 1 to 1000000`:                 func(m *Mix) { m.Passes = 0 },
-		`mix: Pause is 1µs to 1s, not a range from 1ms to 24h`:    func(m *Mix) { m.Pause = Span{time.Microsecond, time.Second} },
-		`mix: Delay is 2s to 1s, not a range from 1ms to 24h`:     func(m *Mix) { m.Delay = Span{2 * time.Second, time.Second} },
-		`mix: Jump is 2s to 25h0m0s, not a range from 1ms to 24h`: func(m *Mix) { m.Jump = Span{2 * time.Second, 25 * time.Hour} },
+		`mix: Pause is 1µs to 1s, not a range from 1ms to 24h`:    func(m *Mix) { m.Pause = Span{time.Microsecond, sec} },
+		`mix: Delay is 2s to 1s, not a range from 1ms to 24h`:     func(m *Mix) { m.Delay = Span{2 * sec, sec} },
+		`mix: Jump is 2s to 25h0m0s, not a range from 1ms to 24h`: func(m *Mix) { m.Jump = Span{2 * sec, 25 * time.Hour} },
 		`mix: there is no point "lunch"`:                          func(m *Mix) { m.Points = []sim.Point{"lunch"} },
 	} {
-		mix := DefaultMix()
+		mix := Default()
 		change(&mix)
 		if _, err := NewGenerator(mix, testNames, time.Minute); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	for _, horizon := range []time.Duration{0, time.Microsecond, MaxDuration + 1} {
-		if _, err := NewGenerator(DefaultMix(), testNames, horizon); err == nil {
+	for _, horizon := range []time.Duration{0, time.Microsecond, nemesis.MaxDuration + 1} {
+		if _, err := NewGenerator(Default(), testNames, horizon); err == nil {
 			t.Errorf("a horizon of %v is accepted", horizon)
 		}
 	}
 	for _, ttl := range []time.Duration{-1, 0, 1, time.Second, 1000 * time.Hour} {
-		if _, err := NewGenerator(MixFor(ttl), testNames, time.Minute); err != nil {
+		if _, err := NewGenerator(For(ttl), testNames, time.Minute); err != nil {
 			t.Errorf("the mix for a TTL of %v: %v", ttl, err)
 		}
 	}
@@ -285,29 +295,21 @@ func TestSplitMixIsThePublishedGenerator(t *testing.T) {
 	}
 }
 
-func BenchmarkParse(b *testing.B) {
-	for _, line := range []string{"pause client-1 for 15s after acquired",
-		"crash redis-2 losing unsynced writes at 1.2s, restart after 500ms"} {
-		b.Run(strings.Fields(line)[0], func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Parse(line); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkString(b *testing.B) {
-	f, err := Parse("crash redis-2 losing unsynced writes at 1.2s, restart after 500ms")
+// FuzzDrawBytes: whatever bytes a fuzzing engine finds, the faults drawn from them are possible.
+func FuzzDrawBytes(f *testing.F) {
+	g, err := NewGenerator(Default(), testNames, time.Minute)
 	if err != nil {
-		b.Fatal(err)
+		f.Fatal(err)
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = f.String()
-	}
+	f.Add([]byte(nil))
+	f.Add([]byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, fault := range g.DrawBytes(data) {
+			if err := nemesis.Validate(fault, testNames); err != nil {
+				t.Fatalf("%v: %v", fault, err)
+			}
+		}
+	})
 }
 
 // BenchmarkDraw draws plans of five faults; its time is that of a plan.
@@ -321,13 +323,9 @@ func BenchmarkDraw(b *testing.B) {
 		}
 	})
 	b.Run("new generator", func(b *testing.B) {
-		mix := DefaultMix()
-		five(&mix)
 		b.ReportAllocs()
 		for seed := uint64(0); b.Loop(); seed++ {
-			if _, err := Draw(mix, testNames, time.Minute, seed); err != nil {
-				b.Fatal(err)
-			}
+			newGenerator(b, five).Draw(seed)
 		}
 	})
 	b.Run("bytes", func(b *testing.B) {

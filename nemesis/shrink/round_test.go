@@ -1,14 +1,17 @@
-package nemesis
+package shrink
 
 import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
 // The order in which durations are tried, as a storyteller would have it.
 func TestDurationsFromRoundToRough(t *testing.T) {
-	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s", "1ms", "1000s",
+	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
+		"1ms", "1000s",
 		"3s", "4s", "6s", "9s", "300ms", "30s", "80ms", "1.5s", "2.5s", "9.5s", "150ms", "15s", "85s", "1.1s", "1.2s", "9.9s",
 		"120ms", "11s", "12s", "1.25s", "12.5s", "1.24s", "12.4s", "12.345s", "12.346s", "9.87654321s", "23h59m59.999999999s"}
 	for i, later := range inOrder {
@@ -52,7 +55,8 @@ func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 					}
 				}
 				if found != fewest {
-					t.Fatalf("%d in %d to %d: a number of %d digits is there, the roundest listed has %d: %v", n, low, high, fewest, found, list)
+					t.Fatalf("%d in %d to %d: a number of %d digits is there, the roundest listed has %d: %v",
+						n, low, high, fewest, found, list)
 				}
 			}
 		}
@@ -68,13 +72,13 @@ func TestRoughnessTellsNumbersApart(t *testing.T) {
 		}
 		seen[r] = n
 	}
-	if r := roughness(int64(MaxDuration)-1, 0); r < 0 {
+	if r := roughness(int64(nemesis.MaxDuration)-1, 0); r < 0 {
 		t.Errorf("the roughness of the longest duration is %d", r)
 	}
 }
 
 func TestSmallerCountsLeadDownToOne(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 12, 13, 14, 100, maxNumber} {
+	for _, n := range []int{1, 2, 3, 12, 13, 14, 100, nemesis.MaxNumber} {
 		list := smaller(n)
 		if len(list) > 60 || slices.ContainsFunc(list, func(m int) bool { return m < 1 || m >= n }) {
 			t.Errorf("smaller than %d: %v", n, list)

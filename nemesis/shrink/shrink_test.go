@@ -1,4 +1,4 @@
-package nemesis
+package shrink
 
 import (
 	"hash/fnv"
@@ -6,20 +6,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // numbered is a plan of n faults that are told apart by their numbers.
-func numbered(n int) Plan {
-	p := Plan{Scenario: "a", Seed: 99}
+func numbered(n int) nemesis.Plan {
+	p := nemesis.Plan{Scenario: "a", Seed: 99}
 	for i := range n {
-		p.Faults = append(p.Faults, Fault{Kind: Break, Target: "client-1", Peer: "redis-1", Number: i + 1})
+		p.Faults = append(p.Faults, nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: "redis-1", Number: i + 1})
 	}
 	return p
 }
 
 // set is the numbers of a plan's faults as bits, the lowest for number 1.
-func set(p Plan) uint {
+func set(p nemesis.Plan) uint {
 	s := uint(0)
 	for _, f := range p.Faults {
 		s |= 1 << (f.Number - 1)
@@ -27,13 +29,13 @@ func set(p Plan) uint {
 	return s
 }
 
-// Every set of sets of four faults that holds the whole is tried as what fails, monotone or not: what is left fails, and
-// no fault can be taken from it.
+// Every set of sets of four faults that holds the whole is tried as what fails, monotone or not: what is left fails,
+// and no fault can be taken from it.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
 	for failing := uint(1 << whole); failing < 1<<(whole+1); failing++ {
-		fails := func(p Plan) bool { return failing>>set(p)&1 == 1 }
+		fails := func(p nemesis.Plan) bool { return failing>>set(p)&1 == 1 }
 		small := set(Reduce(plan, fails))
 		if failing>>small&1 == 0 {
 			t.Fatalf("%b: %04b does not fail", failing, small)
@@ -50,7 +52,7 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
-			if small := set(Reduce(numbered(n), func(p Plan) bool { return set(p)&cause == cause })); small != cause {
+			if small := set(Reduce(numbered(n), func(p nemesis.Plan) bool { return set(p)&cause == cause })); small != cause {
 				t.Fatalf("of %d faults %0*b: %0*b is left", n, n, cause, n, small)
 			}
 		}
@@ -62,7 +64,7 @@ func TestReduceTriesOtherSeeds(t *testing.T) {
 	const faults = 5
 	lower := 0
 	for draw := range uint64(3000) {
-		fails := func(p Plan) bool {
+		fails := func(p nemesis.Plan) bool {
 			return len(p.Faults) == faults && p.Seed == 99 || coin(draw, p.Seed, uint64(set(p)))%8 == 0
 		}
 		small := Reduce(numbered(faults), fails)
@@ -73,12 +75,12 @@ func TestReduceTriesOtherSeeds(t *testing.T) {
 			lower++
 		}
 		for i := range small.Faults {
-			if less, ok := UnderSomeSeed(small.without(i, 1), fails); ok {
+			if less, ok := UnderSomeSeed(without(small, i, 1), fails); ok {
 				t.Fatalf("draw %d: %05b under seed %d, but also %05b under %d", draw, set(small), small.Seed, set(less), less.Seed)
 			}
 		}
 		for seed := uint64(1); seed <= OtherSeeds && seed < small.Seed; seed++ {
-			if fails(small.under(seed)) {
+			if fails(under(small, seed)) {
 				t.Fatalf("draw %d: seed %d is left, and %d would do", draw, small.Seed, seed)
 			}
 		}
@@ -98,17 +100,17 @@ func coin(numbers ...uint64) uint64 {
 }
 
 // checkMinimal tells what Shrink promises, read literally.
-func checkMinimal(t *testing.T, small Plan, fails func(Plan) bool) {
+func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
 	if err := small.Validate(testNames); err != nil || !fails(small) {
 		t.Errorf("what is left does not fail, or is not valid (%v):\n%s", err, small)
 	}
 	for i := range small.Faults {
-		if less, ok := UnderSomeSeed(small.without(i, 1), fails); ok {
+		if less, ok := UnderSomeSeed(without(small, i, 1), fails); ok {
 			t.Errorf("left was\n%sbut this is less:\n%s", small, less)
 		}
-		for _, f := range small.Faults[i].Simpler(testNames) {
-			if q := small.with(i, f); q.Validate(testNames) == nil && fails(q) && Often(q, fails) >= Often(small, fails) {
+		for _, f := range Simpler(small.Faults[i], testNames) {
+			if q := with(small, i, f); q.Validate(testNames) == nil && fails(q) && Often(q, fails) >= Often(small, fails) {
 				t.Errorf("left was\n%sbut this is simpler:\n%s", small, q)
 			}
 		}
@@ -118,11 +120,11 @@ func checkMinimal(t *testing.T, small Plan, fails func(Plan) bool) {
 // Two replies of up to three, or none, may be broken: nine plans. Each set of them that holds the largest is tried as
 // what fails.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
-	reply := func(server sim.ProcessID, n int) Fault {
-		return Fault{Kind: Break, Target: "client-1", Peer: server, Number: n}
+	reply := func(server sim.ProcessID, n int) nemesis.Fault {
+		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
 	}
-	largest := Plan{Scenario: "a", Seed: 1, Faults: []Fault{reply("etcd-1", 2), reply("redis-1", 2)}}
-	place := func(p Plan) uint { // 0 to 8
+	largest := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{reply("etcd-1", 2), reply("redis-1", 2)}}
+	place := func(p nemesis.Plan) uint { // 0 to 8
 		n := uint(0)
 		for _, f := range p.Faults {
 			if f.Peer == "redis-1" {
@@ -134,7 +136,7 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 		return n
 	}
 	for failing := uint(1 << 8); failing < 1<<9; failing++ {
-		fails := func(p Plan) bool { return failing>>place(p)&1 == 1 }
+		fails := func(p nemesis.Plan) bool { return failing>>place(p)&1 == 1 }
 		small := Shrink(largest, testNames, fails)
 		checkMinimal(t, small, fails)
 		if monotone := failing&0b111111110 == 0b111111110; monotone && len(small.Faults) > 1 {
@@ -148,9 +150,9 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
-		plan := Plan{Scenario: "a", Seed: draw, Faults: g.Draw(draw)}
+		plan := nemesis.Plan{Scenario: "a", Seed: draw, Faults: g.Draw(draw)}
 		known := map[string]bool{plan.String(): true}
-		fails := func(p Plan) bool {
+		fails := func(p nemesis.Plan) bool {
 			text := p.String()
 			failed, ok := known[text]
 			if !ok {
@@ -171,7 +173,7 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 
 // The holder is paused past its lease; what else strikes does not matter. The story is told in one line.
 func TestShrinkTellsTheShortestStory(t *testing.T) {
-	plan := Plan{Scenario: "a", Seed: 12345}
+	plan := nemesis.Plan{Scenario: "a", Seed: 12345}
 	for _, line := range []string{
 		"crash redis-3 losing everything at 734ms, restart after 2.861s",
 		"pause client-2 for 13.377s after the 2nd acquired by client-1",
@@ -180,9 +182,10 @@ func TestShrinkTellsTheShortestStory(t *testing.T) {
 	} {
 		plan.Faults = append(plan.Faults, mustParse(t, line))
 	}
-	small := Shrink(plan, testNames, func(p Plan) bool {
+	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
 		for _, f := range p.Faults {
-			if f.Kind == Pause && f.For > 9800*time.Millisecond && (f.Trigger.Point == sim.Acquired || f.Trigger.Point == sim.BeforeWrite) {
+			early := f.Trigger.Point == sim.Acquired || f.Trigger.Point == sim.BeforeWrite
+			if f.Kind == nemesis.Pause && f.For > 9800*time.Millisecond && early {
 				return true
 			}
 		}
@@ -195,10 +198,14 @@ func TestShrinkTellsTheShortestStory(t *testing.T) {
 
 // A pause of 10s works under one seed only, one of 20s under each: the story is the one that does not rest on luck.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
-	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{mustParse(t, "pause client-1 for 14.5s after acquired")}}
-	small := Shrink(plan, testNames, func(p Plan) bool {
-		return len(p.Faults) == 1 && (p.Faults[0].For >= 11*time.Second || p.Faults[0].For >= 10*time.Second && p.Seed == 1) &&
-			p.Faults[0].Trigger.Point != ""
+	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
+		mustParse(t, "pause client-1 for 14.5s after acquired")}}
+	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+		if len(p.Faults) != 1 || p.Faults[0].Trigger.Point == "" {
+			return false
+		}
+		length := p.Faults[0].For
+		return length >= 11*time.Second || length >= 10*time.Second && p.Seed == 1
 	})
 	if want := "scenario a\nseed 1\npause client-1 for 20s after acquired\n"; small.String() != want {
 		t.Errorf("got\n%swant\n%s", small, want)
@@ -207,12 +214,13 @@ func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 
 // Either a small jump and a crash, or a large jump alone: no fault can be taken, but two can be made one.
 func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
-	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{
-		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"), mustParse(t, "crash client-1 after acquired")}}
-	small := Shrink(plan, testNames, func(p Plan) bool {
+	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
+		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
+		mustParse(t, "crash client-1 after acquired")}}
+	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
 		jump, crash := time.Duration(0), false
 		for _, f := range p.Faults {
-			jump, crash = max(jump, f.By), crash || f.Kind == Crash
+			jump, crash = max(jump, f.By), crash || f.Kind == nemesis.Crash
 		}
 		return jump >= 10*time.Second || jump >= time.Second && crash
 	})
@@ -223,12 +231,12 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 
 // One client crashes and is cut off. It gets the lowest number in both faults at once, and they come in their order.
 func TestShrinkTidiesUp(t *testing.T) {
-	plan := Plan{Scenario: "a", Seed: 1, Faults: []Fault{
+	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
-	small := Shrink(plan, testNames, func(p Plan) bool {
-		var crash, cut Fault
+	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+		var crash, cut nemesis.Fault
 		for _, f := range p.Faults {
-			if f.Kind == Crash {
+			if f.Kind == nemesis.Crash {
 				crash = f
 			} else {
 				cut = f
@@ -236,19 +244,20 @@ func TestShrinkTidiesUp(t *testing.T) {
 		}
 		return crash.Trigger.Point == sim.Acquired && len(cut.Left) > 0 && cut.Left[0] == crash.Target
 	})
-	if want := "scenario a\nseed 1\ncut client-1 | redis-1 at 0s\ncrash client-1 after acquired\n"; small.String() != want {
+	want := "scenario a\nseed 1\ncut client-1 | redis-1 at 0s\ncrash client-1 after acquired\n"
+	if small.String() != want {
 		t.Errorf("got\n%swant\n%s", small, want)
 	}
 }
 
 // A search that has run out of runs says no to everything: what it knows to fail by then is what is left.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
-	g := newGenerator(t, func(m *Mix) { m.Fewest, m.Most = 6, 6 })
-	plan := Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}
+	g := newGenerator(t, func(m *mix.Mix) { m.Fewest, m.Most = 6, 6 })
+	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}
 	worst := len(plan.Faults)
 	for budget := 0; budget < 400; budget += 9 {
 		asked, failed := 0, map[string]bool{plan.String(): true}
-		small := Shrink(plan, testNames, func(p Plan) bool {
+		small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
 			if asked++; asked > budget {
 				return false
 			}

@@ -1,14 +1,14 @@
-package nemesis
+package shrink
 
 import "time"
 
-// This file says which of two numbers is the rounder, and so the easier to read, to remember and to tell. A story is told
-// in round numbers: "a pause of 20s" and not "a pause of 17.386s", where both will do.
+// This file says which of two numbers is the rounder, and so the easier to read, to remember and to tell. A story is
+// told in round numbers: "a pause of 20s" and not "a pause of 17.386s", where both will do.
 
 // roughness is how far a number is from round; of two numbers the rounder is the one with less. The roundest has the
-// fewest significant digits; of as many, the last of them says more: 1, 2 and 5 are the rounder, and behind other digits
-// 5; then the one whose first digit stands nearer to home counts; then the smaller. Different numbers have different
-// roughness. n must not be negative; that of 0 is 0.
+// fewest significant digits; of as many, the last of them says more: 1, 2 and 5 are the rounder, and behind other
+// digits 5; then the one whose first digit stands nearer to home counts; then the smaller. Different numbers have
+// different roughness. n must not be negative; that of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -36,9 +36,10 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder lists numbers that are rounder than n and worth a try in its place: n rounded down and up to fewer digits, and
-// to fives; where it has only one digit, the others that it could be; and the 1, 2 and 5 of each power of ten between the
-// given ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be negative.
+// rounder lists numbers that are rounder than n and worth a try in its place: n rounded down and up to fewer digits,
+// and to fives; where it has only one digit, the others that it could be; and the 1, 2 and 5 of each power of ten
+// between the given ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be
+// negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil

@@ -1,8 +1,9 @@
-package nemesis
+package mix
 
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -26,7 +27,7 @@ type linkEnd struct {
 	first, count int
 }
 
-func targetsOf(n *Names) targets {
+func targetsOf(n *nemesis.Names) targets {
 	t := targets{
 		servers: slices.Concat(n.Redis, n.Consensus),
 		clients: n.Clients,
@@ -49,7 +50,7 @@ func targetsOf(n *Names) targets {
 	for _, a := range t.processes {
 		end := linkEnd{process: a, first: len(t.links)}
 		for _, b := range t.processes {
-			if n.linked(a, b) {
+			if n.Linked(a, b) {
 				t.links = append(t.links, b)
 			}
 		}
@@ -61,23 +62,23 @@ func targetsOf(n *Names) targets {
 }
 
 // has reports whether a fault of kind k can strike anything.
-func (t *targets) has(k Kind) bool {
+func (t *targets) has(k nemesis.Kind) bool {
 	switch k {
-	case Pause, Jump, Drift:
+	case nemesis.Pause, nemesis.Jump, nemesis.Drift:
 		return len(t.processes) > 0
-	case Crash:
+	case nemesis.Crash:
 		return len(t.crashing) > 0
-	case ShutDown:
+	case nemesis.ShutDown:
 		return len(t.servers) > 0
-	case FailOver:
+	case nemesis.FailOver:
 		return len(t.shards) > 0
-	case Cut, DelayLink, DelayMessage:
+	case nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage:
 		return len(t.linked) > 0
-	case Break:
+	case nemesis.Break:
 		return len(t.clients) > 0 && len(t.answering) > 0
-	case SlowFsync:
+	case nemesis.SlowFsync:
 		return len(t.redis) > 0
-	case ExpireSession:
+	case nemesis.ExpireSession:
 		return len(t.sessions) > 0
 	}
 	return false

@@ -1,0 +1,254 @@
+// Package shrink makes a failing plan small: fewer faults, and each the simplest that still shows the failure.
+//
+// Goals: no fault of what is left can be taken away, and none replaced by a simpler one without the failure going away
+// or becoming rarer; it is told in the round numbers that a person would choose; equal questions give equal answers.
+//
+// Non-goals: whether a plan fails, the caller says. A scenario's clients, cycles and servers are not made fewer here.
+package shrink
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. A fault often
+// looks needed only because without it the messages of this one seed come in another order.
+const OtherSeeds = 16
+
+// Shrink makes a failing plan small. From the plan that it returns no fault can be taken without the failure going
+// away, under the plan's own seed and under each of OtherSeeds; and no fault can be replaced by one that Simpler lists
+// for it without the failure going away or becoming rarer: fewer of OtherSeeds would show it. So what is left neither
+// rests on the luck of a seed more than it must, nor says more than it must.
+//
+// fails says whether a plan fails in the way that is meant. It must give the same answer for the same plan, and is
+// asked for many of them twice. From some moment on it may say no to everything: then Shrink returns soon, with the
+// smallest failing plan that it knows. p must fail, and be valid for a run with the known processes, as is every plan
+// that is tried.
+func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
+	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
+	for again := true; again; {
+		before := p
+		p = s.tidy(s.renumber(s.simplify(Reduce(p, s.fails))))
+		if again = !reflect.DeepEqual(p, before); !again {
+			p, again = s.exchange(p)
+		}
+	}
+	return p
+}
+
+// Reduce is the first half of Shrink: it takes faults away until none can be taken, under the plan's own seed or
+// another, and then the lowest of OtherSeeds that shows the failure, if that is below the plan's own.
+//
+// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): all faults
+// at once, halves, quarters and so on to single ones, until none of these can be taken.
+func Reduce(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
+	for again := true; again; {
+		p = reduceUnderOwnSeed(p, fails)
+		p, again = reduceUnderOthers(p, fails)
+	}
+	for seed := uint64(1); seed <= OtherSeeds && seed < p.Seed; seed++ {
+		if q := under(p, seed); fails(q) {
+			return q
+		}
+	}
+	return p
+}
+
+func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
+	for n := len(p.Faults); n > 0; {
+		taken := false
+		for from := 0; from < len(p.Faults); {
+			if q := without(p, from, min(n, len(p.Faults)-from)); fails(q) {
+				p, taken = q, true
+			} else {
+				from += n
+			}
+		}
+		if n > 1 || !taken { // once one fault is gone, another may be free that was not before
+			n /= 2
+		}
+	}
+	return p
+}
+
+// reduceUnderOthers looks for a failure with no fault, with one, or with all but one, under any seed.
+func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
+	n := len(p.Faults)
+	if n == 0 {
+		return p, false
+	}
+	plans := []nemesis.Plan{without(p, 0, n)}
+	for i := 0; i < n && n > 2; i++ {
+		plans = append(plans, without(without(p, i+1, n-i-1), 0, i))
+	}
+	for i := 0; i < n && n > 1; i++ {
+		plans = append(plans, without(p, i, 1))
+	}
+	for _, q := range plans {
+		if q, ok := UnderSomeSeed(q, fails); ok {
+			return q, true
+		}
+	}
+	return p, false
+}
+
+// UnderSomeSeed looks for a seed under which the plan fails: its own, then each of OtherSeeds.
+func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemesis.Plan, found bool) {
+	if fails(p) {
+		return p, true
+	}
+	for seed := uint64(1); seed <= OtherSeeds; seed++ {
+		if q := under(p, seed); seed != p.Seed && fails(q) {
+			return q, true
+		}
+	}
+	return p, false
+}
+
+// Often counts the seeds, of OtherSeeds, under which the plan fails.
+func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
+	n := 0
+	for seed := uint64(1); seed <= OtherSeeds; seed++ {
+		if fails(under(p, seed)) {
+			n++
+		}
+	}
+	return n
+}
+
+type shrinker struct {
+	known nemesis.Names
+	fails func(nemesis.Plan) bool // and is valid
+}
+
+// simplify replaces each fault by the simplest that will do, and that again, until none simpler will do for any.
+func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
+	often := Often(p, s.fails)
+	for i := 0; i < len(p.Faults); {
+		simpler, found := p, false
+		for _, f := range Simpler(p.Faults[i], s.known) {
+			if q := with(p, i, f); s.fails(q) {
+				if n := Often(q, s.fails); n >= often {
+					simpler, often, found = q, n, true
+					break
+				}
+			}
+		}
+		if p = simpler; !found {
+			i++
+		}
+	}
+	return p
+}
+
+// renumber gives processes lower numbers in all faults at once, by swapping them with others of their sort, where that
+// does not make the failure rarer.
+func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
+	for again := true; again; {
+		again = false
+		for _, pair := range swaps(p, s.known) {
+			q := p
+			q.Faults = make([]nemesis.Fault, len(p.Faults))
+			for i, f := range p.Faults {
+				q.Faults[i] = f.Renamed(pair.swap)
+			}
+			if s.fails(q) && Often(q, s.fails) >= Often(p, s.fails) {
+				p, again = q, true
+				break
+			}
+		}
+	}
+	return p
+}
+
+// pair is two processes of the same sort.
+type pair struct{ low, high sim.ProcessID }
+
+func (two pair) swap(p sim.ProcessID) sim.ProcessID {
+	switch p {
+	case two.low:
+		return two.high
+	case two.high:
+		return two.low
+	}
+	return p
+}
+
+// swaps lists pairs whose exchange would lower the sum of all numbers in the plan.
+func swaps(p nemesis.Plan, known nemesis.Names) []pair {
+	times := map[sim.ProcessID]int{} // how often each process is named
+	var all []sim.ProcessID
+	for i := range p.Faults {
+		for _, id := range named(&p.Faults[i]) {
+			if times[id]++; times[id] == 1 {
+				all = append(all, id)
+			}
+		}
+	}
+	var list []pair
+	for _, id := range all {
+		for _, lower := range below(&known, id) {
+			if times[lower] < times[id] {
+				list = append(list, pair{lower, id})
+			}
+		}
+	}
+	return list
+}
+
+// tidy lists the faults in the order in which they are likely to strike, if that makes no difference.
+func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
+	q := p
+	q.Faults = slices.Clone(p.Faults)
+	slices.SortStableFunc(q.Faults, func(a, b nemesis.Fault) int {
+		return cmp.Or(
+			cmp.Compare(class(&a.Trigger), class(&b.Trigger)),
+			cmp.Compare(slices.Index(sim.Points, a.Trigger.Point), slices.Index(sim.Points, b.Trigger.Point)),
+			cmp.Compare(a.Trigger.Time, b.Trigger.Time),
+			strings.Compare(a.String(), b.String()))
+	})
+	if s.fails(q) && Often(q, s.fails) >= Often(p, s.fails) {
+		return q
+	}
+	return p
+}
+
+// exchange looks for one fault that does alone what two do together: one of them, changed in one thing. A jump of 1s
+// may break a lock only because its holder has crashed; one of 10s breaks it whatever the holder does.
+func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
+	if len(p.Faults) != 2 {
+		return p, false // to look at all pairs of many would take too many runs
+	}
+	for i := range p.Faults {
+		for _, f := range variantsOf(p.Faults[i], s.known) {
+			if q := with(without(p, 1-i, 1), 0, f); s.fails(q) {
+				return q, true
+			}
+		}
+	}
+	return p, false
+}
+
+// under is the plan with another seed.
+func under(p nemesis.Plan, seed uint64) nemesis.Plan {
+	p.Seed = seed
+	return p
+}
+
+// without is the plan less n faults from the given one on.
+func without(p nemesis.Plan, from, n int) nemesis.Plan {
+	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
+	return p
+}
+
+// with is the plan with another fault in the place of one.
+func with(p nemesis.Plan, i int, f nemesis.Fault) nemesis.Plan {
+	p.Faults = slices.Clone(p.Faults)
+	p.Faults[i] = f
+	return p
+}
