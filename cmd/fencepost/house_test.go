@@ -26,13 +26,14 @@ var arrows = map[string][]string{
 	"checker/slow":       {"checker/history"},
 	"sim":                {"checker/history"},
 	"sim/redis":          {"checker/history", "sim"},
+	"sim/redis/sentinel": {"sim", "sim/redis"},
 	"sim/consensus":      {"checker/history", "sim"},
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
 	"nemesis":            {"checker/history", "sim"},
 	"scenarios/setting":  {"sim"},
 	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel": {},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
 	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
@@ -87,7 +88,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
+var simulated = []string{"sim", "sim/redis", "sim/redis/sentinel", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis",
+	"scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.
