@@ -25,7 +25,8 @@ var arrows = map[string][]string{
 	"checker":            {"checker/history", "checker/linear"},
 	"checker/slow":       {"checker/history"},
 	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim"},
+	"sim/redis":          {"checker/history", "sim", "sim/redis/lua"},
+	"sim/redis/lua":      {"sim"},
 	"sim/redis/sentinel": {"sim", "sim/redis"},
 	"sim/consensus":      {"checker/history", "sim"},
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
@@ -88,8 +89,9 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/sentinel", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis",
-	"scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
+var simulated = []string{"sim", "sim/redis", "sim/redis/lua", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
+	"sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks",
+	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.

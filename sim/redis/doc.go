@@ -63,7 +63,6 @@
 //
 // # Scripts
 //
-// Scripts run in gopher-lua, sealed; well-known ones are carried out in Go (twins.go). Known differences from Redis:
-// the wording of Lua's own errors; numbers that are no integers below 1e15, when the operator .. writes them; and the
-// libraries cjson, cmsgpack, struct, bit and coroutine, which are not there and say so.
+// Scripts run in package lua; well-known ones are carried out in Go (twins.go), since they do what commands do: find,
+// compare and change keys.
 package redis

@@ -20,14 +20,15 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// A Sentinel that was stopped for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod (TILT).
+// A Sentinel that was stopped for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod
+// (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down after
-// DownAfter and two of these; here every answer to a ping tells the role.
+// infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down
+// after DownAfter and two of these; here every answer to a ping tells the role.
 const infoPeriod = 10 * time.Second
 
 // Config is what a run may choose about a Sentinel. Zero durations are the defaults.
@@ -67,8 +68,8 @@ func (c Config) withDefaults() Config {
 //
 // It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
-// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a full
-// resync, which leaves the same data.
+// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a
+// full resync, which leaves the same data.
 type Sentinel struct {
 	cfg         Config
 	host        sim.Host // nil between lives

@@ -96,8 +96,8 @@ func (s *Sentinel) look(sh *shard, now time.Duration) {
 	}
 }
 
-// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is before
-// the next tick.
+// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is
+// before the next tick.
 func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
 	at := w.pinged + s.cfg.DownAfter
 	if w.waiting && at != s.checked && at < s.lastTick+s.cfg.PingEvery {
@@ -183,7 +183,8 @@ func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to follow.
+// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to
+// follow.
 func (s *Sentinel) reconfigure(sh *shard, now time.Duration) {
 	if !sh.master.answered || sh.master.last.Master != "" {
 		return
