@@ -36,6 +36,17 @@ func TestScriptCacheIsBounded(t *testing.T) {
 	}
 }
 
+// Five replies of 16 MB are longer together than one may be.
+func TestRepliesOfScriptsAreBoundedOneByOne(t *testing.T) {
+	m := newMachine(Config{})
+	m.do("client-1/1", "MULTI")
+	for range 5 {
+		check(t, "queued", m.eval("return string.rep('x', 2^24)"), "QUEUED")
+	}
+	reply := m.do("client-1/1", "EXEC")
+	check(t, "bytes of all", len(reply), len("[")+5*(1<<24)+len("    ")+len("]"))
+}
+
 func TestBrokenScriptIsNotLoaded(t *testing.T) {
 	m := newMachine(Config{})
 	if got := m.args("client-1/1", "SCRIPT", "LOAD", "retrun 1"); !strings.HasPrefix(got, "-ERR Error compiling script (new function): ") {
