@@ -10,11 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// sentinel is the observer of replicated masters.
-const sentinel sim.ProcessID = "sentinel-1"
+// observer is the Sentinel of replicated masters.
+const observer sim.ProcessID = "sentinel-1"
 
 // tap may put something before a Redis node; benchmarks listen in on the commands.
 type tap func(sim.ProcessID, sim.Server) sim.Server
@@ -99,7 +100,7 @@ func (s *Servers) targets() nemesis.Names {
 	}
 	names.Redis, names.Shards = s.names(), s.shards()
 	if s.Replicas > 0 {
-		names.Sentinel = sentinel
+		names.Sentinel = observer
 	}
 	return names
 }
@@ -155,7 +156,7 @@ func (c *redisCluster) add(w *sim.World, wrap tap) {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
 	if len(c.shards) > 0 {
-		w.AddServer(sentinel, redis.NewSentinel(redis.SentinelConfig{Shards: c.shards, DownAfter: c.DownAfter,
+		w.AddServer(observer, sentinel.New(sentinel.Config{Shards: c.shards, DownAfter: c.DownAfter,
 			ReconfigureAfter: c.ReconfigureAfter}))
 	}
 }

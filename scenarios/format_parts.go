@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 // Bounds on what is counted. More would take a run beyond any use, and its sums beyond an int64 of nanoseconds.
@@ -48,10 +49,10 @@ var serverKeys = []setting.Key[Servers]{
 	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 		redis.DefaultSemiSyncTimeout, "after so long without one the master goes on asynchronously, until a replica has "+
 			"caught up"),
-	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
+	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, sentinel.DefaultDownAfter,
 		"how long a master must be silent before the Sentinel replaces it").Recurring(),
 	setting.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+		sentinel.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
 }
 
 func (f *file) serverFields() []field {

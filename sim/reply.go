@@ -93,6 +93,20 @@ func AppendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
+// AppendLine appends a RESP value of one line: sort is '+' for a status, '-' for an error. Line breaks in s become spaces, as
+// in Redis.
+func AppendLine(b []byte, sort byte, s string) []byte {
+	b = append(b, sort)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\r' || c == '\n' {
+			c = ' '
+		}
+		b = append(b, c)
+	}
+	return append(b, '\r', '\n')
+}
+
 // Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is torn.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {

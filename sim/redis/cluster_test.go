@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	master   = sim.ProcessID("redis-1")
 	replica1 = sim.ProcessID("redis-1-replica-1")
 	replica2 = sim.ProcessID("redis-1-replica-2")
-	sentinel = sim.ProcessID("sentinel")
+	observer = sim.ProcessID("sentinel")
 )
 
 // cluster is one shard, with a Sentinel if asked for, behind links of a millisecond.
@@ -49,9 +50,9 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 }
 
 // watch adds a Sentinel.
-func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
+func (c *cluster) watch(cfg sentinel.Config) *cluster {
 	cfg.Shards = [][]sim.ProcessID{c.names}
-	c.AddServer(sentinel, redis.NewSentinel(cfg))
+	c.AddServer(observer, sentinel.New(cfg))
 	return c
 }
 
@@ -115,7 +116,7 @@ func (c *cluster) heal(p sim.ProcessID, others ...sim.ProcessID) {
 
 // failOver orders a failover at the Sentinel.
 func (c *cluster) failOver(to sim.ProcessID) {
-	c.ServerFault(sentinel, sim.ServerFault{Kind: sim.FailOver, To: to})
+	c.ServerFault(observer, sim.ServerFault{Kind: sim.FailOver, To: to})
 }
 
 // run lets the given time pass and gives the records of the nodes, one a line.

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// port is where every Redis listens.
-const port = "6379"
+// Port is where every Redis listens.
+const Port = "6379"
 
 // role is ROLE.
 func role(n *Node, _ []string) {
@@ -41,7 +41,7 @@ func role(n *Node, _ []string) {
 		if s := &r.replicas[i]; s.online {
 			n.replyLen(3)
 			n.replyBulk(string(s.name))
-			n.replyBulk(port)
+			n.replyBulk(Port)
 			n.replyBulk(strconv.FormatInt(s.acked, 10))
 		}
 	}
@@ -62,7 +62,7 @@ func replicaOf(n *Node, args []string) {
 	switch {
 	case master == n.repl.master:
 		n.replyStatus("OK Already connected to specified master")
-	case master == n.host.Name() || args[2] != port || !n.knows(master):
+	case master == n.host.Name() || args[2] != Port || !n.knows(master):
 		n.replyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] + " is no node that this one has heard of")
 	default:
 		n.repl.involved, n.repl.ordered = true, master
@@ -105,7 +105,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 	} else {
 		line("role", "slave")
 		line("master_host", string(r.master))
-		line("master_port", port)
+		line("master_port", Port)
 		line("master_link_status", map[bool]string{true: "up", false: "down"}[r.linked])
 		number("slave_repl_offset", r.offset)
 		line("slave_read_only", "1")
@@ -120,7 +120,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 	for i := range r.replicas {
 		s := &r.replicas[i]
 		state := map[bool]string{true: "online", false: "send_bulk"}[s.online]
-		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+port+",state="+state+
+		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+Port+",state="+state+
 			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.wall), 10))
 	}
 	if n.cfg.SemiSync { // Fencepost's own line

@@ -4,6 +4,8 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 const (
@@ -18,7 +20,7 @@ type scriptText struct {
 	text string
 	life uint64 // the life that last loaded it
 	twin twin   // the same in Go, for well-known scripts
-	lua  luaFunction
+	lua  *lua.Script
 }
 
 // scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
@@ -28,11 +30,18 @@ type scripts struct {
 	byText   map[string]*scriptText
 	bySHA    map[string]*scriptText
 	compiled int
-	engine   *engine // made when first needed
-	random   lrand48 // of math.random
+	engine   *lua.Engine // made when first needed
 }
 
-// forget ends a life.
+// endLife ends a life.
+func (s *scripts) endLife() {
+	s.forget()
+	if s.engine != nil {
+		s.engine.EndLife()
+	}
+}
+
+// forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
 func (s *scripts) forget() {
 	s.life++
 	if len(s.bySHA) > maxScripts {
@@ -74,14 +83,14 @@ func (s *scripts) known(sha string) *scriptText {
 	return t
 }
 
-// compile gives the script as a Lua function; trouble is the error if its text is no Lua.
+// compile has the script in compiled form; trouble is the error if its text is no Lua.
 func (n *Node) compile(t *scriptText) (trouble string) {
 	if t.lua != nil {
 		return ""
 	}
 	s := &n.scripts
 	if s.engine == nil {
-		s.engine = newEngine(n)
+		s.engine = lua.New(version, n.callFromScript)
 	}
 	if s.compiled >= maxCompiled {
 		for _, other := range s.bySHA {
@@ -89,12 +98,12 @@ func (n *Node) compile(t *scriptText) (trouble string) {
 		}
 		s.compiled = 0
 	}
-	f, err := s.engine.compile(t.text)
+	compiled, err := s.engine.Compile(t.text, t.sha)
 	if err != nil {
 		t.life = 0
 		return "ERR Error compiling script (new function): " + err.Error()
 	}
-	t.lua = f
+	t.lua = compiled
 	s.compiled++
 	return ""
 }
@@ -151,9 +160,31 @@ func (n *Node) runScript(t *scriptText, keys, argv []string) {
 		n.replyError(trouble)
 		return
 	}
+	from := len(n.out)
 	n.inScript = true
-	n.scripts.engine.run(t, keys, argv)
+	reply := n.scripts.engine.Run(t.lua, keys, argv)
 	n.inScript = false
+	n.out = append(n.out[:from], reply...)
+}
+
+// callFromScript executes a command for a script.
+func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
+	c := findCommand(args[0])
+	switch {
+	case c == nil:
+		if text := unknown(args); len(text) > 14 && text[:14] == "ERR fencepost:" {
+			return nil, text
+		}
+		return nil, "ERR Unknown Redis command called from script"
+	case c.flags&noScript != 0:
+		return nil, "ERR This Redis command is not allowed from script"
+	case refusal(c, args) != "":
+		return nil, "ERR Wrong number of args calling Redis command from script"
+	}
+	from := len(n.out)
+	n.dispatch(args)
+	reply, n.out = n.out[from:], n.out[:from]
+	return reply, ""
 }
 
 func script(n *Node, args []string) {

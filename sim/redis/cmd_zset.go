@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 // zaddOptions are the options of ZADD.
@@ -125,7 +126,7 @@ func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs [
 	}
 	switch {
 	case o.incr && processed:
-		n.replyBulk(formatNumber(score, 17))
+		n.replyBulk(lua.FormatNumber(score, 17))
 	case o.incr:
 		n.replyNull()
 	case o.ch:
@@ -225,7 +226,7 @@ func appendScore(out, bulk []byte) []byte {
 	if err != nil {
 		return append(out, bulk...)
 	}
-	return sim.AppendBulk(out, formatNumber(f, 17))
+	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
 // scoreStep says which elements of a reply are scores: every one, or every second one; 0 if none.

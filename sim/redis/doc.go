@@ -1,4 +1,5 @@
-// Package redis is a simulated Redis, master or replica, and its Sentinel: programs of server processes of the simulator.
+// Package redis is a simulated Redis, master or replica: the program of a server process of the simulator. The
+// Sentinel that watches it is package sentinel.
 //
 // miniredis holds the data and carries out the commands that are only about data. What decides whether a lock holds
 // is the node's own: deadlines on the wall clock, the append-only file and when it is fsynced, restarts, transactions,
@@ -36,7 +37,7 @@
 // WAIT asks; they refuse writes, and hide expired keys until their master deletes them. Semi-synchronous replication, as
 // Tair has it, holds the reply to a write back until one replica has it, and gives that up when it takes too long.
 //
-// A node that is promoted, by a [Sentinel], by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes on
+// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes on
 // serving whom it reaches until it is told to follow, and then takes all data anew: every change of master is a full
 // resync, sent in one message; a partial one would leave the same data. Who follows whom outlives a process, as Redis
 // writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the second's
@@ -62,7 +63,6 @@
 //
 // # Scripts
 //
-// Scripts run in gopher-lua, sealed; well-known ones are carried out in Go (twins.go). Known differences from Redis:
-// the wording of Lua's own errors; numbers that are no integers below 1e15, when the operator .. writes them; and the
-// libraries cjson, cmsgpack, struct, bit and coroutine, which are not there and say so.
+// Scripts run in package lua; well-known ones are carried out in Go (twins.go), since they do what commands do: find,
+// compare and change keys.
 package redis

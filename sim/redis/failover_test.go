@@ -7,10 +7,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
 // quick is a Sentinel that finds a master down after three seconds.
-var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
+var quick = sentinel.Config{DownAfter: 3 * time.Second}
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(quick)
@@ -21,7 +22,7 @@ func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
 		c.Stop(master, sim.LoseAllState)
 	})
 	c.client("client-2", 8*time.Second, func(s *session) {
-		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
+		s.do(observer, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
 		s.do(replica1, "GET old")
 		s.do(replica1, "SET lock b NX PX 60000")
 	})
@@ -78,7 +79,7 @@ func TestFailoverInsideWait(t *testing.T) {
 	})
 	t.Run("of one that is made a replica", func(t *testing.T) {
 		c := newCluster(t, redis.Config{}, 1)
-		c.watch(redis.SentinelConfig{ReconfigureAfter: -1})
+		c.watch(sentinel.Config{ReconfigureAfter: -1})
 		c.Cut(master, replica1)
 		c.client("client-1", 0, func(s *session) {
 			s.do(master, "SET lock a NX PX 60000")
@@ -111,22 +112,6 @@ func TestAnotherReplicaThanTheOneThatAcknowledgedIsPromoted(t *testing.T) {
 		"redis-1-replica-2: lock gone of client-1/1, lost in failover",
 		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // it dropped it for its new master's data
 		"redis-1-replica-2: lock set of client-1/1 by client-1/1")
-}
-
-func TestSentinelPromotesTheReplicaThatHasComeFarthest(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 2).watch(quick)
-	c.Cut(master, replica1)
-	c.client("client-1", 0, func(s *session) {
-		s.do(master, "SET lock a NX PX 60000")
-		s.Sleep(3 * time.Second)
-		c.Stop(master, sim.PowerLoss)
-		s.Sleep(6 * time.Second)
-		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
-		s.do(replica1, "GET lock")
-	})
-	c.run(20 * time.Second)
-	want(t, "said", c.said[1:], "9.004s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-2 $4 6379",
-		"9.006s client-1 GET lock: $1 a")
 }
 
 func TestWaitAsLongAsTheTTLReturnsWhenTheLockIsGone(t *testing.T) {
@@ -168,10 +153,10 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	var switches []string
 	c.group.Promoted = func(old, promoted sim.ProcessID) { switches = append(switches, string(old+" "+promoted)) }
 	c.client("client-1", 0, func(s *session) { s.do(master, "SET both x PX 60000") })
-	c.at(time.Second, func() { c.cut(master, replica1, sentinel) })
+	c.at(time.Second, func() { c.cut(master, replica1, observer) })
 	c.client("client-2", 9*time.Second, func(s *session) { s.do(replica1, "SET lock b NX PX 90000") })
 	c.client("client-3", 10*time.Second, func(s *session) { s.do(master, "SET lock a NX PX 90000") })
-	c.at(12*time.Second, func() { c.heal(master, replica1, sentinel) })
+	c.at(12*time.Second, func() { c.heal(master, replica1, observer) })
 	c.client("client-4", 19*time.Second, func(s *session) {
 		s.do(master, "GET lock")
 		s.Sleep(5 * time.Second)
@@ -252,49 +237,6 @@ func TestRestartedReplicaTakesAllFromItsMaster(t *testing.T) {
 			t.Errorf("a replica whose keys had been deleted in good order recorded %s", r)
 		}
 	}
-}
-
-func TestSentinelTellsItsSubscribersOfASwitch(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(quick)
-	c.client("client-1", 0, func(s *session) {
-		s.do(sentinel, "SUBSCRIBE switch-master")
-		told, _ := s.Receive(sim.Conn{Server: sentinel}, time.Minute)
-		s.say("%s", told)
-		told, _ = s.Receive(sim.Conn{Server: sentinel}, time.Minute)
-		s.say("%s", told)
-	})
-	c.at(time.Second, func() { c.failOver(replica1) })
-	c.at(20*time.Second, func() { c.failOver(master) })
-	c.run(30 * time.Second)
-	want(t, "said", c.said, "2ms client-1 SUBSCRIBE switch-master: *3 $9 subscribe $13 switch-master :1",
-		"1.003s client-1 switch-master redis-1 redis-1-replica-1", "20.003s client-1 switch-master redis-1-replica-1 redis-1")
-}
-
-func TestSentinelDetectsWithinTheDownTimeAndAPing(t *testing.T) {
-	for _, death := range []time.Duration{4 * time.Second, 4500 * ms, 4999 * ms} {
-		c := newCluster(t, redis.Config{}, 1).watch(quick)
-		var at time.Duration
-		c.group.Promoted = func(_, _ sim.ProcessID) { at = c.Now().Duration() }
-		c.at(death, func() { c.Pause(master) })
-		c.run(20 * time.Second)
-		if d := at - death; d < quick.DownAfter || d > quick.DownAfter+time.Second+2*ms {
-			t.Errorf("a master that stood still at %v was replaced after %v", death, d)
-		}
-	}
-}
-
-func TestSentinelThatWasPausedMistrustsWhatItSees(t *testing.T) {
-	c := newCluster(t, redis.Config{}, 1).watch(quick)
-	c.at(time.Second, func() { c.Pause(sentinel); c.Pause(master) })
-	c.at(10*time.Second, func() { c.Resume(sentinel) })
-	c.client("client-1", 39*time.Second, func(s *session) {
-		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
-		s.Sleep(5 * time.Second)
-		s.do(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1")
-	})
-	c.run(60 * time.Second)
-	want(t, "said", c.said, "39.002s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $7 redis-1 $4 6379",
-		"44.004s client-1 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-1 $4 6379")
 }
 
 func TestFailoverWithoutASentinel(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 // A hash, a set or a sorted set may be held by several at once, as read-write locks and semaphores do it. So each field or
@@ -40,7 +41,7 @@ func (n *Node) members(name string, k *key) []Member {
 	case "zset":
 		for i := 0; i+1 < len(all); i += 2 {
 			f, _ := parseDouble(all[i+1])
-			list = append(list, Member{all[i], formatNumber(f, 17), k.members[all[i]]})
+			list = append(list, Member{all[i], lua.FormatNumber(f, 17), k.members[all[i]]})
 		}
 	default:
 		for i := 0; i+1 < len(all); i += 2 {

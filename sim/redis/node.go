@@ -106,8 +106,7 @@ func (n *Node) Reset(cfg Config) {
 
 // endLife drops what a process has in memory besides the data.
 func (n *Node) endLife() {
-	n.scripts.forget()
-	n.scripts.random = bornWith
+	n.scripts.endLife()
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()

@@ -83,7 +83,7 @@ func (s *shardOfThree) deliver(m *member) {
 		if message.from == before.master && (!before.linked || body.id != before.id) {
 			m.arrived = slices.Clone(body.list)
 		}
-	case order:
+	case Order:
 		if before.master == "" && m.node.Master() != "" {
 			m.arrived = m.node.image() // deposed, it keeps its own until its master's comes
 		}
@@ -116,7 +116,7 @@ func (s *shardOfThree) promote(m *member) {
 	}
 	was := dataOf(m.arrived)
 	for _, other := range s.nodes {
-		other.inbox = append(other.inbox, posted{"sentinel", order{master: m.name}})
+		other.inbox = append(other.inbox, posted{"sentinel", Order{Master: m.name}})
 	}
 	for m.node.Master() != "" { // what waited there comes first
 		s.deliver(m)

@@ -107,9 +107,6 @@ const (
 	phaseAck       = "ack"
 	phasePsync     = "psync"
 	phaseLeave     = "leave"
-	phasePing      = "ping"
-	phasePong      = "pong"
-	phaseOrder     = "replicaof"
 )
 
 var _ sim.Peer = (*Node)(nil)
@@ -202,13 +199,13 @@ func (n *Node) read(from sim.ProcessID, body any) {
 		}
 	case leave:
 		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
-	case probe:
-		n.post(from, phasePong, m.key, n.pong())
-	case order:
-		if n.obey(m.master) {
+	case Probe:
+		n.pong(from, m.Key)
+	case Order:
+		if n.obey(m.Master) {
 			n.hangUpAll()
 		}
-		n.post(from, phasePong, m.key, n.pong())
+		n.pong(from, m.Key)
 	}
 }
 

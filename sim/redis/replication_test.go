@@ -288,7 +288,7 @@ func TestReplicaOfMovesANode(t *testing.T) {
 
 // failoverLock is an example of a client: the lock of a shard with a Sentinel, held only if one replica has it.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
-	fields := strings.Fields(s.ask(sentinel, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
+	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])
 	if s.ask(master, 0, "SET", "lock", value, "NX", "PX", "10000") != "+OK" {
 		return master, false

@@ -17,26 +17,13 @@ const (
 	errNoKey     = "ERR no such key"
 )
 
-// appendLine writes a one-line reply: '+' for a status, '-' for an error. Line breaks in s become spaces, as in Redis.
-func appendLine(b []byte, sort byte, s string) []byte {
-	b = append(b, sort)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\r' || c == '\n' {
-			c = ' '
-		}
-		b = append(b, c)
-	}
-	return append(b, '\r', '\n')
-}
-
 func (n *Node) replyOK()                { n.out = append(n.out, "+OK\r\n"...) }
 func (n *Node) replyNull()              { n.out = append(n.out, "$-1\r\n"...) }
 func (n *Node) replyInt(v int64)        { n.out = sim.AppendInt(n.out, v) }
 func (n *Node) replyBulk(s string)      { n.out = sim.AppendBulk(n.out, s) }
 func (n *Node) replyLen(count int)      { n.out = sim.AppendArray(n.out, count) }
-func (n *Node) replyError(text string)  { n.out = appendLine(n.out, '-', text) }
-func (n *Node) replyStatus(text string) { n.out = appendLine(n.out, '+', text) }
+func (n *Node) replyError(text string)  { n.out = sim.AppendLine(n.out, '-', text) }
+func (n *Node) replyStatus(text string) { n.out = sim.AppendLine(n.out, '+', text) }
 
 func (n *Node) replyBool(yes bool) {
 	if yes {

@@ -1,4 +1,4 @@
-package redis
+package lua
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // format is string.format with C's meaning: gopher-lua hands its arguments to Go's fmt, which prints addresses.
-func (e *engine) format(L *lua.LState) int {
+func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)
 	var b strings.Builder
 	arg := 1
@@ -45,7 +45,7 @@ func isSpec(s string) bool {
 }
 
 // formatOne formats one argument; spec is the '%' with flags, width and precision.
-func (e *engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
+func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
 	switch verb {
 	case 'd', 'i':
 		return fmt.Sprintf(spec+"d", truncate(float64(L.CheckNumber(arg))))
@@ -62,7 +62,7 @@ func (e *engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 		if spec != "%" {
 			return fmt.Sprintf(spec+string(verb), f)
 		}
-		return formatNumber(f, 6)
+		return FormatNumber(f, 6)
 	case 's':
 		return fmt.Sprintf(spec+"s", e.toString(L, L.CheckAny(arg)))
 	case 'q':

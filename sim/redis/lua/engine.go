@@ -1,4 +1,12 @@
-package redis
+// Package lua runs the scripts of a simulated Redis in gopher-lua, sealed: no script leaves anything to the next, and
+// none sees anything of the host. It knows no data: whoever makes an [Engine] carries out the commands of its scripts
+// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and tells spellings of one script
+// from different scripts ([Tokens]).
+//
+// Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
+// operator .. writes them; and the libraries cjson, cmsgpack, struct, bit and coroutine, which are not there and say
+// so.
+package lua
 
 import (
 	"context"
@@ -9,10 +17,9 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
-)
 
-// luaFunction is a compiled script.
-type luaFunction = *lua.LFunction
+	"github.com/fencepost-sim/fencepost/sim"
+)
 
 // chunk is what Redis calls a script in error messages.
 const chunk = "user_script"
@@ -23,17 +30,24 @@ const maxInstructions = 5_000_000
 // maxReply bounds what a script can answer, bytes.
 const maxReply = 64 << 20
 
-// engine is the Lua state of a node, kept between scripts. Scripts cannot leave anything in it: every table that
-// outlives a script is sealed (lua_seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random goes
-// on from script to script, as in Redis 7; it starts anew with each life of the node.
-type engine struct {
-	n       *Node
+// Call carries out a command that a script asks for. Its reply in RESP2 is read before the next call. trouble is an
+// error before the command was tried, with its code and without the leading '-'; there is no reply then.
+type Call func(args []string) (reply []byte, trouble string)
+
+// Engine is a Lua state, kept between scripts. Scripts cannot leave anything in it: every table that outlives a script
+// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random goes on from script to
+// script, as in Redis 7, until the process ends ([Engine.EndLife]).
+type Engine struct {
+	command Call
+	version string
+	random  lrand48
 	state   *lua.LState
 	env     *lua.LTable // what scripts see as _G: empty, sealed
 	globals *lua.LTable // what env shows
 	sealed  map[*lua.LTable]bool
 	budget  budget
 	args    []string // of the current redis.call
+	reply   []byte   // of the current script
 	line    int      // in the script, of the latest error that was raised
 }
 
@@ -54,21 +68,33 @@ func (b *budget) Err() error                  { return context.Canceled }
 func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (b *budget) Value(any) any               { return nil }
 
-func newEngine(n *Node) *engine {
-	e := &engine{n: n, sealed: map[*lua.LTable]bool{}}
+// Script is a compiled script, of one Engine.
+type Script struct {
+	sha      string
+	function *lua.LFunction
+}
+
+// New makes an engine for scripts whose commands call carries out, of a Redis of the given version.
+func New(version string, call Call) *Engine {
+	e := &Engine{command: call, version: version, random: bornWith, sealed: map[*lua.LTable]bool{}}
 	e.budget.done = make(chan struct{})
 	close(e.budget.done)
-	e.state = lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 2048, RegistryMaxSize: 1 << 17, RegistryGrowStep: 2048})
+	e.state = lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 2048, RegistryMaxSize: 1 << 17,
+		RegistryGrowStep: 2048})
 	e.state.SetContext(&e.budget)
 	e.openLibraries()
 	return e
 }
 
-// compile turns a text into a function of the sealed environment.
-func (e *engine) compile(text string) (f luaFunction, err error) {
+// EndLife begins the sequence of math.random anew, as a process does that is started.
+func (e *Engine) EndLife() { e.random = bornWith }
+
+// Compile turns a text into a function of the sealed environment. sha is the hexadecimal SHA1 by which errors name the
+// script. A text that is no Lua is an error with its line.
+func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the compiler's way to refuse some texts
-			f, err = nil, fmt.Errorf("%s: %v", chunk, r)
+			s, err = nil, fmt.Errorf("%s: %v", chunk, r)
 		}
 	}()
 	if strings.HasPrefix(text, "#!") {
@@ -82,33 +108,35 @@ func (e *engine) compile(text string) (f luaFunction, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimSpace(err.Error()))
 	}
-	f = e.state.NewFunctionFromProto(proto)
+	f := e.state.NewFunctionFromProto(proto)
 	f.Env = e.env
-	return f, nil
+	return &Script{sha, f}, nil
 }
 
-// run executes a script and appends its reply to the node's.
-func (e *engine) run(t *scriptText, keys, argv []string) {
+// Run executes a script and gives its reply in RESP2, which holds until the next Run.
+func (e *Engine) Run(s *Script, keys, argv []string) (reply []byte) {
 	L := e.state
 	e.globals.RawSetString("KEYS", listOf(L, keys))
 	e.globals.RawSetString("ARGV", listOf(L, argv))
 	e.budget.left = maxInstructions
 	e.line = 1
-	from := len(e.n.out)
-	L.Push(t.lua)
+	e.reply = e.reply[:0]
+	L.Push(s.function)
 	if err := L.PCall(0, 1, nil); err != nil {
 		L.SetTop(0)
-		e.n.out = e.n.out[:from]
-		e.n.replyError(e.explain(err, t))
-		return
+		e.replyError(e.explain(err, s))
+		return e.reply
 	}
 	e.answer(L.Get(-1), 0)
 	L.SetTop(0)
-	if len(e.n.out)-from > maxReply {
-		e.n.out = e.n.out[:from]
-		e.n.replyError("ERR fencepost: the script's reply is longer than 64 MB")
+	if len(e.reply) > maxReply {
+		e.reply = e.reply[:0]
+		e.replyError("ERR fencepost: the script's reply is longer than 64 MB")
 	}
+	return e.reply
 }
+
+func (e *Engine) replyError(text string) { e.reply = sim.AppendLine(e.reply, '-', text) }
 
 func listOf(L *lua.LState, words []string) *lua.LTable {
 	t := L.CreateTable(len(words), 0)
@@ -119,7 +147,7 @@ func listOf(L *lua.LState, words []string) *lua.LTable {
 }
 
 // explain is the error reply for a script that failed.
-func (e *engine) explain(err error, t *scriptText) string {
+func (e *Engine) explain(err error, s *Script) string {
 	text := "ERR " + err.Error()
 	if e.budget.left < 0 {
 		text = "ERR fencepost: the script ran more than " + strconv.Itoa(maxInstructions) +
@@ -128,15 +156,15 @@ func (e *engine) explain(err error, t *scriptText) string {
 		switch o := api.Object.(type) {
 		case *lua.LTable:
 			text = "ERR unknown error"
-			if s, ok := o.RawGetString("err").(lua.LString); ok {
-				text = string(s)
+			if said, ok := o.RawGetString("err").(lua.LString); ok {
+				text = string(said)
 			}
 		case lua.LString:
 			text = "ERR " + string(o)
 			e.line = lineOf(string(o), e.line)
 		}
 	}
-	return text + " script: " + t.sha + ", on @" + chunk + ":" + strconv.Itoa(e.line) + "."
+	return text + " script: " + s.sha + ", on @" + chunk + ":" + strconv.Itoa(e.line) + "."
 }
 
 // lineOf reads the line from the start of a message ("user_script:3: …"); without one it is otherwise.
@@ -153,7 +181,7 @@ func lineOf(message string, otherwise int) int {
 }
 
 // raise throws an error as redis.call does: a table with the message, uncaught if nobody catches it.
-func (e *engine) raise(L *lua.LState, text string) int {
+func (e *Engine) raise(L *lua.LState, text string) int {
 	e.line = lineOf(L.Where(1), e.line)
 	L.Error(errorTable(L, text), 0)
 	return 0

@@ -1,4 +1,4 @@
-package redis
+package lua
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ var notProvided = map[string]bool{"cjson": true, "cmsgpack": true, "struct": tru
 	"load": true, "loadstring": true, "collectgarbage": true, "gcinfo": true}
 
 // seal gives a stand-in for a table: it shows the fields of what, and refuses to be written.
-func (e *engine) seal(what *lua.LTable) *lua.LTable {
+func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	L := e.state
 	front, meta := L.NewTable(), L.NewTable()
 	meta.RawSetString("__index", what)
@@ -29,7 +29,7 @@ func (e *engine) seal(what *lua.LTable) *lua.LTable {
 }
 
 // openLibraries builds the world of scripts.
-func (e *engine) openLibraries() {
+func (e *Engine) openLibraries() {
 	L := e.state
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
 		L.Push(L.NewFunction(open))
@@ -38,8 +38,8 @@ func (e *engine) openLibraries() {
 	base := L.Get(lua.GlobalsIndex).(*lua.LTable)
 	e.globals = L.NewTable()
 	e.env = e.seal(e.globals)
-	for _, name := range []string{"assert", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "select", "tonumber",
-		"type", "unpack", "xpcall"} {
+	for _, name := range []string{"assert", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget", "select",
+		"tonumber", "type", "unpack", "xpcall"} {
 		e.globals.RawSetString(name, base.RawGetString(name))
 	}
 	for name, f := range e.ownBase() {
@@ -48,8 +48,8 @@ func (e *engine) openLibraries() {
 	e.globals.RawSetString("_G", e.env)
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
-	text := e.library(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower", "match",
-		"reverse", "sub", "upper"}, e.ownString())
+	text := e.library(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower",
+		"match", "reverse", "sub", "upper"}, e.ownString())
 	e.globals.RawSetString("string", e.seal(text))
 	texts := L.NewTable() // ("x"):upper()
 	texts.RawSetString("__index", text)
@@ -84,7 +84,7 @@ func missing(L *lua.LState) int {
 }
 
 // library picks functions from a library of gopher-lua and adds own ones.
-func (e *engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
+func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
 		t.RawSetString(name, from.(*lua.LTable).RawGetString(name))
@@ -96,7 +96,7 @@ func (e *engine) library(from lua.LValue, names []string, own map[string]lua.LGF
 }
 
 // guarded wraps a function that writes to its first argument without asking the metatable.
-func (e *engine) guarded(f lua.LValue) lua.LGFunction {
+func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
 	return func(L *lua.LState) int {
 		if e.sealed[L.CheckTable(1)] {
@@ -108,7 +108,7 @@ func (e *engine) guarded(f lua.LValue) lua.LGFunction {
 
 // ownBase are the base functions that must not do what gopher-lua's do: print pointers, change what is sealed, or
 // differ from Redis's in what an error looks like.
-func (e *engine) ownBase() map[string]lua.LGFunction {
+func (e *Engine) ownBase() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"tostring": func(L *lua.LState) int {
 			L.Push(lua.LString(e.toString(L, L.CheckAny(1))))

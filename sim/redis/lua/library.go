@@ -1,4 +1,4 @@
-package redis
+package lua
 
 import (
 	"crypto/sha1"
@@ -11,7 +11,7 @@ import (
 )
 
 // redisLibrary is the table redis of scripts.
-func (e *engine) redisLibrary() *lua.LTable {
+func (e *Engine) redisLibrary() *lua.LTable {
 	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"call":         func(L *lua.LState) int { return e.call(L, false) },
 		"pcall":        func(L *lua.LState) int { return e.call(L, true) },
@@ -37,7 +37,7 @@ func (e *engine) redisLibrary() *lua.LTable {
 	for name, v := range map[string]float64{"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3} {
 		t.RawSetString(name, lua.LNumber(v))
 	}
-	t.RawSetString("REDIS_VERSION", lua.LString(version))
+	t.RawSetString("REDIS_VERSION", lua.LString(e.version))
 	return t
 }
 
@@ -69,7 +69,7 @@ func statusReply(L *lua.LState) int {
 }
 
 // toString is tostring, without the addresses that differ from run to run.
-func (e *engine) toString(L *lua.LState, v lua.LValue) string {
+func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
 		L.Push(f)
 		L.Push(v)
@@ -80,7 +80,7 @@ func (e *engine) toString(L *lua.LState, v lua.LValue) string {
 	}
 	switch v := v.(type) {
 	case lua.LNumber:
-		return formatNumber(float64(v), 14)
+		return FormatNumber(float64(v), 14)
 	case lua.LString, lua.LBool, *lua.LNilType:
 		return v.String()
 	}
@@ -90,7 +90,7 @@ func (e *engine) toString(L *lua.LState, v lua.LValue) string {
 // maxRepeat bounds string.rep, bytes.
 const maxRepeat = 1 << 24
 
-func (e *engine) ownString() map[string]lua.LGFunction {
+func (e *Engine) ownString() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"rep": func(L *lua.LState) int {
 			s, count := L.CheckString(1), L.CheckInt(2)
@@ -117,10 +117,10 @@ func (r *lrand48) next() int64 {
 	return int64(*r >> 17)
 }
 
-func (e *engine) ownMath() map[string]lua.LGFunction {
+func (e *Engine) ownMath() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"random": func(L *lua.LState) int {
-			r := float64(e.n.scripts.random.next()%math.MaxInt32) / math.MaxInt32
+			r := float64(e.random.next()%math.MaxInt32) / math.MaxInt32
 			switch L.GetTop() {
 			case 0:
 				L.Push(lua.LNumber(r))
@@ -142,7 +142,7 @@ func (e *engine) ownMath() map[string]lua.LGFunction {
 			return 1
 		},
 		"randomseed": func(L *lua.LState) int {
-			e.n.scripts.random.seed(int32(L.CheckInt(1)))
+			e.random.seed(int32(L.CheckInt(1)))
 			return 0
 		},
 	}

@@ -1,4 +1,7 @@
-package redis
+// Package sentinel is a simulated Redis Sentinel, a program of a server process: it watches the masters of shards,
+// promotes a replica when one is down, and tells clients who is master. A node of package redis hears nothing of it but
+// messages that ask how it is ([redis.Probe]) or say whom it is to follow ([redis.Order]).
+package sentinel
 
 import (
 	"slices"
@@ -6,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Defaults of a Sentinel: those of sentinel.conf and of its source.
@@ -16,18 +20,19 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// A Sentinel that was stopped for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod (TILT).
+// A Sentinel that was stopped for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod
+// (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down after
-// DownAfter and two of these; here every answer to a ping tells the role.
+// infoPeriod is how often a real Sentinel asks a node for its role. A master that says it is a replica counts as down
+// after DownAfter and two of these; here every answer to a ping tells the role.
 const infoPeriod = 10 * time.Second
 
-// SentinelConfig is what a run may choose about a Sentinel. Zero durations are the defaults.
-type SentinelConfig struct {
+// Config is what a run may choose about a Sentinel. Zero durations are the defaults.
+type Config struct {
 	// Shards lists the nodes of each shard, its first master first. A shard is named after that.
 	Shards [][]sim.ProcessID
 	// DownAfter is for how long a node must leave a ping unanswered to count as down.
@@ -41,7 +46,7 @@ type SentinelConfig struct {
 	ReconfigureAfter time.Duration
 }
 
-func (c SentinelConfig) withDefaults() SentinelConfig {
+func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		set  *time.Duration
 		zero time.Duration
@@ -63,10 +68,10 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 //
 // It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
-// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a full
-// resync, which leaves the same data.
+// Sentinel with a quorum of one does. Partial resynchronisation is not modelled either: every change of master is a
+// full resync, which leaves the same data.
 type Sentinel struct {
-	cfg         SentinelConfig
+	cfg         Config
 	host        sim.Host // nil between lives
 	shards      []*shard // they outlive the process, as sentinel.conf does
 	subscribers []uint64
@@ -93,39 +98,22 @@ type watched struct {
 	lastPong   time.Duration // when it last did
 	waiting    bool          // a ping is unanswered
 	pinged     time.Duration // the oldest such ping
-	last       pong
+	last       redis.Pong
 	wrong      bool // it is up and says that it follows the wrong master, or none
 	wrongSince time.Duration
 }
 
-// The messages between a Sentinel and nodes. A pong has the key of what it answers.
-type (
-	probe struct{ key sim.Key }
-	// pong answers a probe or an order: whom the node follows (nobody: it is a master), and how far it has come.
-	pong struct {
-		master sim.ProcessID
-		offset int64
-	}
-	// order makes a node follow a master, or be it.
-	order struct {
-		master sim.ProcessID
-		key    sim.Key
-	}
-)
-
-func (n *Node) pong() pong { return pong{n.repl.master, n.repl.end()} }
-
 var _ sim.Peer = (*Sentinel)(nil)
 
-// NewSentinel makes a Sentinel for one run.
-func NewSentinel(cfg SentinelConfig) *Sentinel {
+// New makes a Sentinel for one run.
+func New(cfg Config) *Sentinel {
 	s := &Sentinel{}
 	s.Reset(cfg)
 	return s
 }
 
 // Reset makes s as good as new, for the next run.
-func (s *Sentinel) Reset(cfg SentinelConfig) {
+func (s *Sentinel) Reset(cfg Config) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Shards {
 		if len(names) == 0 {
@@ -142,16 +130,16 @@ func (s *Sentinel) Reset(cfg SentinelConfig) {
 
 // Tags of a Sentinel's timers.
 const (
-	sentinelTick uint64 = iota + 1
-	sentinelLook
-	sentinelOrder
+	wakeTick uint64 = iota + 1
+	wakeLook
+	wakeOrder
 )
 
 // Start begins to watch, with what the last life knew of who is master.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastTick, s.tiltUntil, s.checked = h.Monotonic(), 0, 0
-	h.WakeAfter(0, sentinelTick)
+	h.WakeAfter(0, wakeTick)
 }
 
 // Stop ends the life.
@@ -172,7 +160,7 @@ func (s *Sentinel) ClockChanged() {}
 func (s *Sentinel) Fault(f sim.ServerFault) {
 	if f.Kind == sim.FailOver && s.host != nil {
 		s.ordered = append(s.ordered, f.To)
-		s.host.WakeAfter(0, sentinelOrder)
+		s.host.WakeAfter(0, wakeOrder)
 	}
 }
 
@@ -182,30 +170,30 @@ func (s *Sentinel) Serve(r *sim.Incoming) { r.Reply(s.answer(r)) }
 func (s *Sentinel) answer(r *sim.Incoming) []byte {
 	a := r.Args
 	if len(a) == 0 {
-		return appendLine(nil, '-', "ERR fencepost: a request without a command")
+		return sim.AppendLine(nil, '-', "ERR fencepost: a request without a command")
 	}
 	switch strings.ToLower(a[0]) {
 	case "ping":
-		return appendLine(nil, '+', "PONG")
+		return sim.AppendLine(nil, '+', "PONG")
 	case "sentinel":
 		if len(a) != 3 || !strings.EqualFold(a[1], "get-master-addr-by-name") {
-			return appendLine(nil, '-', "ERR fencepost: only SENTINEL GET-MASTER-ADDR-BY-NAME is simulated")
+			return sim.AppendLine(nil, '-', "ERR fencepost: only SENTINEL GET-MASTER-ADDR-BY-NAME is simulated")
 		}
 		i := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == a[2] })
 		if i < 0 {
 			return []byte("*-1\r\n")
 		}
-		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.shards[i].master.name)), port)
+		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.shards[i].master.name)), redis.Port)
 	case "subscribe":
 		if len(a) != 2 || strings.TrimPrefix(a[1], "+") != switchMaster {
-			return appendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)
+			return sim.AppendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)
 		}
 		if !slices.Contains(s.subscribers, r.ConnID) {
 			s.subscribers = append(s.subscribers, r.ConnID)
 		}
 		return sim.AppendInt(sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 3), "subscribe"), a[1]), 1)
 	}
-	return appendLine(nil, '-', "ERR unknown command '"+clip(a[0], 128)+"'")
+	return sim.AppendLine(nil, '-', "ERR unknown command '"+a[0][:min(len(a[0]), 128)]+"'")
 }
 
 // switchMaster is the channel on which switches are told.

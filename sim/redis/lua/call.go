@@ -1,4 +1,4 @@
-package redis
+package lua
 
 import (
 	"bytes"
@@ -6,35 +6,34 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // call is redis.call and redis.pcall.
-func (e *engine) call(L *lua.LState, catch bool) int {
+func (e *Engine) call(L *lua.LState, catch bool) int {
 	trouble := e.collect(L)
-	n := e.n
-	from := len(n.out)
+	var reply []byte
 	if trouble == "" {
-		trouble = n.callFromScript(e.args)
+		reply, trouble = e.command(e.args)
 	}
-	if trouble == "" && n.out[from] == '-' {
-		trouble = string(bytes.TrimRight(n.out[from+1:], "\r\n"))
+	if trouble == "" && reply[0] == '-' {
+		trouble = string(bytes.TrimRight(reply[1:], "\r\n"))
 	}
 	if trouble != "" {
-		n.out = n.out[:from]
 		if !catch {
 			return e.raise(L, trouble)
 		}
 		L.Push(errorTable(L, trouble))
 		return 1
 	}
-	v, _ := fromRESP(L, n.out[from:])
-	n.out = n.out[:from]
+	v, _ := fromRESP(L, reply)
 	L.Push(v)
 	return 1
 }
 
 // collect reads the arguments of a redis.call.
-func (e *engine) collect(L *lua.LState) (trouble string) {
+func (e *Engine) collect(L *lua.LState) (trouble string) {
 	e.args = e.args[:0]
 	top := L.GetTop()
 	if top == 0 {
@@ -45,7 +44,7 @@ func (e *engine) collect(L *lua.LState) (trouble string) {
 		case lua.LString:
 			e.args = append(e.args, string(v))
 		case lua.LNumber:
-			e.args = append(e.args, formatNumber(float64(v), 17))
+			e.args = append(e.args, FormatNumber(float64(v), 17))
 		default:
 			return "ERR Lua redis lib command arguments must be strings or integers"
 		}
@@ -53,25 +52,7 @@ func (e *engine) collect(L *lua.LState) (trouble string) {
 	return ""
 }
 
-// callFromScript executes a command for a script. Its reply is appended to out unless there is trouble.
-func (n *Node) callFromScript(args []string) (trouble string) {
-	c := findCommand(args[0])
-	switch {
-	case c == nil:
-		if text := unknown(args); len(text) > 14 && text[:14] == "ERR fencepost:" {
-			return text
-		}
-		return "ERR Unknown Redis command called from script"
-	case c.flags&noScript != 0:
-		return "ERR This Redis command is not allowed from script"
-	case refusal(c, args) != "":
-		return "ERR Wrong number of args calling Redis command from script"
-	}
-	n.dispatch(args)
-	return ""
-}
-
-// fromRESP reads one value and says how many bytes it took. b is what the node itself wrote.
+// fromRESP reads one value and says how many bytes it took. b is what the caller itself wrote.
 func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	line := bytes.IndexByte(b, '\n') + 1
 	head := b[1 : line-2]
@@ -102,7 +83,7 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	return t, line
 }
 
-// atoi reads an integer that the node wrote.
+// atoi reads an integer of a reply.
 func atoi(b []byte) int64 {
 	v := int64(0)
 	for _, c := range b {
@@ -117,47 +98,48 @@ func atoi(b []byte) int64 {
 }
 
 // answer appends a Lua value as Redis replies it: numbers are cut to integers, arrays end at the first nil.
-func (e *engine) answer(v lua.LValue, depth int) {
-	n := e.n
+func (e *Engine) answer(v lua.LValue, depth int) {
 	if depth > 100 {
-		n.replyError("ERR reached lua stack limit")
+		e.replyError("ERR reached lua stack limit")
 		return
 	}
-	if len(n.out) > maxReply {
-		return // too long already: run replaces it all
+	if len(e.reply) > maxReply {
+		return // too long already: Run replaces it all
 	}
 	switch v := v.(type) {
 	case lua.LString:
-		n.replyBulk(string(v))
+		e.reply = sim.AppendBulk(e.reply, string(v))
 	case lua.LNumber:
-		n.replyInt(truncate(float64(v)))
+		e.reply = sim.AppendInt(e.reply, truncate(float64(v)))
 	case lua.LBool:
 		if v {
-			n.replyInt(1)
+			e.reply = sim.AppendInt(e.reply, 1)
 		} else {
-			n.replyNull()
+			e.replyNull()
 		}
 	case *lua.LTable:
 		e.answerTable(v, depth)
 	default:
-		n.replyNull()
+		e.replyNull()
 	}
 }
 
-func (e *engine) answerTable(t *lua.LTable, depth int) {
+func (e *Engine) replyNull() { e.reply = append(e.reply, "$-1\r\n"...) }
+
+func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		e.n.replyError(string(s))
+		e.replyError(string(s))
 		return
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
-		e.n.replyStatus(string(s))
+		e.reply = sim.AppendLine(e.reply, '+', string(s))
 		return
 	}
 	count := 0
 	for t.RawGetInt(count+1) != lua.LNil {
 		count++
 	}
-	e.n.replyLen(count)
+	e.reply = sim.AppendArray(e.reply, count)
 	for i := 1; i <= count; i++ {
 		e.answer(t.RawGetInt(i), depth+1)
 	}
@@ -171,8 +153,8 @@ func truncate(f float64) int64 {
 	return int64(f)
 }
 
-// formatNumber writes a number as C's %.<digits>g does.
-func formatNumber(f float64, digits int) string {
+// FormatNumber writes a number as C's %.<digits>g does, and with it Lua and Redis.
+func FormatNumber(f float64, digits int) string {
 	if f == math.Trunc(f) && math.Abs(f) < 1e14 && digits >= 14 {
 		if f == 0 && math.Signbit(f) {
 			return "-0"

@@ -1,26 +1,27 @@
-package redis
+package sentinel
 
 import (
 	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // Wake is a look at all nodes, or an order that a fault gave.
 func (s *Sentinel) Wake(tag uint64) {
 	now := s.host.Monotonic()
 	switch tag {
-	case sentinelTick:
+	case wakeTick:
 		if now-s.lastTick > s.cfg.PingEvery+tiltTrigger {
 			s.tiltUntil = now + tiltPeriod
 		}
 		s.lastTick = now
-		s.host.WakeAfter(s.cfg.PingEvery, sentinelTick)
+		s.host.WakeAfter(s.cfg.PingEvery, wakeTick)
 		for _, sh := range s.shards {
 			s.pingAll(sh, now)
 		}
-	case sentinelOrder:
+	case wakeOrder:
 		for _, to := range s.ordered {
 			s.order(to, now)
 		}
@@ -39,7 +40,7 @@ func (s *Sentinel) pingAll(sh *shard, now time.Duration) {
 			w.waiting, w.pinged = true, now
 		}
 		key := s.round(now)
-		s.host.Send(w.name, phasePing, key, probe{key})
+		s.host.Send(w.name, redis.PhaseProbe, key, redis.Probe{Key: key})
 	}
 	if sh.promoting != nil && now > sh.since {
 		s.tell(sh.promoting, sh.promoting, now)
@@ -52,7 +53,7 @@ func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg
 // tell orders a node to follow another, or to be master if that is itself.
 func (s *Sentinel) tell(w, master *watched, now time.Duration) {
 	key := s.round(now).Text(string(master.name))
-	s.host.Send(w.name, phaseOrder, key, order{master.name, key})
+	s.host.Send(w.name, redis.PhaseOrder, key, redis.Order{Master: master.name, Key: key})
 }
 
 // down reports whether a node has left a ping unanswered for too long.
@@ -95,13 +96,13 @@ func (s *Sentinel) look(sh *shard, now time.Duration) {
 	}
 }
 
-// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is before
-// the next tick.
+// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is
+// before the next tick.
 func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
 	at := w.pinged + s.cfg.DownAfter
 	if w.waiting && at != s.checked && at < s.lastTick+s.cfg.PingEvery {
 		s.checked = at
-		s.host.WakeAfter(at-now, sentinelLook)
+		s.host.WakeAfter(at-now, wakeLook)
 	}
 }
 
@@ -109,7 +110,7 @@ func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
 func (s *Sentinel) best(sh *shard, now time.Duration) *watched {
 	var best *watched
 	for _, w := range sh.nodes {
-		if w != sh.master && s.reachable(w, now) && (best == nil || w.last.offset > best.last.offset) {
+		if w != sh.master && s.reachable(w, now) && (best == nil || w.last.Offset > best.last.Offset) {
 			best = w
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Sentinel) order(to sim.ProcessID, now time.Duration) {
 
 // Receive takes the answer of a node.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
-	m, ok := body.(pong)
+	m, ok := body.(redis.Pong)
 	if !ok {
 		return
 	}
@@ -147,7 +148,7 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 		}
 		w := sh.nodes[i]
 		w.answered, w.waiting, w.lastPong, w.last = true, false, now, m
-		if w == sh.promoting && m.master == "" {
+		if w == sh.promoting && m.Master == "" {
 			s.switched(sh, w, now)
 		}
 		s.note(sh, w, now)
@@ -172,9 +173,9 @@ func (s *Sentinel) switched(sh *shard, w *watched, now time.Duration) {
 
 // note keeps since when a node says that it follows the wrong master.
 func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
-	wrong := w.answered && w.last.master != sh.master.name
+	wrong := w.answered && w.last.Master != sh.master.name
 	if w == sh.master {
-		wrong = w.answered && w.last.master != ""
+		wrong = w.answered && w.last.Master != ""
 	}
 	if wrong && !w.wrong {
 		w.wrongSince = now
@@ -182,9 +183,10 @@ func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to follow.
+// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to
+// follow.
 func (s *Sentinel) reconfigure(sh *shard, now time.Duration) {
-	if !sh.master.answered || sh.master.last.master != "" {
+	if !sh.master.answered || sh.master.last.Master != "" {
 		return
 	}
 	for _, w := range sh.nodes {
