@@ -51,7 +51,7 @@ func runScripts(t *testing.T, dir string) {
 			}
 			return full(), nil
 		},
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COLUMNS", "100")
 			return nil
