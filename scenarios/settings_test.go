@@ -498,9 +498,9 @@ limit: 400s
 // filled puts a protocol's servers into the text of a situation.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
-	members := numberedText(string(d.Backend), n)
-	var cuts []string
-	for _, m := range members {
+	var members, cuts []string
+	for _, m := range numbered(string(d.Backend), n) {
+		members = append(members, string(m))
 		cuts = append(cuts, fmt.Sprintf("cut %[1]s | %[1]s-replica-1 %[1]s-replica-2 at 0s for 60s", m))
 	}
 	return strings.NewReplacer("SERVERS", fmt.Sprintf("{%s: %d}", d.Backend, n), "MEMBERS", strings.Join(members, " "), "MEMBER", members[0],

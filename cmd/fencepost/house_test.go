@@ -38,6 +38,7 @@ var arrows = map[string][]string{
 	"scenarios/search":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/parallel", "scenarios/setting", "scenarios/tally", "sim"},
+	"scenarios/compare":  {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
 	"scenarios/amend":    {"scenarios"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/amend", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
@@ -49,7 +50,7 @@ var arrows = map[string][]string{
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/corpus", "scenarios/locks",
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/locks",
 		"scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -87,7 +88,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
+var simulated = []string{"sim", "sim/redis", "sim/consensus", "sim/etcd", "sim/zookeeper", "nemesis", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare", "scenarios/corpus", "scenarios/locks", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
 // readsFiles may import os: it loads scenario files.

@@ -243,9 +243,6 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			args := append(c.args, "--json", "--workers", "1", "--junit", "junit.xml")
-			if c.name == "compare" || c.name == "odds" {
-				args = append(c.args, "--json", "--junit", "junit.xml")
-			}
 			whole := interruptAt(t, 0, interruptedFiles, args...)
 			if whole.code == exitBadInput || whole.instants < 3 {
 				t.Fatalf("exit %d, %d instants: %s", whole.code, whole.instants, whole.stderr)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 // seeds is how many runs of a row's scenario must come out as the row says.
@@ -130,7 +131,7 @@ func checkOdds(t *testing.T, row map[string]string) {
 		if want == nil {
 			t.Fatalf("%q is no chance", part)
 		}
-		o := scenarios.Odds{Servers: 5, Quorum: 3, Chance: float64(percent) / 100}
+		o := compare.Odds{Servers: 5, Quorum: 3, Chance: float64(percent) / 100}
 		got := fmt.Sprintf("%.0e", o.Article())
 		if want[2] != "" {
 			if o.Held, err = strconv.Atoi(want[2]); err != nil {
