@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // seeds is how many runs of a row's scenario must come out as the row says.
@@ -65,7 +66,7 @@ func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 				t.Errorf("%s: %s is about %s", row["I need the lock"], s.Name, p)
 			}
 		}
-		doc, err := scenarios.ParseDocument("kept.yaml", s.Text())
+		doc, err := format.ParseDocument("kept.yaml", s.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
