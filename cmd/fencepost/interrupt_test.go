@@ -433,7 +433,8 @@ func TestLargestCounts(t *testing.T) {
 		})
 	}
 	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most}, {"corpus", "--workers", most},
-		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}} {
+		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}, {"compare", "--workers", "-1"},
+		{"odds", "--workers", "4097"}} {
 		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said, "fencepost: --workers must be 1 to 4096, not ") {
 			t.Errorf("%v: %s", args, said)
 		}
