@@ -43,7 +43,7 @@ func (t *trace) deadlockFreedom(f *Finding) {
 }
 
 // hasProbe reports whether the history is of a run that ends with a probe.
-func (t *trace) hasProbe() bool { return slices.Contains(t.h.Header.Clients, probe) }
+func (t *trace) hasProbe() bool { return slices.Contains(t.h.Header.Clients, history.Probe) }
 
 // missing says what the run did not live to see; nothing if it was all done.
 func (t *trace) missing() string {
@@ -61,7 +61,7 @@ func (t *trace) missing() string {
 		}
 	}
 	for n := range t.grants {
-		if g := &t.grants[n]; g.ending == stillOpen && g.process != probe {
+		if g := &t.grants[n]; g.ending == stillOpen && g.process != history.Probe {
 			return sentence("When the run ended %s was still inside the critical section of %s.", g.process, quoted(t.locks[g.lock].name))
 		}
 	}
@@ -69,7 +69,7 @@ func (t *trace) missing() string {
 		l := &t.locks[i]
 		got := func(n int32) bool {
 			a := &t.asks[n]
-			return a.ret > calm && a.outcome == history.OK && (a.process == probe || !t.hasProbe())
+			return a.ret > calm && a.outcome == history.OK && (a.process == history.Probe || !t.hasProbe())
 		}
 		switch {
 		case slices.ContainsFunc(l.asks, got):

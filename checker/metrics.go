@@ -6,10 +6,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// probe is the process that asks for each lock once after the work is over. It shows deadlock-freedom; its own waiting
-// is no user's.
-const probe history.Process = "probe"
-
 // Metric is one figure about a run.
 type Metric struct {
 	Name    string // as the documents name it; of one process with {process="client-1"}
@@ -58,7 +54,7 @@ func Measure(h *history.History) Metrics {
 		m.ask(&t, &t.asks[i])
 	}
 	for i := range t.grants {
-		if g := &t.grants[i]; g.ending != stillOpen && g.process != probe {
+		if g := &t.grants[i]; g.ending != stillOpen && g.process != history.Probe {
 			m.held = append(m.held, seconds(t.time(g.end)-t.time(g.ok)))
 		}
 	}
@@ -73,7 +69,7 @@ func Measure(h *history.History) Metrics {
 	}
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
-		case e.Process == probe:
+		case e.Process == history.Probe:
 		case e.F == history.Woken:
 			m.woken++
 		case e.F == history.Release && e.Type == history.OK:
@@ -110,7 +106,7 @@ type measures struct {
 
 func (m *measures) ask(t *trace, a *ask) {
 	crashed := a.outcome == 0 && a.ret != open // it wants no lock any more
-	if a.process == probe || crashed {
+	if a.process == history.Probe || crashed {
 		return
 	}
 	m.wait(a.process, seconds(t.time(a.ret)-t.time(a.call)))
@@ -179,7 +175,7 @@ func (t *trace) unavailability() Metric {
 		case strikes, isOver:
 			continue
 		case makeWait, endWait:
-			if l = t.asks[u.n].lock; t.asks[u.n].process == probe {
+			if l = t.asks[u.n].lock; t.asks[u.n].process == history.Probe {
 				continue
 			}
 			waiting[l] += map[bool]int{true: 1, false: -1}[u.kind == makeWait]

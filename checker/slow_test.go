@@ -213,7 +213,7 @@ func (g *gossip) retell() {
 		return
 	}
 	if r.IntN(4) == 0 {
-		h.Header.Clients = []history.Process{"client-1", "client-2", probe}
+		h.Header.Clients = []history.Process{"client-1", "client-2", history.Probe}
 	}
 	probed := h.Header.Clients != nil
 	onlyOutcomes, sameNames, noNames := r.IntN(6) == 0, r.IntN(6) == 0, r.IntN(8) == 0
@@ -239,7 +239,7 @@ func (g *gossip) retell() {
 			e.Token = 0
 		}
 		if probed && e.Process == "client-3" {
-			e.Process = probe
+			e.Process = history.Probe
 		}
 		if isKey := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; isKey && members {
 			e.Member = []string{"", "m"}[r.IntN(2)]

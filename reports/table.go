@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
 )
 
-// probe is the client that asks once more for each lock when the work is over. It is left out of pictures unless it
+// The probe is left out of pictures unless it
 // is part of the witness: its section comes long after the story.
-const probe = headline.Probe
+const probe = history.Probe
 
 // table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.
 type table struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // pausedHolder is a lock without fencing whose holder is paused past its lease before it writes.
@@ -59,8 +60,8 @@ func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 	if err := CheckLaw(pausedHolder, 1, "mutual-exclusivity"); err == nil || err.Error() != `there is no law "mutual-exclusivity"` {
 		t.Errorf("unknown law: %v", err)
 	}
-	var format *FormatError
-	if err := CheckLaw("name: x\n", 1, checker.MutualExclusion); !errors.As(err, &format) {
+	var bad *format.Error
+	if err := CheckLaw("name: x\n", 1, checker.MutualExclusion); !errors.As(err, &bad) {
 		t.Errorf("no scenario: %v", err)
 	}
 }

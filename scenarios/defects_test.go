@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // defect is what a shipped library got wrong, as one line of a scenario that is sound without it.
@@ -23,7 +24,7 @@ type defect struct {
 func (d *defect) parse(t *testing.T) (sound, broken *Scenario) {
 	t.Helper()
 	text := []byte("name: x" + d.text)
-	doc, err := ParseDocument("x.yaml", text)
+	doc, err := format.ParseDocument("x.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
@@ -30,17 +31,17 @@ func TestNoControlCharacterGetsIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := ParseDocument(path, text)
+		doc, err := format.ParseDocument(path, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		doc.Set("source", "a document")
-		for k, at := range places(&doc.root, "") {
+		for k, at := range places(doc, "") {
 			bad := hostile[(i+k)%len(hostile)]
 			value := doc.Clone()
 			value.Set(at, "x"+bad)
 			checkRefused(t, at, value)
-			if _, last, _ := cutLast(at, "."); strings.Trim(last, "0123456789") != "" {
+			if last := at[strings.LastIndex(at, ".")+1:]; strings.Trim(last, "0123456789") != "" {
 				key := doc.Clone()
 				key.Rename(at, last+bad)
 				checkRefused(t, at, key)
@@ -54,23 +55,23 @@ func TestNoControlCharacterGetsIn(t *testing.T) {
 }
 
 // places are the paths of all scalars.
-func places(t *tree, path string) (all []string) {
-	for _, e := range t.entries {
-		all = append(all, places(&e.value, strings.TrimPrefix(path+"."+e.key, "."))...)
-	}
-	for i := range t.items {
-		all = append(all, places(&t.items[i], fmt.Sprintf("%s.%d", path, i+1))...)
-	}
-	if t.sort == isScalar {
+func places(doc *format.Document, path string) (all []string) {
+	if _, ok := doc.Get(path); ok {
 		return []string{path}
+	}
+	for _, key := range doc.Keys(path) {
+		all = append(all, places(doc, strings.TrimPrefix(path+"."+key, "."))...)
+	}
+	for i := range doc.List(path) {
+		all = append(all, places(doc, fmt.Sprintf("%s.%d", path, i+1))...)
 	}
 	return all
 }
 
-func checkRefused(t *testing.T, at string, doc *Document) {
+func checkRefused(t *testing.T, at string, doc *format.Document) {
 	t.Helper()
 	_, err := Parse("my.yaml", []byte(doc.String()))
-	var bad *FormatError
+	var bad *format.Error
 	if !errors.As(err, &bad) || bad.Problems[0].Line == 0 || bad.Problems[0].Column == 0 {
 		t.Fatalf("%s: %v\n%q", at, err, doc.String())
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 var (
@@ -15,7 +17,7 @@ var (
 
 // wrongWord is what stands at a problem's place and is to be replaced by the nearest word: what the message quotes, or
 // a word.
-func wrongWord(p *Problem, rest string) string {
+func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
 		if word, err := strconv.Unquote(q); err == nil && strings.HasPrefix(rest, word) && len(word) > len(longest) {
@@ -86,7 +88,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 
 // checkOffers writes each word that is offered in its place, and returns how many there were.
 func checkOffers(t *testing.T, text string) (offered int) {
-	var bad *FormatError
+	var bad *format.Error
 	if _, err := Parse("f.yaml", []byte(text)); !errors.As(err, &bad) {
 		return 0
 	}
@@ -103,7 +105,7 @@ func checkOffers(t *testing.T, text string) (offered int) {
 			open, rest = rest[:1], rest[1:]
 		}
 		lines[p.Line-1] = string(line[:p.Column-1]) + open + p.Nearest + strings.TrimPrefix(rest, wrongWord(&p, rest))
-		var again *FormatError
+		var again *format.Error
 		if _, err := Parse("f.yaml", []byte(strings.Join(lines, "\n"))); !errors.As(err, &again) {
 			continue
 		}
@@ -144,7 +146,7 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 		for _, broken := range []string{"\t", "{", "}", "[", "]", "\"", "'", ":", ",", "- ", "\n", "@", "|", ">", "`",
 			"*", "&", "?", "%", "---\n", "\\", "\"\\q\"", "99999999999999999999", "!"} {
 			_, err := Parse("f.yaml", []byte(text[:at]+broken+text[at:]))
-			var bad *FormatError
+			var bad *format.Error
 			if !errors.As(err, &bad) {
 				continue
 			}
@@ -159,10 +161,7 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range syntaxProblems {
-		delete(seen, p.say)
-	}
-	if len(seen) < 30 {
+	if len(seen) < 45 { // what the reader says of YAML itself is some fifteen of them
 		t.Errorf("only %d messages were seen", len(seen))
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// probe is the client that asks once more for each lock when all else is over.
-const probe sim.ProcessID = "probe"
-
 // moreAsks is how often the probe asks again, at most.
 const moreAsks = 3
 
@@ -37,7 +34,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 		begin += p.sound
 	}
 	p.until = begin + 2*p.sound
-	w.AddSuccessor(probe, r.scenario.Clients[0].ID, begin, p.client.main)
+	w.AddSuccessor(history.Probe, r.scenario.Clients[0].ID, begin, p.client.main)
 	w.OnTail(p.delayed)
 	for {
 		limited = w.Run(p.until, over)
@@ -73,7 +70,7 @@ func anyWaits(events []history.Event) bool {
 // newProbe makes a client that takes each lock once.
 func (r *Runner) newProbe(library *locks.Library) *client {
 	c := r.scenario.Clients[0]
-	c.ID, c.Work = probe, Work{Cycles: 1, Locks: r.header.Locks}
+	c.ID, c.Work = history.Probe, Work{Cycles: 1, Locks: r.header.Locks}
 	c.Lock.Patience, c.Lock.Attempts = 0, 0 // one that gave up would show nobody stuck
 	return newClient(&c, r.scenario.Resource, library)
 }
@@ -89,14 +86,14 @@ func (p *prober) outdated() bool {
 		if e.Process == history.Nemesis && acquired {
 			return true
 		}
-		acquired = acquired || e.Process == probe && e.F == history.Acquire && e.Type == history.OK
+		acquired = acquired || e.Process == history.Probe && e.F == history.Acquire && e.Type == history.OK
 	}
 	return false
 }
 
 // delayed takes note of a message in the network's tail.
 func (p *prober) delayed(from, to sim.ProcessID) {
-	if !p.late && (from == probe || to == probe) {
+	if !p.late && (from == history.Probe || to == history.Probe) {
 		p.late = true
 		p.watch()
 	}
@@ -121,7 +118,7 @@ func (p *prober) watch() {
 func (p *prober) waiting() *history.Event {
 	events := p.world.SoFar()
 	for i := len(events) - 1; i >= p.from; i-- {
-		if e := &events[i]; e.Process == probe && e.F == history.Acquire {
+		if e := &events[i]; e.Process == history.Probe && e.F == history.Acquire {
 			if e.Type == history.Invoke {
 				return e
 			}
@@ -135,7 +132,7 @@ func (p *prober) waiting() *history.Event {
 // three travels for.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
-	p.world.Record(probe, call)
+	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
@@ -148,7 +145,7 @@ func (p *prober) askAgain(after time.Duration) {
 	p.from = len(p.world.SoFar())
 	p.until = p.world.Now() + history.Of(after+p.lease()) + 2*p.sound
 	next := p.client
-	p.world.BeginAgain(probe, p.world.Now(), func(env sim.Env) {
+	p.world.BeginAgain(history.Probe, p.world.Now(), func(env sim.Env) {
 		if !p.scenario.Servers.consensus() { // whose sessions end when nobody keeps them alive
 			before.section.giveBack(env)
 		}

@@ -29,7 +29,7 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
-				if slices.Contains(f.Holders, probe) && (asked > 1 || !s.Servers.consensus()) { // whose members' messages may be late
+				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) { // whose members' messages may be late
 					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
 				}
 				if asked > 1 {
@@ -59,7 +59,7 @@ func runPlan(t *testing.T, r *Runner, seed uint64) Result {
 func acquires(h *history.History, of history.Type) int {
 	n := 0
 	for _, e := range h.Events {
-		if e.Process == probe && e.F == history.Acquire && e.Type == of {
+		if e.Process == history.Probe && e.F == history.Acquire && e.Type == of {
 			n++
 		}
 	}

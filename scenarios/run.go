@@ -62,7 +62,7 @@ func header(s *Scenario) history.Header {
 			h.Uncapped = true
 		}
 	}
-	h.Clients = append(h.Clients, probe)
+	h.Clients = append(h.Clients, history.Probe)
 	return h
 }
 
@@ -94,7 +94,7 @@ func (r *Runner) beginWatch() {
 		return
 	}
 	r.world.Watch(func(m sim.Moment) {
-		if m.Process == probe {
+		if m.Process == history.Probe {
 			r.world.Watch(nil)
 			return
 		}

@@ -1,5 +1,5 @@
 // Package scenarios turns a situation written down in a file into runs: scenario -> plan -> run -> history -> verdict.
-// It holds the format of scenario files, the embedded catalogue, the clients and the protected resource, and the
+// It holds the keys of scenario files, the embedded catalogue, the clients and the protected resource, and the
 // runner that puts them into a simulated world.
 //
 // Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), a plan holds the seed and every fault.

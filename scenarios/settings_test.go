@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -79,7 +80,7 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 			walk(path+".", f.inside())
 		}
 	}
-	walk("", newFile(newReader("", nil)).fields())
+	walk("", newFile(&format.Reader{}).fields())
 	return all
 }
 
@@ -154,7 +155,7 @@ func (m tellingOf) note(key string, i int) {
 
 // setup is a scenario, and what its runs come out as without further settings.
 type setup struct {
-	doc  *Document
+	doc  *format.Document
 	came map[string]string // by kind of outcome and text
 }
 
@@ -190,7 +191,7 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 }
 
 // adapt takes out of a scenario what a protocol does not have.
-func adapt(doc *Document, d *locks.Definition) {
+func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
 		own := d.Setting(s.Path)
@@ -210,9 +211,9 @@ func adapt(doc *Document, d *locks.Definition) {
 	}
 }
 
-func documentOf(t *testing.T, text string) *Document {
+func documentOf(t *testing.T, text string) *format.Document {
 	t.Helper()
-	doc, err := ParseDocument("x.yaml", []byte(text))
+	doc, err := format.ParseDocument("x.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 		doc := s.doc.Clone()
 		give(doc, path, value)
 		with, err := Parse("x.yaml", []byte(doc.String()))
-		var bad *FormatError
+		var bad *format.Error
 		if errors.As(err, &bad) {
 			if refused == "" {
 				refused = bad.Problems[0].Message
@@ -312,7 +313,7 @@ func copyOf(s *Scenario) *Scenario {
 }
 
 // give writes a value, which may be a list or a mapping.
-func give(doc *Document, path, value string) {
+func give(doc *format.Document, path, value string) {
 	if list, isList := strings.CutPrefix(value, "["); isList {
 		doc.SetList(path, strings.Split(strings.TrimSuffix(list, "]"), ", "))
 		return
@@ -498,9 +499,9 @@ limit: 400s
 // filled puts a protocol's servers into the text of a situation.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
-	members := numberedText(string(d.Backend), n)
-	var cuts []string
-	for _, m := range members {
+	var members, cuts []string
+	for _, m := range numbered(string(d.Backend), n) {
+		members = append(members, string(m))
 		cuts = append(cuts, fmt.Sprintf("cut %[1]s | %[1]s-replica-1 %[1]s-replica-2 at 0s for 60s", m))
 	}
 	return strings.NewReplacer("SERVERS", fmt.Sprintf("{%s: %d}", d.Backend, n), "MEMBERS", strings.Join(members, " "), "MEMBER", members[0],

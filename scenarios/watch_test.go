@@ -21,12 +21,12 @@ func TestWatchingARunChangesNothingInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		probed := sim.Time(0)
-		if i := slices.IndexFunc(alone.History.Events, func(e history.Event) bool { return e.Process == probe }); i >= 0 {
+		if i := slices.IndexFunc(alone.History.Events, func(e history.Event) bool { return e.Process == history.Probe }); i >= 0 {
 			probed = alone.History.Events[i].Time
 		}
 		seen := 0
 		r.Watch(func(m sim.Moment) {
-			if seen++; probed > 0 && m.At > probed || m.Process == probe {
+			if seen++; probed > 0 && m.At > probed || m.Process == history.Probe {
 				t.Errorf("%s: told of %+v, but the probe began at %v", name, m, probed)
 			}
 		})

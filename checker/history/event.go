@@ -13,6 +13,10 @@ type Process string
 // Nemesis is the process under which faults are recorded.
 const Nemesis Process = "nemesis"
 
+// Probe is the process that asks once more for each lock when the work and the faults are over: it shows whether the lock can
+// still be had. Its own waiting is no user's.
+const Probe Process = "probe"
+
 // Resource is the process under which the protected resource records what it accepted and refused.
 const Resource Process = "resource"
 

@@ -23,7 +23,7 @@ func (r *reading) deadlockFreedom() Finding {
 }
 
 // probed reports whether the run was to end with a probe.
-func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, "probe") }
+func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
 // calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told whether it
 // leaves a quorum; a drift that is not to end is none either.
@@ -170,13 +170,13 @@ func (r *reading) done() bool {
 		return false
 	}
 	for _, a := range r.asks {
-		if a.ret == r.none || a.granted() && a.section.end == r.none && a.process != "probe" {
+		if a.ret == r.none || a.granted() && a.section.end == r.none && a.process != history.Probe {
 			return false
 		}
 	}
 	for _, l := range r.locks {
 		acquired := slices.ContainsFunc(r.asks, func(a *ask) bool {
-			return a.lock == l && a.granted() && a.ret > calm && (a.process == "probe" || !r.probed())
+			return a.lock == l && a.granted() && a.ret > calm && (a.process == history.Probe || !r.probed())
 		})
 		if !acquired {
 			return false

@@ -9,11 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 func newCompare() *cobra.Command {
 	var o output
-	var seeds int
+	var measure compare.Options
 	var out, html string
 	c := &cobra.Command{
 		Use:   "compare",
@@ -22,8 +23,11 @@ func newCompare() *cobra.Command {
   fencepost compare --seeds 1000 --out _runs/compare`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if seeds < 1 {
-				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
+			if measure.Runs < 1 {
+				return fmt.Errorf("--seeds must be at least 1, not %d", measure.Runs)
+			}
+			if err := checkWorkers(measure.Workers); err != nil {
+				return err
 			}
 			defer o.close()
 			if err := o.open(out, "compare", html, ""); err != nil {
@@ -31,12 +35,13 @@ func newCompare() *cobra.Command {
 			}
 			ctx, stop := interruptible()
 			defer stop()
-			measured, err := scenarios.Compare(ctx, seeds)
+			measure.Progress = progressOn(c.ErrOrStderr())
+			measured, err := compare.Locks(ctx, measure)
 			if err != nil {
 				return err
 			}
 			comparison := compared(measured)
-			comparison.Files, comparison.Repeat = out, again(seeds, out)
+			comparison.Files, comparison.Repeat = out, again(measure.Runs, out)
 			writeScenarios(o.files, measured)
 			if html != "" {
 				writePage(o.files, html, func(w io.Writer) error { return reports.CompareHTML(w, comparison) })
@@ -52,7 +57,8 @@ func newCompare() *cobra.Command {
 		},
 	}
 	o.register(c)
-	c.Flags().IntVar(&seeds, "seeds", 100, "how many runs to make for each cell")
+	c.Flags().IntVar(&measure.Runs, "seeds", 100, "how many runs to make for each cell")
+	c.Flags().IntVar(&measure.Workers, "workers", 0, "how many cells to run at once (default: one a core)")
 	c.Flags().StringVar(&html, "html", "", "write a report to `FILE`")
 	c.Flags().StringVar(&out, "out", "", "write the scenario behind each cell to `DIR`")
 	return c
@@ -80,11 +86,11 @@ func again(seeds int, out string) string {
 }
 
 // writeScenarios leaves one file for each figure, that run can repeat.
-func writeScenarios(to *artefact.Files, c *scenarios.Comparison) {
+func writeScenarios(to *artefact.Files, c *compare.Comparison) {
 	var all []artefact.File
-	for i := range c.Rows {
-		files := []scenarios.Written{c.Rows[i].Alone.Scenario, c.Rows[i].Together.Scenario}
-		for _, cell := range c.Rows[i].Survival {
+	for i := range c.Locks {
+		files := []compare.Written{c.Locks[i].Alone.Scenario, c.Locks[i].Together.Scenario}
+		for _, cell := range c.Locks[i].Survival {
 			if cell.Absent == "" {
 				files = append(files, cell.Scenario)
 			}
@@ -97,13 +103,13 @@ func writeScenarios(to *artefact.Files, c *scenarios.Comparison) {
 }
 
 // compared turns what was measured into what is shown.
-func compared(c *scenarios.Comparison) *reports.Comparison {
+func compared(c *compare.Comparison) *reports.Comparison {
 	out := &reports.Comparison{Interrupted: c.Interrupted, Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model}
 	for _, t := range c.Troubles {
 		out.Troubles = append(out.Troubles, reports.Trouble(t))
 	}
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for i := range c.Locks {
+		r := &c.Locks[i]
 		l := reports.ComparedLock{Name: r.Name, Title: r.Title, Text: r.Text, ClaimLatency: r.Claim.Latency, ClaimThroughput: r.Claim.Throughput,
 			Alone: comparedTiming(&r.Alone), Together: comparedTiming(&r.Together)}
 		for _, s := range r.Survival {
@@ -117,7 +123,7 @@ func compared(c *scenarios.Comparison) *reports.Comparison {
 	return out
 }
 
-func comparedTiming(t *scenarios.Timing) reports.ComparedTiming {
+func comparedTiming(t *compare.Timing) reports.ComparedTiming {
 	return reports.ComparedTiming{Scenario: t.Scenario.Name, Text: t.Scenario.Text, Acquires: t.Acquires, P50: t.P50, P99: t.P99,
 		First: t.First, PerSecond: t.PerSecond, Requests: t.Requests}
 }

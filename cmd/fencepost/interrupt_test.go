@@ -243,9 +243,6 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			args := append(c.args, "--json", "--workers", "1", "--junit", "junit.xml")
-			if c.name == "compare" || c.name == "odds" {
-				args = append(c.args, "--json", "--junit", "junit.xml")
-			}
 			whole := interruptAt(t, 0, interruptedFiles, args...)
 			if whole.code == exitBadInput || whole.instants < 3 {
 				t.Fatalf("exit %d, %d instants: %s", whole.code, whole.instants, whole.stderr)
@@ -436,7 +433,8 @@ func TestLargestCounts(t *testing.T) {
 		})
 	}
 	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most}, {"corpus", "--workers", most},
-		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}} {
+		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}, {"compare", "--workers", "-1"},
+		{"odds", "--workers", "4097"}} {
 		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said, "fencepost: --workers must be 1 to 4096, not ") {
 			t.Errorf("%v: %s", args, said)
 		}

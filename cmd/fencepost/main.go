@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Exit codes, as the README documents them.
@@ -46,7 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = root.Execute()
 	}
 	var o outcome
-	var badFile *scenarios.FormatError
+	var badFile *format.Error
 	var badPlan *nemesis.PlanError
 	switch {
 	case err == nil:

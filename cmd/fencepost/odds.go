@@ -12,12 +12,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 func newOdds() *cobra.Command {
 	var o output
 	var chance, by string
-	var runs, servers, quorum int
+	var measure compare.Options
+	var servers, quorum int
 	c := &cobra.Command{
 		Use:   "odds",
 		Short: "Measure how likely Redlock fails when servers may lose the lock",
@@ -33,18 +35,19 @@ interval.`,
   fencepost odds --servers 1                 one master-replica pair`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			asked := scenarios.Odds{Servers: servers, Quorum: quorum, By: scenarios.Loss(by)}
+			asked := compare.Odds{Servers: servers, Quorum: quorum, By: compare.Loss(by)}
 			if !c.Flags().Changed("quorum") {
 				asked.Quorum = servers/2 + 1
 			}
-			if err := checkOdds(&asked, chance, runs); err != nil {
+			if err := checkOdds(&asked, chance, measure); err != nil {
 				return err
 			}
 			defer o.close()
 			if err := o.open("", "odds", "", ""); err != nil {
 				return err
 			}
-			odds, err := measureOdds(asked, runs)
+			measure.Progress = progressOn(c.ErrOrStderr())
+			odds, err := measureOdds(asked, measure)
 			if err != nil {
 				return err
 			}
@@ -58,36 +61,37 @@ interval.`,
 			}
 			suite := odds.suite()
 			suite.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
-				asked.Servers, asked.Quorum, asked.By, chance, runs)
+				asked.Servers, asked.Quorum, asked.By, chance, measure.Runs)
 			o.tell(suite)
 			return o.exit(odds.standing())
 		},
 	}
 	o.register(c)
 	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
-	c.Flags().IntVar(&runs, "runs", 4000, "schedules for each number of keys held")
+	c.Flags().IntVar(&measure.Runs, "runs", 4000, "schedules for each number of keys held")
+	c.Flags().IntVar(&measure.Workers, "workers", 0, "how many schedules to run at once (default: one a core)")
 	c.Flags().IntVar(&servers, "servers", 5, "how many servers or master-replica pairs there are")
 	c.Flags().IntVar(&quorum, "quorum", 0, "how many must grant the lock (default a majority)")
-	c.Flags().StringVar(&by, "by", string(scenarios.ByFailover), "how a server loses the lock: failover or restart")
+	c.Flags().StringVar(&by, "by", string(compare.ByFailover), "how a server loses the lock: failover or restart")
 	return c
 }
 
 // checkOdds reads the chance, and refuses what cannot be measured.
-func checkOdds(o *scenarios.Odds, chance string, runs int) (err error) {
+func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err
 	}
 	switch {
-	case runs < 1:
-		return fmt.Errorf("--runs must be at least 1, not %d", runs)
-	case o.Servers < 1 || o.Servers > scenarios.MaxOddsServers:
-		return fmt.Errorf("--servers must be from 1 to %d, not %d", scenarios.MaxOddsServers, o.Servers)
+	case measure.Runs < 1:
+		return fmt.Errorf("--runs must be at least 1, not %d", measure.Runs)
+	case o.Servers < 1 || o.Servers > compare.MaxOddsServers:
+		return fmt.Errorf("--servers must be from 1 to %d, not %d", compare.MaxOddsServers, o.Servers)
 	case o.Quorum < 1 || o.Quorum > o.Servers:
 		return fmt.Errorf("--quorum must be from 1 to the number of servers, %d, not %d", o.Servers, o.Quorum)
-	case o.By != scenarios.ByFailover && o.By != scenarios.ByRestart:
-		return fmt.Errorf("--by must be %s or %s, not %q", scenarios.ByFailover, scenarios.ByRestart, o.By)
+	case o.By != compare.ByFailover && o.By != compare.ByRestart:
+		return fmt.Errorf("--by must be %s or %s, not %q", compare.ByFailover, compare.ByRestart, o.By)
 	}
-	return nil
+	return checkWorkers(measure.Workers)
 }
 
 // parseChance reads a percentage above 0 and below 100.
@@ -121,17 +125,17 @@ type oddsRow struct {
 }
 
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(asked scenarios.Odds, runs int) (*odds, error) {
+func measureOdds(asked compare.Odds, measure compare.Options) (*odds, error) {
 	ctx, stop := interruptible()
 	defer stop()
 	all := &odds{Schema: reports.SchemaName, Command: "odds", Rows: []oddsRow{}}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
-		o, err := asked.Measure(ctx, runs)
+		o, err := asked.Measure(ctx, measure)
 		if err != nil {
 			return nil, err
 		}
-		all.Interrupted = all.Interrupted || o.Runs < runs
+		all.Interrupted = all.Interrupted || o.Runs < measure.Runs
 		if o.Runs > 0 {
 			low, high := o.Interval()
 			all.Rows = append(all.Rows, oddsRow{held, o.Runs, o.Measured(), low, high, o.Formula(), o.Article(), o.Agrees()})
@@ -151,9 +155,9 @@ func (o *odds) standing() scenarios.Standing {
 	return scenarios.AsExpected
 }
 
-func (o *odds) table(w io.Writer, asked *scenarios.Odds) error {
+func (o *odds) table(w io.Writer, asked *compare.Odds) error {
 	what := "masters, each of which fails over and loses the lock by that"
-	if asked.By == scenarios.ByRestart {
+	if asked.By == compare.ByRestart {
 		what = "servers, each of which restarts and loses the lock by that"
 	}
 	fmt.Fprintf(w, "Redlock with a quorum of %d of %d %s with chance %g %%\n\n", asked.Quorum, asked.Servers, what,

@@ -16,9 +16,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Probe is the client that asks once more for each lock when the faults are over.
-const Probe history.Process = "probe"
-
 // order is which violation a headline is about, if there are several: what harms the user's work before how it came about.
 var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
 	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance}

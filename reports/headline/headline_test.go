@@ -165,7 +165,7 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 			"Two clients were inside at once for 250 ms: client-1 worked for longer than its lease."},
 		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) {
 			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed}, "client-2"
-			f.Holders = []history.Process{Probe}
+			f.Holders = []history.Process{history.Probe}
 		}, "The probe (a last client, sent in after the faults) waited too long for the lock: client-2 had crashed and left its lock behind."},
 	} {
 		h := &history.History{Events: slices.Clone(c.events)}

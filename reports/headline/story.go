@@ -24,7 +24,7 @@ func (s *story) lock() string {
 }
 
 func name(p history.Process) string {
-	if p == Probe {
+	if p == history.Probe {
 		return "the probe (a last client, sent in after the faults)"
 	}
 	return string(p)

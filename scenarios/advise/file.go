@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // File is the scenario's file with some changes. It expects what comes out of it under its own faults, so that a run
@@ -57,7 +58,7 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []amend.Edit
 }
 
 // expectations are what a document must expect for its runs to come out as expected.
-func (b *subject) expectations(doc *scenarios.Document) (list []amend.Edit, err error) {
+func (b *subject) expectations(doc *format.Document) (list []amend.Edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // it may name a metric that the changed lock does not have
 	s, err := scenarios.Parse(b.scenario.Name, []byte(free.String()))

@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -16,7 +17,7 @@ import (
 // subject is a scenario whose lock is to be saved.
 type subject struct {
 	scenario   *scenarios.Scenario
-	doc        *scenarios.Document
+	doc        *format.Document
 	definition *locks.Definition
 	options    Options
 	own        bool // its own faults are what it is tried under
@@ -37,7 +38,7 @@ const (
 )
 
 func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
-	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -208,7 +209,7 @@ func restartOf(changes []Change) (d time.Duration) {
 }
 
 // changed is the document with some changes, without what says what strikes and what is expected.
-func (b *subject) changed(changes []Change) *scenarios.Document {
+func (b *subject) changed(changes []Change) *format.Document {
 	doc := b.doc.Clone()
 	amend.To(doc, edits(changes))
 	for _, key := range []string{"faults", "expect", "promise"} {
@@ -326,7 +327,7 @@ func (b *subject) anew(base, t *Tried) (list []tally.Finding) {
 }
 
 // cost measures one client that takes and gives back the lock, back to back.
-func (b *subject) cost(changed *scenarios.Document) (c Cost, err error) {
+func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc := changed.Clone()
 	for _, key := range []string{"faults", "expect", "promise", "mix", "overrides", "work", "network.links", "limit"} {
 		doc.Remove(key)

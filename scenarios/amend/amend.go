@@ -2,7 +2,7 @@
 // changed stay as they were written.
 //
 // Goals: what a person has written is recognisable afterwards, and the change reads as if that person had made it. What
-// the text says is what the same changes make of a scenarios.Document, or there is an error. Non-goals: whether the
+// the text says is what the same changes make of a format.Document, or there is an error. Non-goals: whether the
 // text is a valid scenario (scenarios).
 package amend
 
@@ -17,9 +17,10 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Edit is one change of a document: a scalar at a path such as "lock.ttl", as scenarios.Document has them, or what lies
+// Edit is one change of a document: a scalar at a path such as "lock.ttl", as format.Document has them, or what lies
 // there taken away.
 type Edit struct {
 	Path   string
@@ -28,7 +29,7 @@ type Edit struct {
 }
 
 // To makes the edits in a document.
-func To(d *scenarios.Document, edits []Edit) {
+func To(d *format.Document, edits []Edit) {
 	for _, e := range edits {
 		if e.Remove {
 			d.Remove(e.Path)
@@ -43,7 +44,7 @@ var errStyle = errors.New("the file writes this in a way that cannot be changed 
 
 // Text makes the edits in a text that scenarios.Parse takes. An error says which edit could not be made in place.
 func Text(text []byte, edits []Edit) ([]byte, error) {
-	want, err := scenarios.ParseDocument("scenario", text)
+	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +63,12 @@ func Text(text []byte, edits []Edit) ([]byte, error) {
 	if foreign {
 		text = bytes.ReplaceAll(text, lf, crlf)
 	}
-	got, err := scenarios.ParseDocument("scenario", text)
+	got, err := format.ParseDocument("scenario", text)
 	if err != nil {
 		return nil, err
 	}
-	got.Arrange()
-	want.Arrange()
+	got.Arrange(scenarios.TopKeys())
+	want.Arrange(scenarios.TopKeys())
 	if got.String() != want.String() {
 		return nil, errStyle
 	}

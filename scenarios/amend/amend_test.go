@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Each edit is made in a text, and what becomes of it is what a person would have made of it.
@@ -74,7 +75,7 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := scenarios.ParseDocument(name, s.Text())
+		d, err := format.ParseDocument(name, s.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 }
 
 // paths are those of all keys and items.
-func paths(d *scenarios.Document, under string) (list []string) {
+func paths(d *format.Document, under string) (list []string) {
 	keys := d.Keys(under)
 	for _, key := range keys {
 		if strings.Contains(key, ".") { // no path leads there

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // source is a text, and where its lines begin.
@@ -92,9 +93,9 @@ func (s *source) scalar(t *token.Token) (from, to int, err error) {
 
 // written is a key with a value, as it stands in { }, in [ ] or in a line of its own.
 func written(path []string, value string, inside bool) string {
-	text := scenarios.Quoted(value, inside || len(path) > 1)
+	text := format.Quoted(value, inside || len(path) > 1)
 	for i := len(path) - 1; i >= 0; i-- {
-		text = scenarios.Quoted(path[i], true) + ": " + text
+		text = format.Quoted(path[i], true) + ": " + text
 		if i > 0 {
 			text = "{" + text + "}"
 		}
@@ -181,7 +182,7 @@ func (s *source) replace(n ast.Node, key string, m *member, path []string, value
 		if err != nil {
 			return err
 		}
-		text := scenarios.Quoted(value, inBraces(n))
+		text := format.Quoted(value, inBraces(n))
 		if len(path) > 0 {
 			text = "{" + written(path, value, true) + "}"
 		}

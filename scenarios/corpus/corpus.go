@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 //go:embed locks/*.yaml
@@ -82,7 +83,7 @@ func (m *Mutant) Text() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name, err)
 	}
-	d, err := scenarios.ParseDocument(fileOf(m.Of), text)
+	d, err := format.ParseDocument(fileOf(m.Of), text)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (m *Mutant) Text() ([]byte, error) {
 
 const exclusions = "mix.without"
 
-func (e Edit) apply(d *scenarios.Document) error {
+func (e Edit) apply(d *format.Document) error {
 	if e.Admit == "" {
 		if value, is := d.Get(e.Path); is && value == e.Value {
 			return fmt.Errorf("%s changes nothing", e)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // seeds is how many runs of a row's scenario must come out as the row says.
@@ -64,7 +66,7 @@ func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 				t.Errorf("%s: %s is about %s", row["I need the lock"], s.Name, p)
 			}
 		}
-		doc, err := scenarios.ParseDocument("kept.yaml", s.Text())
+		doc, err := format.ParseDocument("kept.yaml", s.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +132,7 @@ func checkOdds(t *testing.T, row map[string]string) {
 		if want == nil {
 			t.Fatalf("%q is no chance", part)
 		}
-		o := scenarios.Odds{Servers: 5, Quorum: 3, Chance: float64(percent) / 100}
+		o := compare.Odds{Servers: 5, Quorum: 3, Chance: float64(percent) / 100}
 		got := fmt.Sprintf("%.0e", o.Article())
 		if want[2] != "" {
 			if o.Held, err = strconv.Atoi(want[2]); err != nil {

@@ -114,7 +114,7 @@ func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 
 // ordinary are the clients but the probe.
 func ordinary(h *history.History) []history.Process {
-	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == "probe" })
+	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == history.Probe })
 }
 
 // rename gives processes and locks other names, in attempts, too, which begin with their client's.
@@ -188,7 +188,9 @@ func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 func withoutProbe(h *history.History) *history.History {
 	h.Header.Clients = ordinary(h)
 	its := func(a history.Attempt) bool { return strings.HasPrefix(string(a), "probe/") }
-	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.Process == "probe" || its(e.Of) || its(e.By) || its(e.Attempt) })
+	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool {
+		return e.Process == history.Probe || its(e.Of) || its(e.By) || its(e.Attempt)
+	})
 	number(h)
 	return h
 }

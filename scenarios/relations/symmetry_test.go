@@ -63,7 +63,7 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 		t.Fatalf("%s: %v\n%s", s.Name, err, p)
 	}
 	h := copied(r.History)
-	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Process == "probe" }); i >= 0 {
+	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Process == history.Probe }); i >= 0 {
 		h.Header.End, h.Events = h.Events[i].Time, h.Events[:i]
 	}
 	h.Header.Clients = ordinary(h)

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -74,7 +75,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		runs = ShrinkRuns
 	}
 	sh := &shrinker{ctx: ctx, law: law, cause: cause, most: runs, subjects: map[string]*subject{}}
-	doc, err := scenarios.ParseDocument(s.Path, s.Text())
+	doc, err := format.ParseDocument(s.Path, s.Text())
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 			doc.Set("expect."+string(law), "any") // mending this law need not mend that one
 		}
 	}
-	doc.Arrange()
+	doc.Arrange(scenarios.TopKeys())
 	if r.Scenario, err = scenarios.Parse(ScenarioFile, []byte(doc.String())); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // shrinker makes the runs of one shrink.
@@ -25,14 +26,14 @@ type shrinker struct {
 // subject is one form of the scenario, with what is known of plans for it.
 type subject struct {
 	*shrinker
-	doc      *scenarios.Document
+	doc      *format.Document
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	known    map[string]bool // whether a plan violates the law by the cause, by its text
 }
 
-// subject gives the form of the scenario that a document holds. The error is a *scenarios.FormatError if it holds none.
-func (sh *shrinker) subject(doc *scenarios.Document) (*subject, error) {
+// subject gives the form of the scenario that a document holds. The error is a *format.Error if it holds none.
+func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	text := doc.String()
 	if s := sh.subjects[text]; s != nil {
 		return s, nil

@@ -9,13 +9,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // edit is a change of the scenario, and of the plan as far as that must change with it.
 type edit struct {
-	doc  *scenarios.Document
+	doc  *format.Document
 	plan nemesis.Plan
 }
 
@@ -73,7 +73,7 @@ func edits(s *subject, p nemesis.Plan) []edit {
 			list = append(list, withoutClients(s.doc, p, clients, max(from, 0), n))
 		}
 	}
-	change := func(do func(*scenarios.Document)) {
+	change := func(do func(*format.Document)) {
 		doc := s.doc.Clone()
 		do(doc)
 		list = append(list, edit{doc, p})
@@ -91,23 +91,23 @@ func edits(s *subject, p nemesis.Plan) []edit {
 }
 
 // fewer takes a count out of the document, so that its default counts, or lowers it.
-func fewer(doc *scenarios.Document, path string, least int, change func(func(*scenarios.Document))) {
+func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return
 	}
-	change(func(d *scenarios.Document) { d.Remove(path) })
+	change(func(d *format.Document) { d.Remove(path) })
 	for _, m := range []int{least, n / 2, n - 1} {
 		if m >= least && m < n {
-			change(func(d *scenarios.Document) { d.Set(path, strconv.Itoa(m)) })
+			change(func(d *format.Document) { d.Set(path, strconv.Itoa(m)) })
 		}
 	}
 }
 
 // fewerLocks takes a lock out of every list that has others, or out of one.
-func fewerLocks(doc *scenarios.Document, works []string, change func(func(*scenarios.Document))) {
-	without := func(d *scenarios.Document, lock string, works ...string) {
+func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
+	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
 			left := slices.DeleteFunc(d.List(work+".locks"), func(l string) bool { return l == lock })
 			if len(left) > 0 {
@@ -117,14 +117,14 @@ func fewerLocks(doc *scenarios.Document, works []string, change func(func(*scena
 	}
 	for _, work := range works {
 		for _, lock := range doc.List(work + ".locks") {
-			change(func(d *scenarios.Document) { without(d, lock, works...) })
-			change(func(d *scenarios.Document) { without(d, lock, work) })
+			change(func(d *format.Document) { without(d, lock, works...) })
+			change(func(d *format.Document) { without(d, lock, work) })
 		}
 	}
 }
 
 // withoutClients takes n clients out, from the given one on (counted from 0), and numbers those behind them anew.
-func withoutClients(doc *scenarios.Document, p nemesis.Plan, clients, from, n int) edit {
+func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
 		switch i := clientNumber(string(id)) - 1; {
@@ -165,7 +165,7 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 }
 
 // renameKeys renames the clients in the keys of a mapping, and takes those away that name one that is gone.
-func renameKeys(doc *scenarios.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
+func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
 	for _, key := range keys { // from the lowest number up, so that no key takes the name of one that is still to be renamed

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-func documentOf(t *testing.T, text string) *scenarios.Document {
+func documentOf(t *testing.T, text string) *format.Document {
 	t.Helper()
-	d, err := scenarios.ParseDocument("test.yaml", []byte(text))
+	d, err := format.ParseDocument("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

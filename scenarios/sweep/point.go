@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -62,10 +63,10 @@ func (p *Point) Tally(law checker.Law) tally.Law {
 
 // varied is the scenario at a combination of values.
 type varied struct {
-	doc      *scenarios.Document // without what says what is drawn and expected
-	faults   []variedFault       // all of them; the document lists those that are not void
-	given    map[string]Level    // what the axes give, by the path of the key
-	listed   []int               // which of faults the document lists
+	doc      *format.Document // without what says what is drawn and expected
+	faults   []variedFault    // all of them; the document lists those that are not void
+	given    map[string]Level // what the axes give, by the path of the key
+	listed   []int            // which of faults the document lists
 	scenario *scenarios.Scenario
 	common   *scenarios.Scenario // the same without overrides; nil until someone asks
 	problem  string              // why there is no scenario
@@ -106,9 +107,9 @@ func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 }
 
 // asScenario reads a document as a scenario, or says in a sentence why it is none.
-func asScenario(d *scenarios.Document) (s *scenarios.Scenario, problem string) {
+func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	s, err := scenarios.Parse("scenario", []byte(d.String()))
-	var bad *scenarios.FormatError
+	var bad *format.Error
 	switch {
 	case errors.As(err, &bad) && len(bad.Problems) > 0:
 		return nil, meaning(bad.Problems[0].Message, bad.Problems[0].Nearest).Error()

@@ -10,12 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // Subject is a scenario whose keys are varied. Its text is changed by Set before axes and assertions are made for it.
 type Subject struct {
 	scenario *scenarios.Scenario
-	doc      *scenarios.Document
+	doc      *format.Document
 	faults   []variedFault
 	given    []given // what Set has given values, but for whole faults
 	keys     []*Key  // that a name can mean, in the order of FORMAT.md; those of faults last
@@ -23,7 +24,7 @@ type Subject struct {
 
 // NewSubject prepares to vary s. An error would mean that the text of s cannot be read again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
-	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
 		return nil, err
 	}

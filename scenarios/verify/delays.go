@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -90,7 +91,7 @@ func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 
 // apply writes the delays into the text of s. The long tail of the network goes: its delays are random.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
-	doc, err := scenarios.ParseDocument(s.Name, s.Text())
+	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (d linkDelays) after(i, n int) time.Duration {
 }
 
 // set writes the delay of one direction. A link with a delay of its own in s keeps the middle of it.
-func (d linkDelays) set(doc *scenarios.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
+func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {
 		delay = d.unusual

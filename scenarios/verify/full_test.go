@@ -84,7 +84,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
 		e := events[i]
-		if e.Process == "probe" {
+		if e.Process == history.Probe {
 			break
 		}
 		if e.Process == history.Nemesis || e.F == history.Crashed {

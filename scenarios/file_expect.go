@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // causes are the causes that a law's violation may be expected to have, with the details that tell variants apart.
@@ -58,7 +59,7 @@ func (f *file) expectFields() []field {
 // expectation reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
 func (f *file) expectation(n ast.Node) (Expectation, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
-	text, ok := f.scalar(n, what)
+	text, ok := f.Scalar(n, what)
 	if !ok {
 		return Expectation{}, false
 	}
@@ -72,15 +73,15 @@ func (f *file) expectation(n ast.Node) (Expectation, bool) {
 	case text == "violated":
 		return Expectation{Outcome: checker.Violated}, true
 	case !hasCause:
-		f.problem(startOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, found(text))
+		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
 		return Expectation{}, false
 	}
-	c, ok := f.cause(f.within(n, text, len(by)), cause)
+	c, ok := f.cause(f.Within(n, text, len(by)), cause)
 	return Expectation{Outcome: checker.Violated, Cause: c}, ok
 }
 
 // cause reads "lost in crash" or "lost in crash (unsynced)", which begins at place.
-func (f *file) cause(place at, text string) (checker.Cause, bool) {
+func (f *file) cause(place format.Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string
 	for _, c := range causes {
@@ -93,26 +94,26 @@ func (f *file) cause(place at, text string) (checker.Cause, bool) {
 		}
 		return f.detail(place, c.kind, detail, c.details)
 	}
-	f.problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", found(kind))
+	f.Problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", format.Found(kind))
 	return checker.Cause{}, false
 }
 
 // detail reads what stands behind the parenthesis that follows a cause.
-func (f *file) detail(place at, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
+func (f *file) detail(place format.Place, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")
 	for _, d := range known {
 		if d == word && closed {
 			return checker.Cause{Kind: kind, Detail: d}, true
 		}
 	}
-	place = place.right(len(string(kind)) + len(" ("))
+	place = place.Right(len(string(kind)) + len(" ("))
 	switch {
 	case !closed:
-		f.problem(place, "", "the parenthesis that opens here is not closed")
+		f.Problem(place, "", "the parenthesis that opens here is not closed")
 	case len(known) == 0:
-		f.problem(place, "", "the cause %q has no variants", string(kind))
+		f.Problem(place, "", "the cause %q has no variants", string(kind))
 	default:
-		f.problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), found(word))
+		f.Problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
 	}
 	return checker.Cause{}, false
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 var updateFormat = flag.Bool("update-format", false, "rewrite testdata/format/errors.txt")
@@ -75,7 +77,7 @@ func TestColumnsPointAtTheWord(t *testing.T) {
 	} {
 		text = head + text + "\n"
 		_, err := Parse("f.yaml", []byte(text))
-		var bad *FormatError
+		var bad *format.Error
 		if !errors.As(err, &bad) || len(bad.Problems) != 1 {
 			t.Errorf("%s: expected one problem, got %v", text, err)
 			continue
@@ -90,12 +92,12 @@ func TestColumnsPointAtTheWord(t *testing.T) {
 
 func TestNoText(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: x\n\x00":                   "f.yaml:2:1: the file is not text: it has the control character U+0000 here",
-		"name: \xff":                      "f.yaml:1:7: the file is not UTF-8 text",
-		"name: x\rlock":                   "f.yaml:1:8: the file is not text: it has the control character U+000D here",
-		strings.Repeat("#", MaxFile+1):    "f.yaml: the file has 1048577 bytes; a scenario has at most 1048576 (1 MiB)",
-		strings.Repeat("a: 1\n", 7000):    "f.yaml:6667:4: the file has more than 20000 words and signs of YAML; no scenario is that long",
-		"a: " + strings.Repeat("{a: ", 9): "f.yaml:1:36: nested too deep: nothing in a scenario needs more than 8 levels",
+		"name: x\n\x00":                       "f.yaml:2:1: the file is not text: it has the control character U+0000 here",
+		"name: \xff":                          "f.yaml:1:7: the file is not UTF-8 text",
+		"name: x\rlock":                       "f.yaml:1:8: the file is not text: it has the control character U+000D here",
+		strings.Repeat("#", format.MaxFile+1): "f.yaml: the file has 1048577 bytes; a scenario has at most 1048576 (1 MiB)",
+		strings.Repeat("a: 1\n", 7000):        "f.yaml:6667:4: the file has more than 20000 words and signs of YAML; no scenario is that long",
+		"a: " + strings.Repeat("{a: ", 9):     "f.yaml:1:36: nested too deep: nothing in a scenario needs more than 8 levels",
 	} {
 		if s, err := Parse("f.yaml", []byte(text)); fmt.Sprint(err) != want || s != nil {
 			t.Errorf("got %v, want %s", err, want)
@@ -106,14 +108,14 @@ func TestNoText(t *testing.T) {
 func TestManyProblemsAreCutShort(t *testing.T) {
 	_, err := Parse("f.yaml", []byte(strings.Repeat("a: 1\n", 30)))
 	lines := strings.Split(fmt.Sprint(err), "\n")
-	if len(lines) != maxProblems+1 || lines[maxProblems] != "f.yaml: and 23 more" {
+	if len(lines) != format.MaxProblems+1 || lines[format.MaxProblems] != "f.yaml: and 23 more" {
 		t.Errorf("%d lines: %v", len(lines), err)
 	}
 }
 
 // The worst files of the permitted size that are known cost little. By default some are tried.
 func TestHostileFilesCostLittle(t *testing.T) {
-	fill := func(s string) []byte { return []byte(strings.Repeat(s, MaxFile/len(s))) }
+	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
 	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a", "a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
 		if !full() && i%5 > 0 {
 			continue
@@ -150,7 +152,7 @@ func FuzzParseScenario(f *testing.F) {
 			}
 			return
 		}
-		var bad *FormatError
+		var bad *format.Error
 		if !errors.As(err, &bad) {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package scenarios
+package compare
 
 import (
 	"fmt"
@@ -49,32 +49,33 @@ var contenders = []contender{
 	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
 		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true, most: []string{"redis-1"}},
 	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
-		nodes: numberedText("redis", 5), struck: "redis-3",
+		nodes: numbered("redis", 5), struck: "redis-3",
 		spare: two, most: three},
 	{name: "redlock-synced", title: "Redlock, fsync", claimed: "redlock",
 		text:    "Five masters, asked one after another, each with an fsync before it answers.",
 		servers: "redis: 5, persistence: {append-fsync: always}", lock: "protocol: redlock, " + renewed,
-		nodes: numberedText("redis", 5), struck: "redis-3", spare: two, most: three, synced: true},
+		nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three, synced: true},
 	{name: "redlock-parallel", title: "Redlock, at once", text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3",
+		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numbered("redis", 5), struck: "redis-3",
 		spare: two, most: three},
 	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, " + renewed, nodes: numberedText("redis", 5), struck: "redis-3", spare: two, most: three,
+		lock: "protocol: redlock, " + renewed, nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three,
 		cutOff: []string{"redis-4", "redis-5"}},
-	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numberedText("etcd", 3),
+	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numbered("etcd", 3),
 		struck: "etcd-1", spare: []string{"etcd-3"}, most: []string{"etcd-2", "etcd-3"}, lagging: []string{"etcd-3"},
 		tokens: true, agreed: true},
 	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.", claimed: "zookeeper", servers: "zookeeper: 3",
-		lock: "protocol: zookeeper, listener: on", nodes: numberedText("zookeeper", 3),
+		lock: "protocol: zookeeper, listener: on", nodes: numbered("zookeeper", 3),
 		struck: "zookeeper-1", spare: []string{"zookeeper-3"}, most: []string{"zookeeper-2", "zookeeper-3"},
 		lagging: []string{"zookeeper-3"},
 		tokens:  true, agreed: true},
 }
 
-func numberedText(sort string, n int) []string {
+// numbered gives the names of n servers of one sort.
+func numbered(sort string, n int) []string {
 	var names []string
-	for _, id := range numbered(sort, n) {
-		names = append(names, string(id))
+	for i := range n {
+		names = append(names, fmt.Sprintf("%s-%d", sort, i+1))
 	}
 	return names
 }
@@ -183,7 +184,7 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 }
 
 // survival is the scenario of a cell: one client works on the data under its lock when trouble strikes, and another waits.
-func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
+func (c *contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.servers, "3s", "off"
 	switch {
 	case t.Name == "power-always" && !c.agreed && !c.synced:
@@ -193,7 +194,7 @@ func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
 	case t.Name == "partition":
 		compute = "12s"
 	}
-	name = fmt.Sprintf("compare-%s-%s", c.name, t.Name)
+	name := fmt.Sprintf("compare-%s-%s", c.name, t.Name)
 	if fencing {
 		name, state = name+"-fenced", "on"
 	}
@@ -201,12 +202,12 @@ func (c *contender) survival(t Trouble, fencing bool) (name, text string) {
 	c.head(&b, name, fmt.Sprintf("%s. %s", c.title, t.Text), servers)
 	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n", compute, state)
 	list(&b, append(c.outOfReach(1, "30s"), c.faults(t.Name)...))
-	return name, b.String()
+	return Written{name, b.String()}
 }
 
 // timing is the scenario behind the figures of time: cycles back to back, with nothing in the sections.
-func (c *contender) timing(clients, cycles int) (name, text string) {
-	name = fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
+func (c *contender) timing(clients, cycles int) Written {
+	name := fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
 	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.title, clients)
 	if clients == 1 {
 		name = fmt.Sprintf("compare-%s-1-client", c.name)
@@ -218,13 +219,13 @@ func (c *contender) timing(clients, cycles int) (name, text string) {
 	if away := c.outOfReach(clients, "110s"); len(away) > 0 {
 		list(&b, away)
 	}
-	return name, b.String()
+	return Written{name, b.String()}
 }
 
 // head writes what all scenarios of the comparison have in common, but for the servers and the lock.
 func (c *contender) head(b *strings.Builder, name, summary, servers string) {
-	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, compareDelay)
-	fmt.Fprintf(b, "lock: {%s, ttl: 10s, retry: {delay: %s}}\n", c.lock, compareRetry)
+	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, delay)
+	fmt.Fprintf(b, "lock: {%s, ttl: 10s, retry: {delay: %s}}\n", c.lock, retry)
 }
 
 func list(b *strings.Builder, faults []string) {

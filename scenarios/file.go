@@ -10,12 +10,10 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// MaxFile is the size of the largest scenario file that is read, in bytes.
-const MaxFile = 1 << 20
 
 // Load reads the scenario file at path. Its errors are those of Parse, and those of the file system: one for a missing
 // file matches fs.ErrNotExist.
@@ -30,12 +28,12 @@ func Load(path string) (*Scenario, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, aboutFile(path, "is a directory, not a scenario file")
+		return nil, format.AboutFile(path, "is a directory, not a scenario file")
 	}
-	if info.Mode().IsRegular() && info.Size() > MaxFile {
-		return nil, tooLarge(path, info.Size())
+	if info.Mode().IsRegular() && info.Size() > format.MaxFile {
+		return nil, format.TooLarge(path, info.Size())
 	}
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, format.MaxFile+1))
 	if err != nil {
 		return nil, err
 	}
@@ -47,26 +45,18 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-func tooLarge(path string, size int64) error {
-	return aboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
-}
-
-// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a *FormatError
+// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a *format.Error
 // that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) {
-	if len(text) > MaxFile {
-		return nil, tooLarge(path, int64(len(text)))
-	}
-	r := newReader(path, text)
-	body := r.yaml()
-	if r.failed() {
-		return nil, r.err()
+	r, body, err := format.Read(path, text)
+	if err != nil {
+		return nil, err
 	}
 	f := newFile(r)
-	f.mapping(body, "", f.fields())
+	mapping(f.Reader, body, "", f.fields())
 	f.settle()
-	if r.failed() {
-		return nil, r.err()
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
 	f.scenario.text = text
 	return f.scenario, nil
@@ -74,10 +64,10 @@ func Parse(path string, text []byte) (*Scenario, error) {
 
 // file is a scenario file while it is read: first every key by itself, then what depends on several of them.
 type file struct {
-	*reader
+	*format.Reader
 	scenario                      *Scenario
-	inServers, inWork, inResource given
-	serversAt                     at
+	inServers, inWork, inResource format.Given
+	serversAt                     format.Place
 	clients                       int
 	stagger                       time.Duration
 	lock                          lockSettings // of all clients
@@ -92,22 +82,22 @@ func (f *file) fields() []field {
 	s := f.scenario
 	times := f.timeFields()
 	return []field{
-		{name: "name", required: true, read: into(&s.Name, f.slug),
+		{name: "name", required: true, read: into(&s.Name, f.Slug),
 			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "what the " +
 				"scenario is called"}},
-		{name: "summary", read: into(&s.Summary, f.prose),
+		{name: "summary", read: into(&s.Summary, f.Prose),
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
-		{name: "source", read: into(&s.Source, f.prose),
+		{name: "source", read: into(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none", meaning: "who describes the situation: author, title and address " +
 				"of the document, or any text"}},
 		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
-				f.serversAt = startOf(n)
+				f.serversAt = format.StartOf(n)
 			}
-			f.inServers = f.mapping(n, "servers", f.serverFields())
+			f.inServers = mapping(f.Reader, n, "servers", f.serverFields())
 		}, doc: doc{values: "mapping", standard: "required", meaning: "the lock servers"}},
-		{name: "network", fields: f.networkFields, read: func(n ast.Node) { f.mapping(n, "network", f.networkFields()) }},
-		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.whole(1, maxClients)(n) },
+		{name: "network", fields: f.networkFields, read: func(n ast.Node) { mapping(f.Reader, n, "network", f.networkFields()) }},
+		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.Whole(1, maxClients)(n) },
 			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, " +
 				"client-2 …"},
 			kind: setting.Count, number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
@@ -115,10 +105,10 @@ func (f *file) fields() []field {
 			f.readLock(n, "lock", &f.lock, everyone)
 		}},
 		{name: "work", fields: func() []field { return f.workFields(&f.work, everyone) }, read: func(n ast.Node) {
-			f.inWork = f.mapping(n, "work", f.workFields(&f.work, everyone))
+			f.inWork = mapping(f.Reader, n, "work", f.workFields(&f.work, everyone))
 		}},
 		{name: "resource", fields: f.resourceFields, read: func(n ast.Node) {
-			f.inResource = f.mapping(n, "resource", f.resourceFields())
+			f.inResource = mapping(f.Reader, n, "resource", f.resourceFields())
 		}},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
 			standard: "none", meaning: "what single clients do differently; see Overrides"}},
@@ -129,14 +119,14 @@ func (f *file) fields() []field {
 			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or " +
 				"any"}},
 		times[0], times[1],
-		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { f.mapping(n, "expect", f.expectFields()) },
+		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },
 			doc: doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
 	}
 }
 
 // timeFields are limit and bound.
 func (f *file) timeFields() []field {
-	t := table[Scenario]{reader: f.reader, keys: timeKeys, to: f.scenario,
+	t := table[Scenario]{Reader: f.Reader, keys: timeKeys, to: f.scenario,
 		of: func(s *Scenario, _ *Client) *Scenario { return s }}
 	return t.fields("")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -60,12 +61,12 @@ var (
 // workFields are the keys under work, the one for when the clients begin first.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
-	t := table[Work]{reader: f.reader, name: "work", keys: workKeys, to: w, of: of}
-	all := table[time.Duration]{reader: f.reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
+	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
+	all := table[time.Duration]{Reader: f.Reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
 	begin := all.fields("")
 	other := field{name: "start", instead: "start is for one client, under overrides; for all there is stagger"}
 	if s == oneClient {
-		one := table[Work]{reader: f.reader, name: "work", keys: startKeys, to: w, of: of}
+		one := table[Work]{Reader: f.Reader, name: "work", keys: startKeys, to: w, of: of}
 		begin = one.fields("")
 		other = field{name: "stagger", instead: "stagger is for all clients, under work; for one there is start"}
 	}
@@ -87,11 +88,11 @@ func staggerOf(s *Scenario, _ *Client) *time.Duration {
 // readLocks reads the names of several locks, in the order in which they are taken.
 func (f *file) readLocks(n ast.Node, w *Work) {
 	w.Locks = nil
-	f.list(n, "work.locks", func(n ast.Node) {
+	f.List(n, "work.locks", func(n ast.Node) {
 		name, ok := f.lockName(n)
 		switch {
 		case ok && slices.Contains(w.Locks, name):
-			f.problem(startOf(n), "", "%s is taken twice", found(string(name)))
+			f.Problem(format.StartOf(n), "", "%s is taken twice", format.Found(string(name)))
 		case ok:
 			w.Locks = append(w.Locks, name)
 		}
@@ -121,10 +122,10 @@ func (f *file) readClients(names *nemesis.Names) {
 // override reads what single clients do differently.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
-	f.entries(f.overrides, "overrides", func(key string, place at, value ast.Node) {
+	f.Entries(f.overrides, "overrides", func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
-			f.problem(place, nearestProcess(sim.ProcessID(key), ids), "no client of this run is called %s", found(key))
+			f.Problem(place, nearestProcess(sim.ProcessID(key), ids), "no client of this run is called %s", format.Found(key))
 		}
 		lock, work := f.lock.copied(), f.work
 		if i >= 0 {
@@ -139,10 +140,10 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 
 // readOverride reads what one client does differently.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
-	inWork := given{}
-	f.mapping(n, name, []field{
+	inWork := format.Given{}
+	mapping(f.Reader, n, name, []field{
 		{name: "lock", read: func(n ast.Node) { f.readLock(n, name+".lock", lock, oneClient) }},
-		{name: "work", read: func(n ast.Node) { inWork = f.mapping(n, name+".work", f.workFields(work, oneClient)) }},
+		{name: "work", read: func(n ast.Node) { inWork = mapping(f.Reader, n, name+".work", f.workFields(work, oneClient)) }},
 	})
 	f.checkLock(lock)
 	f.checkWork(lock, work, inWork)

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
 // newFile is a file in which no key has been given.
-func newFile(r *reader) *file {
-	f := &file{reader: r, scenario: &Scenario{Expect: Expect{Laws: map[checker.Law]Expectation{}}},
-		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: given{}}}
+func newFile(r *format.Reader) *file {
+	f := &file{Reader: r, scenario: &Scenario{Expect: Expect{Laws: map[checker.Law]Expectation{}}},
+		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
 	s.Servers.Persistence = redis.AppendEverysec
 	standards(serverKeys, &s.Servers)

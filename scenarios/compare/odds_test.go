@@ -1,4 +1,4 @@
-package scenarios
+package compare
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		{Servers: 7, Quorum: 4, Held: 4, By: ByRestart},
 	} {
 		asked.Chance = 0.2
-		o, err := asked.Measure(context.Background(), runs)
+		o, err := asked.Measure(context.Background(), Options{Runs: runs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,6 +81,23 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		if !o.Agrees() || o.Lost == 0 {
 			t.Errorf("%+v: lost in %d of %d runs, %.4f to %.4f; by the formula %.4f", asked, o.Lost, o.Runs, low, high,
 				o.Formula())
+		}
+	}
+}
+
+func TestOddsAreTheSameForAnyNumberOfWorkers(t *testing.T) {
+	asked := Odds{Servers: 3, Quorum: 2, Held: 3, By: ByRestart, Chance: 0.5}
+	var first *Odds
+	for workers := 1; workers <= 3; workers++ {
+		got, err := asked.Measure(context.Background(), Options{Runs: 50, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = got
+		}
+		if *got != *first || got.Runs != 50 || got.Lost == 0 || got.Lost == got.Runs {
+			t.Errorf("%d workers: %+v, not %+v", workers, got, first)
 		}
 	}
 }

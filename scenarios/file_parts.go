@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -56,7 +57,7 @@ var serverKeys = []setting.Key[Servers]{
 }
 
 func (f *file) serverFields() []field {
-	t := table[Servers]{reader: f.reader, name: "servers", keys: serverKeys, to: &f.scenario.Servers,
+	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys, to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := t.fields("")
 	const kinds = 3
@@ -67,7 +68,7 @@ func (f *file) serverFields() []field {
 }
 
 func (f *file) persistenceFields() []field {
-	t := table[Servers]{reader: f.reader, name: "servers.persistence", to: &f.scenario.Servers,
+	t := table[Servers]{Reader: f.Reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
 		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
 			func(s *Servers) *redis.Persistence { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
@@ -82,16 +83,16 @@ func (f *file) persistenceFields() []field {
 
 func (f *file) readPersistence(n ast.Node) {
 	s := &f.scenario.Servers
-	if text, ok := scalarText(n); ok {
+	if text, ok := format.ScalarText(n); ok {
 		if text == "none" {
 			s.Persistence = redis.None
 			return
 		}
-		f.problem(startOf(n), nemesis.Nearest(text, []string{"none"}),
-			"expected none, or a mapping such as {append-fsync: always}, found %s", found(text))
+		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"none"}),
+			"expected none, or a mapping such as {append-fsync: always}, found %s", format.Found(text))
 		return
 	}
-	f.mapping(n, "servers.persistence", f.persistenceFields())
+	mapping(f.Reader, n, "servers.persistence", f.persistenceFields())
 }
 
 // serverKinds are the keys that say what servers there are; a file gives one of them.
@@ -109,12 +110,12 @@ func (f *file) checkServers() {
 	for _, key := range serverKinds {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(serverKinds, ", "))
+				f.Problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(serverKinds, ", "))
 			}
 		}
 	}
-	if kinds == 0 && f.serversAt != (at{}) {
-		f.problem(f.serversAt, "", "servers needs one of %s", strings.Join(serverKinds, ", "))
+	if kinds == 0 && f.serversAt != (format.Place{}) {
+		f.Problem(f.serversAt, "", "servers needs one of %s", strings.Join(serverKinds, ", "))
 	}
 	if kinds != 1 {
 		return
@@ -124,13 +125,13 @@ func (f *file) checkServers() {
 		place, given := f.inServers[key]
 		switch {
 		case given && s.consensus():
-			f.problem(place, "", "%s is a setting of Redis: leave it out", key)
+			f.Problem(place, "", "%s is a setting of Redis: leave it out", key)
 		case given && s.Replicas == 0 && slices.Contains(replicaKeys, key):
-			f.problem(place, "", "%s is about replicas, but there are none: give replicas", key)
+			f.Problem(place, "", "%s is about replicas, but there are none: give replicas", key)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
-		f.problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
+		f.Problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
 	}
 }
 
@@ -147,9 +148,9 @@ func (f *file) checkProtocol() {
 	switch {
 	case d == nil || len(s.asked()) == 0: // missing or wrong, and told so
 	case d.Backend != key:
-		f.problem(f.inServers[string(key)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, key)
+		f.Problem(f.inServers[string(key)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, key)
 	case !d.Several && s.Redis > 1:
-		f.problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
+		f.Problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
 			s.Redis)
 	}
 }
@@ -171,7 +172,7 @@ var networkKeys = []setting.Key[Network]{
 }
 
 func (f *file) networkFields() []field {
-	t := table[Network]{reader: f.reader, name: "network", keys: networkKeys, to: &f.scenario.Network,
+	t := table[Network]{Reader: f.Reader, name: "network", keys: networkKeys, to: &f.scenario.Network,
 		of: func(s *Scenario, _ *Client) *Network { return &s.Network }}
 	return append(t.fields(""), field{name: "links", read: func(n ast.Node) { f.links = n },
 		doc: doc{values: "mapping of link to delay", standard: "none", meaning: "links with a delay of their own: " +
@@ -184,15 +185,15 @@ func (f *file) readLinks(names *nemesis.Names) {
 		return
 	}
 	list := &f.scenario.Network.Links
-	f.entries(f.links, "network.links", func(key string, place at, value ast.Node) {
+	f.Entries(f.links, "network.links", func(key string, place format.Place, value ast.Node) {
 		ends := f.link(key, place, names)
-		delay, ok := f.delay(value)
+		delay, ok := f.Delay(value)
 		if !ok {
 			return
 		}
 		for _, e := range ends {
 			if slices.ContainsFunc(*list, func(l sim.LinkDelay) bool { return l.From == e[0] && l.To == e[1] }) {
-				f.problem(place, "", "the delay of %s -> %s is given twice", e[0], e[1])
+				f.Problem(place, "", "the delay of %s -> %s is given twice", e[0], e[1])
 			}
 			*list = append(*list, sim.LinkDelay{From: e[0], To: e[1], Delay: delay})
 		}
@@ -200,10 +201,10 @@ func (f *file) readLinks(names *nemesis.Names) {
 }
 
 // link reads "client-1 -> redis-1" as one direction, and "client-1 | redis-1" as both.
-func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.ProcessID) {
+func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
-		f.problem(place, "", `expected a link such as "client-1 -> redis-1" or "client-1 | redis-1", found %s`, found(key))
+		f.Problem(place, "", `expected a link such as "client-1 -> redis-1" or "client-1 | redis-1", found %s`, format.Found(key))
 		return nil
 	}
 	if names == nil {
@@ -216,12 +217,12 @@ func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.P
 		if !slices.Contains(all, p) {
 			other := []sim.ProcessID{b, a}[i]
 			fit := slices.DeleteFunc(slices.Clone(all), func(q sim.ProcessID) bool { return slices.Contains(all, other) && client(q) == client(other) })
-			f.problem(f.wordIn(place, words, 2*i), nearestProcess(p, fit), "no process of this run is called %s", found(string(p)))
+			f.Problem(f.WordIn(place, words, 2*i), nearestProcess(p, fit), "no process of this run is called %s", format.Found(string(p)))
 			return nil
 		}
 	}
 	if client(a) == client(b) {
-		f.problem(place, "", "%s and %s never talk to each other: a link has a client at one end", a, b)
+		f.Problem(place, "", "%s and %s never talk to each other: a link has a client at one end", a, b)
 		return nil
 	}
 	ends = append(ends, [2]sim.ProcessID{a, b})
@@ -229,23 +230,6 @@ func (f *file) link(key string, place at, names *nemesis.Names) (ends [][2]sim.P
 		ends = append(ends, [2]sim.ProcessID{b, a})
 	}
 	return ends
-}
-
-// wordIn is the place of the ith of some words that stand one after another from a place on, if they stand in one line.
-func (r *reader) wordIn(place at, words []string, i int) at {
-	line := []rune(r.lines[place.line-1])
-	rest, offset := string(line[place.column-1:]), 0
-	for k, word := range words[:i+1] {
-		next := strings.Index(rest[offset:], word)
-		if next < 0 {
-			return place
-		}
-		offset += next
-		if k < i {
-			offset += len(word)
-		}
-	}
-	return place.right(len([]rune(rest[:offset])))
 }
 
 func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
@@ -274,7 +258,7 @@ var resourceKeys = []setting.Key[ResourceConfig]{
 }
 
 func (f *file) resourceFields() []field {
-	t := table[ResourceConfig]{reader: f.reader, name: "resource", keys: resourceKeys, to: &f.scenario.Resource,
+	t := table[ResourceConfig]{Reader: f.Reader, name: "resource", keys: resourceKeys, to: &f.scenario.Resource,
 		of: func(s *Scenario, _ *Client) *ResourceConfig { return &s.Resource }}
 	return t.fields("")
 }
@@ -286,8 +270,8 @@ func (f *file) checkResource() {
 		return
 	}
 	if place, given := f.inResource["fencing"]; given {
-		f.problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name,
-			listed(tokenGivers(), "or"))
+		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name,
+			format.Listed(tokenGivers(), "or"))
 	}
 }
 

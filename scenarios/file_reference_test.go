@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -39,7 +40,7 @@ func TestReferenceIsMadeFromTheTables(t *testing.T) {
 // reference are the tables of the keys and the protocols.
 func reference() string {
 	var b strings.Builder
-	f := newFile(newReader("", nil))
+	f := newFile(&format.Reader{})
 	heads(&b)
 	rows(&b, "", f.fields(), func(path string) bool {
 		return !strings.HasPrefix(path, "lock.") || path == "lock.protocol" || path == "lock.name"
@@ -87,7 +88,7 @@ func titleOf(takers []locks.Protocol) string {
 	case len(takers) == 1:
 		return "Only with " + string(takers[0])
 	}
-	return "With " + listed(takers, "and")
+	return "With " + format.Listed(takers, "and")
 }
 
 func valuesIn(s *locks.Setting) string { return s.Form.Values() }
@@ -108,7 +109,7 @@ func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Se
 	slices.SortStableFunc(texts, func(a, b string) int { return len(with[b]) - len(with[a]) })
 	out := texts[0]
 	for _, text := range texts[1:] {
-		out += "; with " + listed(with[text], "and") + " " + text
+		out += "; with " + format.Listed(with[text], "and") + " " + text
 	}
 	return out
 }

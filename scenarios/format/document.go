@@ -1,4 +1,4 @@
-package scenarios
+package format
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 )
 
 // Document is the text of a scenario as a tree that can be changed: keys set and taken away, and the whole printed
-// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, Parse says.
+// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, scenarios.Parse says.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
@@ -35,28 +35,24 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are those of Parse.
+// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are of type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
-	if len(text) > MaxFile {
-		return nil, tooLarge(path, int64(len(text)))
-	}
-	r := newReader(path, text)
-	body := r.yaml()
-	if r.failed() {
-		return nil, r.err()
+	r, body, err := Read(path, text)
+	if err != nil {
+		return nil, err
 	}
 	d := &Document{r.tree(body)}
-	if r.failed() {
-		return nil, r.err()
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
 
 // tree copies a node.
-func (r *reader) tree(n ast.Node) tree {
+func (r *Reader) tree(n ast.Node) tree {
 	switch node := n.(type) {
 	case *ast.LiteralNode:
-		text, _ := r.prose(node)
+		text, _ := r.Prose(node)
 		return tree{scalar: strings.Join(strings.Fields(text), " ")}
 	case *ast.SequenceNode:
 		t := tree{sort: isList}
@@ -66,14 +62,14 @@ func (r *reader) tree(n ast.Node) tree {
 		return t
 	case ast.MapNode:
 		t := tree{sort: isMapping}
-		r.entries(n, "the file", func(key string, _ at, value ast.Node) {
+		r.Entries(n, "the file", func(key string, _ Place, value ast.Node) {
 			t.entries = append(t.entries, entry{key, r.tree(value)})
 		})
 		return t
 	default:
-		text, ok := scalarText(n)
+		text, ok := ScalarText(n)
 		if !ok {
-			r.problem(startOf(n), "", "expected a value, found %s", describe(n))
+			r.Problem(StartOf(n), "", "expected a value, found %s", describe(n))
 		}
 		return tree{scalar: text}
 	}
@@ -212,14 +208,10 @@ func (d *Document) Rename(path, name string) {
 	}
 }
 
-// Arrange puts the keys at the top in the order in which FORMAT.md describes them.
-func (d *Document) Arrange() {
-	order := TopKeys()
+// Arrange puts the keys at the top in the given order.
+func (d *Document) Arrange(order []string) {
 	slices.SortStableFunc(d.root.entries, func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
-
-// TopKeys are the keys at the top of a file, in the order of FORMAT.md.
-func TopKeys() []string { return namesOf(newFile(nil).fields()) }
 
 // cutLast splits s at the last sep; all of it comes after if there is none.
 func cutLast(s, sep string) (before, after string, found bool) {

@@ -1,20 +1,22 @@
-package scenarios
+package compare
 
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 const fewSeeds = 3
 
 // compareOnce is the one comparison that all tests read.
-var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Compare(context.Background(), fewSeeds) })
+var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds}) })
 
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
@@ -26,7 +28,7 @@ func comparison(t *testing.T) *Comparison {
 }
 
 func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
-	for _, row := range comparison(t).Rows {
+	for _, row := range comparison(t).Locks {
 		files := []Written{row.Alone.Scenario, row.Together.Scenario}
 		for _, cell := range row.Survival {
 			if cell.Absent == "" {
@@ -34,20 +36,20 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 			}
 		}
 		for _, f := range files {
-			s, err := Parse(f.Name+".yaml", []byte(f.Text))
+			s, err := scenarios.Parse(f.Name+".yaml", []byte(f.Text))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if s.Name != f.Name || len(s.Expect.Laws) == 0 {
 				t.Errorf("%s is called %s and expects %d laws", f.Name, s.Name, len(s.Expect.Laws))
 			}
-			r := NewRunner(s)
+			r := scenarios.NewRunner(s)
 			for seed := range uint64(fewSeeds) {
 				result, err := r.Run(s.Plan(seed + 1))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j := s.Judge(result); j.Standing() != AsExpected {
+				if j := s.Judge(result); j.Standing() != scenarios.AsExpected {
 					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
 				}
 			}
@@ -56,11 +58,11 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 }
 
 func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
-	for _, row := range comparison(t).Rows {
+	for _, row := range comparison(t).Locks {
 		if got := row.Alone.Acquires; got != fewSeeds*aloneCycles {
 			t.Errorf("%s alone: %d acquires", row.Title, got)
 		}
-		if got := row.Together.Acquires; got != fewSeeds*compareClients*togetherCycles {
+		if got := row.Together.Acquires; got != fewSeeds*contending*togetherCycles {
 			t.Errorf("%s together: %d acquires", row.Title, got)
 		}
 		if a := row.Alone; a.P50 <= 0 || a.P99 < a.P50 || a.First <= 0 || a.PerSecond <= 0 || a.Requests < 1 {
@@ -70,7 +72,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 }
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
-	for _, row := range comparison(t).Rows {
+	for _, row := range comparison(t).Locks {
 		if row.Name == "etcd" && (row.Alone.Requests < 2 || row.Alone.Requests > 2.5) { // keepalives now and then
 			t.Errorf("%.1f requests for each lock", row.Alone.Requests)
 		}
@@ -81,7 +83,7 @@ func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	c = comparison(t)
 	kept = map[string]bool{}
-	for _, row := range c.Rows {
+	for _, row := range c.Locks {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
 				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds}
@@ -97,7 +99,7 @@ func cellName(lock, trouble string, fencing bool) string {
 
 func TestNoLockSurvivesAPauseWithoutFencing(t *testing.T) {
 	kept, c := survivors(t)
-	for _, row := range c.Rows {
+	for _, row := range c.Locks {
 		if kept[cellName(row.Name, "pause", false)] {
 			t.Errorf("%s kept the data safe", row.Title)
 		}
@@ -141,7 +143,7 @@ func TestWhatALockSurvivesIsWhatItsDocumentsSay(t *testing.T) {
 
 func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 	kept, c := survivors(t)
-	for _, row := range c.Rows {
+	for _, row := range c.Locks {
 		if !kept[cellName(row.Name, "partition", false)] {
 			t.Errorf("%s lost the data", row.Title)
 		}
@@ -151,7 +153,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 // Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	always, never := Tally{Holds: fewSeeds}, Tally{Violated: fewSeeds}
-	for _, row := range comparison(t).Rows {
+	for _, row := range comparison(t).Locks {
 		for _, s := range row.Survival {
 			want := always
 			switch {
@@ -175,7 +177,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 // An fsync before each answer costs a Redlock one fsync for each server that it asks.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
-	for _, row := range comparison(t).Rows {
+	for _, row := range comparison(t).Locks {
 		p50[row.Name] = row.Alone.P50
 	}
 	if more := p50["redlock-synced"] - p50["redlock"]; more < 4*time.Millisecond || more > 6*time.Millisecond {
@@ -183,9 +185,68 @@ func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	}
 }
 
-func TestAComparisonNeedsASeed(t *testing.T) {
-	if _, err := Compare(context.Background(), 0); err == nil {
-		t.Error("no seeds were accepted")
+func TestAMeasurementNeedsARun(t *testing.T) {
+	if _, err := Locks(context.Background(), Options{}); err == nil {
+		t.Error("a comparison accepted no runs")
+	}
+	if _, err := (Odds{Servers: 1, Quorum: 1, Held: 1, By: ByRestart}).Measure(context.Background(), Options{}); err == nil {
+		t.Error("odds accepted no runs")
+	}
+}
+
+func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
+	var first *Comparison
+	for workers := 1; workers <= 3; workers++ {
+		last := 0
+		got, err := Locks(context.Background(), Options{Runs: 2, Workers: workers, Progress: func(_ string, done, of int) {
+			if last++; done != last || done > of {
+				t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = got
+		}
+		if last < 2*len(got.Locks) || !reflect.DeepEqual(got, first) {
+			t.Errorf("%d workers, %d scenarios: %+v, not %+v", workers, last, got, first)
+		}
+	}
+}
+
+// A comparison is stopped after each of its scenarios: it tells the locks that were timed, and how many runs no cell has had.
+func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
+	all := comparison(t)
+	stops := []int{1, 2, 3, 20}
+	for _, stop := range stops {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		c, err := Locks(ctx, Options{Runs: fewSeeds, Workers: 1, Progress: func(_ string, done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Interrupted || len(c.Locks) >= len(all.Locks) || stop == 1 && len(c.Locks) > 1 || stop > 2 && len(c.Locks) == 0 {
+			t.Errorf("stopped after %d: %d locks, interrupted %v", stop, len(c.Locks), c.Interrupted)
+		}
+		for i, row := range c.Locks {
+			if !reflect.DeepEqual(row.Alone, all.Locks[i].Alone) || !reflect.DeepEqual(row.Together, all.Locks[i].Together) {
+				t.Errorf("stopped after %d: %s has other times", stop, row.Title)
+			}
+			for k, cell := range row.Survival {
+				d := cell.Data
+				if sum := d.Holds + d.Violated + d.Undecided + d.Unchecked + d.NotRun; cell.Absent == "" && sum != fewSeeds {
+					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum, cellName(row.Name, cell.Trouble, cell.Fencing))
+				}
+				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
+					t.Errorf("stopped after %d: %+v, not %+v", stop, cell, whole)
+				}
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // readFaults reads the list of faults. Their targets are checked if the names are known.
@@ -15,14 +16,14 @@ func (f *file) readFaults(names *nemesis.Names) {
 	if f.faults == nil {
 		return
 	}
-	f.list(f.faults, "faults", func(n ast.Node) {
-		line, ok := f.scalar(n, "a fault such as: pause client-1 for 15s after acquired")
+	f.List(f.faults, "faults", func(n ast.Node) {
+		line, ok := f.Scalar(n, "a fault such as: pause client-1 for 15s after acquired")
 		if !ok {
 			return
 		}
-		place, ok := f.inLine(n, line)
+		place, ok := f.InLine(n, line)
 		if !ok {
-			f.problem(place, "", "write a fault in one line, without escapes")
+			f.Problem(place, "", "write a fault in one line, without escapes")
 			return
 		}
 		if fault, ok := f.fault(line, place, names); ok {
@@ -31,7 +32,7 @@ func (f *file) readFaults(names *nemesis.Names) {
 	})
 }
 
-func (f *file) fault(line string, place at, names *nemesis.Names) (nemesis.Fault, bool) {
+func (f *file) fault(line string, place format.Place, names *nemesis.Names) (nemesis.Fault, bool) {
 	var fault nemesis.Fault
 	var err error
 	if names != nil {
@@ -44,7 +45,7 @@ func (f *file) fault(line string, place at, names *nemesis.Names) (nemesis.Fault
 		return nemesis.Fault{}, false
 	}
 	if t := fault.Trigger; fault.Kind.HasTrigger() && t.Point == "" && t.Time >= f.scenario.Limit {
-		f.problem(place.right(timeColumn(line)), "", "the run ends before this: its limit is %s",
+		f.Problem(place.Right(timeColumn(line)), "", "the run ends before this: its limit is %s",
 			strconv.FormatFloat(f.scenario.Limit.Seconds(), 'f', -1, 64)+"s")
 		return nemesis.Fault{}, false
 	}
@@ -52,17 +53,17 @@ func (f *file) fault(line string, place at, names *nemesis.Names) (nemesis.Fault
 }
 
 // badFault tells a problem within a line at its place within the file.
-func (f *file) badFault(err error, place at) {
+func (f *file) badFault(err error, place format.Place) {
 	var bad *nemesis.ParseError
 	if !errors.As(err, &bad) {
-		f.problem(place, "", "%s", err)
+		f.Problem(place, "", "%s", err)
 		return
 	}
 	hint := ""
 	if strings.HasSuffix(bad.Msg, `found "restart"`) {
 		hint = `; in a list with [ ], a fault with a comma needs quotes`
 	}
-	f.problem(place.right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
+	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
 // timeColumn is how many runes stand in a fault line before the time at which it strikes: the word after "at" or "from".

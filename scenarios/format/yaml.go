@@ -1,4 +1,4 @@
-package scenarios
+package format
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ const (
 
 // yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body.
 // On failure it notes a problem and returns nil.
-func (r *reader) yaml() ast.Node {
+func (r *Reader) yaml() ast.Node {
 	text := bytes.TrimPrefix(r.text, []byte("\ufeff"))
 	if r.checkText(text); r.failed() {
 		return nil
@@ -44,40 +44,40 @@ func (r *reader) yaml() ast.Node {
 }
 
 // document returns the body of the one document there must be.
-func (r *reader) document(parsed *ast.File) ast.Node {
+func (r *Reader) document(parsed *ast.File) ast.Node {
 	var body ast.Node
 	for _, d := range parsed.Docs {
 		switch {
 		case d.Body == nil:
 		case body != nil:
-			r.problem(startOf(d.Body), "", "a second YAML document begins here; a file holds one scenario")
+			r.Problem(StartOf(d.Body), "", "a second YAML document begins here; a file holds one scenario")
 			return nil
 		default:
 			body = d.Body
 		}
 	}
 	if body == nil {
-		r.problem(at{1, 1}, "", "the file is empty; a scenario needs name, servers and lock")
+		r.Problem(Place{1, 1}, "", "the file is empty; a scenario needs name, servers and lock")
 	}
 	return body
 }
 
 // checkText refuses what no text editor writes, so that a wrong file is called one and not a wrong scenario.
-func (r *reader) checkText(text []byte) {
-	place := at{1, 1}
+func (r *Reader) checkText(text []byte) {
+	place := Place{1, 1}
 	for len(text) > 0 {
 		c, size := utf8.DecodeRune(text)
 		switch {
 		case c == utf8.RuneError && size == 1:
-			r.problem(place, "", "the file is not UTF-8 text")
+			r.Problem(place, "", "the file is not UTF-8 text")
 			return
 		case history.Unprintable(c) && c != '\n' && c != '\t' && !(c == '\r' && bytes.HasPrefix(text, []byte("\r\n"))):
-			r.problem(place, "", "the file is not text: it has the control character %U here", c)
+			r.Problem(place, "", "the file is not text: it has the control character %U here", c)
 			return
 		}
 		text = text[size:]
-		if place.column++; c == '\n' {
-			place = at{place.line + 1, 1}
+		if place.Column++; c == '\n' {
+			place = Place{place.Line + 1, 1}
 		}
 	}
 }
@@ -92,12 +92,12 @@ var refused = map[token.Type]string{
 	token.MappingKeyType: "complex keys (?) are not allowed",
 }
 
-func (r *reader) checkTokens(tokens token.Tokens) {
+func (r *Reader) checkTokens(tokens token.Tokens) {
 	depth, dashes, line := 0, 0, 0
 	for i, t := range tokens {
 		place := placeOf(t)
-		if place.line != line {
-			dashes, line = 0, place.line
+		if place.Line != line {
+			dashes, line = 0, place.Line
 		}
 		switch t.Type {
 		case token.MappingStartType, token.SequenceStartType:
@@ -111,23 +111,23 @@ func (r *reader) checkTokens(tokens token.Tokens) {
 			return
 		}
 		if why := refused[t.Type]; why != "" {
-			r.problem(place, "", "%s", why)
+			r.Problem(place, "", "%s", why)
 			return
 		}
 		if depth > maxNesting || dashes > maxNesting {
-			r.problem(place, "", "nested too deep: nothing in a scenario needs more than %d levels", maxNesting)
+			r.Problem(place, "", "nested too deep: nothing in a scenario needs more than %d levels", maxNesting)
 			return
 		}
 		if i >= maxTokens {
-			r.problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long", maxTokens)
+			r.Problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long", maxTokens)
 			return
 		}
 	}
 }
 
 // syntax notes what the YAML parser did not understand.
-func (r *reader) syntax(err error) {
-	place, message := at{1, 1}, err.Error()
+func (r *Reader) syntax(err error) {
+	place, message := Place{1, 1}, err.Error()
 	var at *yaml.SyntaxError
 	if errors.As(err, &at) {
 		message = at.Message
@@ -138,19 +138,19 @@ func (r *reader) syntax(err error) {
 	r.notYAML(place, message)
 }
 
-func (r *reader) notYAML(place at, message string) {
-	r.problem(place, "", "%s", syntaxProblem(message))
+func (r *Reader) notYAML(place Place, message string) {
+	r.Problem(place, "", "%s", syntaxProblem(message))
 }
 
-func placeOf(t *token.Token) at {
+func placeOf(t *token.Token) Place {
 	if t == nil || t.Position == nil {
-		return at{1, 1}
+		return Place{1, 1}
 	}
-	return at{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+	return Place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// startOf is where a value begins: a block mapping with its first key.
-func startOf(n ast.Node) at {
+// StartOf is where a value begins: a block mapping with its first key.
+func StartOf(n ast.Node) Place {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key
 	}

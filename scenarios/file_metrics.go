@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
 // metric is a figure that may be bounded.
@@ -63,7 +64,7 @@ func (f *file) readMetrics(names *nemesis.Names) {
 	if f.metrics == nil {
 		return
 	}
-	f.entries(f.metrics, "expect.metrics", func(key string, place at, value ast.Node) {
+	f.Entries(f.metrics, "expect.metrics", func(key string, place format.Place, value ast.Node) {
 		m, ok := f.metric(key, place, names)
 		if !ok {
 			return
@@ -76,15 +77,15 @@ func (f *file) readMetrics(names *nemesis.Names) {
 }
 
 // metric finds the metric that a key names. Its client is checked if the clients are known.
-func (f *file) metric(key string, place at, names *nemesis.Names) (*metric, bool) {
+func (f *file) metric(key string, place format.Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {
 	case m == nil:
-		f.problem(place, nearestMetric(key), "unknown metric %s", found(key))
+		f.Problem(place, nearestMetric(key), "unknown metric %s", format.Found(key))
 	case process != "" && !m.perProcess:
-		f.problem(place, m.name, "%s is measured of the whole run only", m.name)
+		f.Problem(place, m.name, "%s is measured of the whole run only", m.name)
 	case process != "" && names != nil && !slices.Contains(names.Clients, process):
-		f.problem(place, "", "no client of this run is called %s", found(string(process)))
+		f.Problem(place, "", "no client of this run is called %s", format.Found(string(process)))
 	default:
 		return m, true
 	}
@@ -109,23 +110,23 @@ func nearestMetric(key string) string {
 
 // bound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
 func (f *file) bound(n ast.Node, unit string) (MetricBound, bool) {
-	text, ok := f.scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
+	text, ok := f.Scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
 	if !ok {
 		return MetricBound{}, false
 	}
 	b := MetricBound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
 	if lo, hi, isRange := strings.Cut(text, ".."); isRange {
 		var okLo, okHi bool
-		b.Min, okLo = f.quantity(f.within(n, text, 0), lo, unit)
-		b.Max, okHi = f.quantity(f.within(n, text, len(lo)+len("..")), hi, unit)
+		b.Min, okLo = f.quantity(f.Within(n, text, 0), lo, unit)
+		b.Max, okHi = f.quantity(f.Within(n, text, len(lo)+len("..")), hi, unit)
 		if okLo && okHi && b.Min > b.Max {
-			f.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
+			f.Problem(format.StartOf(n), "", "the range %s is empty: it begins above its end", format.Found(text))
 			return b, false
 		}
 		return b, okLo && okHi
 	}
 	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]
-	v, ok := f.quantity(f.within(n, text, len(sign)), text[len(sign):], unit)
+	v, ok := f.quantity(f.Within(n, text, len(sign)), text[len(sign):], unit)
 	if !ok {
 		return b, false
 	}
@@ -141,18 +142,18 @@ func (f *file) bound(n ast.Node, unit string) (MetricBound, bool) {
 	case "<":
 		b.Max = below(v)
 	default:
-		f.problem(startOf(n), "", "expected >=, <=, > or < before the value, found %s", found(sign))
+		f.Problem(format.StartOf(n), "", "expected >=, <=, > or < before the value, found %s", format.Found(sign))
 		return b, false
 	}
 	return b, true
 }
 
 // quantity reads a value in the unit of its metric: a duration in seconds, a ratio or a percentage as a ratio.
-func (f *file) quantity(place at, text string, unit string) (float64, bool) {
+func (f *file) quantity(place format.Place, text string, unit string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
-	place = place.right(len(text) - len(strings.TrimLeft(text, " ")))
+	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))
 	if unit == inSeconds {
-		d, ok := f.durationAt(place, trimmed)
+		d, ok := f.DurationAt(place, trimmed)
 		return float64(d) / float64(time.Second), ok
 	}
 	digits, percent := strings.CutSuffix(trimmed, "%")
@@ -162,13 +163,13 @@ func (f *file) quantity(place at, text string, unit string) (float64, bool) {
 	}
 	if unit == asCount {
 		if err != nil || strings.Trim(trimmed, "0123456789.") != "" {
-			f.problem(place, "", "expected a number, found %s", found(trimmed))
+			f.Problem(place, "", "expected a number, found %s", format.Found(trimmed))
 			return 0, false
 		}
 		return v, true
 	}
 	if err != nil || strings.Trim(digits, "0123456789.") != "" || v > 1 {
-		f.problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", found(trimmed))
+		f.Problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", format.Found(trimmed))
 		return 0, false
 	}
 	return v, true

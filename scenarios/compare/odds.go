@@ -1,4 +1,4 @@
-package scenarios
+package compare
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -79,47 +81,68 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure runs as many schedules as asked: client-1 is granted the lock by the first Held of the servers, then all of
-// them fail over or restart, with the given chance without the lock, and client-2 asks for it. It stops when ctx
-// is done.
-func (o Odds) Measure(ctx context.Context, runs int) (*Odds, error) {
-	s, err := Parse("odds", []byte(oddsScenario(&o)))
+// Measure runs as many schedules as asked, with seeds 0 …: client-1 is granted the lock by the first Held of the servers, then
+// all of them fail over or restart, with the given chance without the lock, and client-2 asks for it. When ctx is done it
+// tells what it has measured by then.
+func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
+	if err := how.check(); err != nil {
+		return nil, err
+	}
+	s, err := scenarios.Parse("odds", []byte(oddsScenario(&o)))
 	if err != nil {
 		return nil, err
 	}
-	loses := make([]nemesis.Fault, o.Servers)
-	for i := range loses {
-		line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
-		if o.By == ByRestart {
-			line = "crash redis-%[1]d losing everything at 500ms, restart after 100ms"
-		}
-		if loses[i], err = nemesis.Parse(fmt.Sprintf(line, i+1)); err != nil {
-			return nil, err
+	losses, err := o.losses()
+	if err != nil {
+		return nil, err
+	}
+	start := func() func(int) (lost bool, err error) {
+		r := scenarios.NewRunner(s)
+		var c checker.Checker
+		return func(seed int) (bool, error) {
+			result, err := r.Run(o.plan(s, losses, uint64(seed)))
+			if err != nil {
+				return false, err
+			}
+			return c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated, nil
 		}
 	}
-	r := NewRunner(s)
-	var c checker.Checker
-	for seed := range uint64(runs) {
-		if ctx.Err() != nil {
-			break
-		}
-		plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
-		draw := sim.NewStream(seed, "losses")
-		for _, f := range loses {
-			if float64(draw.Uint64()>>11)/(1<<53) < o.Chance {
-				plan.Faults = append(plan.Faults, f)
-			}
-		}
-		result, err := r.Run(plan)
-		if err != nil {
-			return nil, err
-		}
-		if c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated {
+	o.Runs, err = parallel.InOrder(ctx, how.Workers, how.Runs, start, func(seed int, lost bool) error {
+		if lost {
 			o.Lost++
 		}
-		o.Runs++
+		how.Progress(fmt.Sprintf("runs with %d keys held", o.Held), seed+1, how.Runs)
+		return nil
+	})
+	return &o, err
+}
+
+// losses are the faults by each of which one server loses the lock.
+func (o *Odds) losses() ([]nemesis.Fault, error) {
+	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
+	if o.By == ByRestart {
+		line = "crash redis-%[1]d losing everything at 500ms, restart after 100ms"
 	}
-	return &o, nil
+	losses := make([]nemesis.Fault, o.Servers)
+	for i := range losses {
+		var err error
+		if losses[i], err = nemesis.Parse(fmt.Sprintf(line, i+1)); err != nil {
+			return nil, err
+		}
+	}
+	return losses, nil
+}
+
+// plan draws which of the servers lose the lock.
+func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) nemesis.Plan {
+	plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
+	draw := sim.NewStream(seed, "losses")
+	for _, f := range losses {
+		if float64(draw.Uint64()>>11)/(1<<53) < o.Chance {
+			plan.Faults = append(plan.Faults, f)
+		}
+	}
+	return plan
 }
 
 // oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
@@ -23,19 +23,19 @@ const (
 // lockSettings are the keys under lock as far as they have been read. What depends on other keys is still zero.
 type lockSettings struct {
 	config locks.Config
-	given  given // in the mapping read last; also those of mappings in it, as "extension.mode"
-	stated given // in any that these settings rest on
+	given  format.Given // in the mapping read last; also those of mappings in it, as "extension.mode"
+	stated format.Given // in any that these settings rest on
 }
 
 // copied gives settings that can be changed without changing l.
 func (l lockSettings) copied() lockSettings {
-	l.given, l.stated = given{}, maps.Clone(l.stated)
+	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
 }
 
 // readLock reads the keys of a mapping over what l has already.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
-	l.given = given{}
+	l.given = format.Given{}
 	fields := f.identity(l, s)
 	d := f.definition(n, l, s)
 	t := f.lockTable(name, d, l)
@@ -45,7 +45,7 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 			"what waiting is judged by "+
 			"is the same for all clients: give ttl under lock", d.Name)})
 	}
-	maps.Copy(l.given, f.mapping(n, name, append(fields, t.fields("")...)))
+	maps.Copy(l.given, mapping(f.Reader, n, name, append(fields, t.fields("")...)))
 	maps.Copy(l.stated, l.given)
 }
 
@@ -54,8 +54,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
-			if key, _ := scalarText(i.Key()); key == "protocol" {
-				name, _ := scalarText(i.Value())
+			if key, _ := format.ScalarText(i.Key()); key == "protocol" {
+				name, _ := format.ScalarText(i.Value())
 				if d := locks.Define(locks.Protocol(name)); d != nil {
 					d.Defaults(&l.config)
 				}
@@ -67,9 +67,9 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 
 // lockTable are the keys that a protocol takes; without one, those that any does.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
-	t := table[locks.Config]{reader: f.reader, name: name, keys: locks.Settings(), to: &l.config,
+	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
-		note: func(path string, place at) { l.given[path] = place }}
+		note: func(path string, place format.Place) { l.given[path] = place }}
 	if d != nil {
 		t.keys, t.absent = d.Settings, foreign[d.Name]
 		t.refuse = func(k *locks.Setting, word string) string { return whyNot(d, k.Path, word) }
@@ -104,19 +104,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 	case d.Without[path] != "":
 		return d.Without[path]
 	}
-	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: leave it out", what, listed(takers, "and"), d.Name)
-}
-
-// listed joins names with commas, and the last with the given word.
-func listed[T ~string](names []T, last string) string {
-	var list []string
-	for _, n := range names {
-		list = append(list, string(n))
-	}
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " " + last + " " + list[n-1]
-	}
-	return strings.Join(list, "")
+	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: leave it out", what, format.Listed(takers, "and"), d.Name)
 }
 
 // identity are the keys that are the same for all clients of a lock.
@@ -134,7 +122,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 	name := setting.Form{Kind: setting.Name}
 	return []field{
 		{name: "protocol", required: true, read: func(n ast.Node) {
-			if v, ok := f.value(n, &form); ok {
+			if v, ok := f.Value(n, &form); ok {
 				l.config.Protocol = locks.Protocol(v.Word)
 			}
 		},
@@ -159,7 +147,7 @@ func (f *file) allLockFields() []field {
 func (f *file) checkLock(l *lockSettings) {
 	refuse := func(key, format string, args ...any) {
 		if place, ok := l.given[key]; ok {
-			f.problem(place, "", format, args...)
+			f.Problem(place, "", format, args...)
 		}
 	}
 	s := &f.scenario.Servers
@@ -178,14 +166,14 @@ func (f *file) checkLock(l *lockSettings) {
 }
 
 // checkWork refuses care about a lease that the protocol does not have.
-func (f *file) checkWork(l *lockSettings, w *Work, in given) {
+func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {
 		return
 	}
 	refuse := func(key string, set bool, format string) {
 		if place, ok := in[key]; ok && set {
-			f.problem(place, "", format, d.Name)
+			f.Problem(place, "", format, d.Name)
 		}
 	}
 	if !d.Expires {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -103,7 +104,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 				base = withKey(t, withKey(t, base, "servers.replicas", "1"), "lock."+mapping, "{}")
 			}
 			if s.Depends == "" {
-				same(base, "lock."+s.Path, Quoted(s.Form.Text(s.Standard), true))
+				same(base, "lock."+s.Path, format.Quoted(s.Form.Text(s.Standard), true))
 			}
 		}
 	}

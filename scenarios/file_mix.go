@@ -2,25 +2,23 @@ package scenarios
 
 import (
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // mixFields are the keys under mix, over the defaults that the TTL gives.
 func (f *file) mixFields(m *mix.Mix) []field {
 	span := func(name string, to *mix.Span, standard, meaning string) field {
-		return field{name: name, read: into(to, f.span), doc: doc{values: "range", standard: standard, meaning: meaning}}
+		return field{name: name, read: into(to, f.Span), doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
-		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.wholeRange(n, mix.MaxFaults, m.Fewest, m.Most) },
+		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.WholeRange(n, mix.MaxFaults, m.Fewest, m.Most) },
 			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`", meaning: "how many faults one draw has; see Mix"}},
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }, doc: doc{values: "mapping of kind to 0 to 1000000",
 			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
@@ -31,22 +29,22 @@ func (f *file) mixFields(m *mix.Mix) []field {
 		span("slow-fsync", &m.Fsync, "TTL / 100 to TTL / 2", "how much longer an fsync takes"),
 		span("outage", &m.Outage, "TTL / 100 to 3 TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
 		span("downtime", &m.Downtime, "TTL / 100 to 2 TTL", "how long a server is down"),
-		{name: "drift", read: into(&m.PPM, f.rate),
+		{name: "drift", read: into(&m.PPM, f.Rate),
 			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the strongest drift, either way"}},
-		{name: "forever", read: into(&m.Forever, f.percent), doc: doc{values: "percentage", standard: "`10%`",
+		{name: "forever", read: into(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "of cuts and drifts that never end, and of servers that do not restart"}},
-		{name: "at-points", read: into(&m.AtPoint, f.percent), doc: doc{values: "percentage", standard: "`50%`",
+		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
-		{name: "passes", read: into(&m.Passes, f.whole(1, maxCount)),
+		{name: "passes", read: into(&m.Passes, f.Whole(1, maxCount)),
 			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point"}},
-		{name: "messages", read: into(&m.Messages, f.whole(1, nemesis.MaxNumber)), doc: doc{
+		{name: "messages", read: into(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "up to which message or reply of a link, counted from the start"}},
-		{name: "swarm", read: into(&m.Swarm, f.onOff),
+		{name: "swarm", read: into(&m.Swarm, f.OnOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
-		{name: "within", read: into(&f.scenario.Within, f.millis), doc: doc{values: "whole milliseconds, at least 1ms",
+		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
 			standard: "see below", meaning: "the time in which faults strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
 			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "what is taken out of every draw"}},
@@ -60,20 +58,20 @@ func (f *file) readMix(names *nemesis.Names) {
 	if f.mix == nil {
 		return
 	}
-	before := len(f.problems)
-	in := f.mapping(f.mix, "mix", f.mixFields(&m))
+	before := f.Problems()
+	in := mapping(f.Reader, f.mix, "mix", f.mixFields(&m))
 	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
-		f.problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
+		f.Problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
 	}
 	f.scenario.Mix = m
-	if names == nil || len(f.problems) > before {
+	if names == nil || f.Problems() > before {
 		return
 	}
 	if f.scenario.Within > f.scenario.Limit {
-		f.problem(startOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within, f.scenario.Limit)
+		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within, f.scenario.Limit)
 	}
 	if _, err := mix.NewGenerator(m, *names, f.scenario.Limit); err != nil {
-		f.problem(startOf(f.mix), "", "%s", err)
+		f.Problem(format.StartOf(f.mix), "", "%s", err)
 	}
 }
 
@@ -82,27 +80,27 @@ func (f *file) readWeights(n ast.Node, m *mix.Mix) {
 	m.Weights = mix.Weights{}
 	var fields []field
 	for _, k := range nemesis.Kinds {
-		fields = append(fields, field{name: k.String(), read: into(&m.Weights[k], f.whole(0, mix.MaxWeight))})
+		fields = append(fields, field{name: k.String(), read: into(&m.Weights[k], f.Whole(0, mix.MaxWeight))})
 	}
-	f.mapping(n, "mix.weights", fields)
+	mapping(f.Reader, n, "mix.weights", fields)
 }
 
 func (f *file) readPoints(n ast.Node, m *mix.Mix) {
 	m.Points = nil
-	f.list(n, "mix.points", func(n ast.Node) {
-		if p, ok := choose(f.reader, words(sim.Points...))(n); ok && !slices.Contains(m.Points, p) {
+	f.List(n, "mix.points", func(n ast.Node) {
+		if p, ok := format.Choose(f.Reader, sim.Points...)(n); ok && !slices.Contains(m.Points, p) {
 			m.Points = append(m.Points, p)
 		}
 	})
 }
 
 func (f *file) readExclusions(n ast.Node, m *mix.Mix) {
-	f.list(n, "mix.without", func(n ast.Node) {
-		line, ok := f.scalar(n, "a kind of faults such as: jump of servers")
+	f.List(n, "mix.without", func(n ast.Node) {
+		line, ok := f.Scalar(n, "a kind of faults such as: jump of servers")
 		if !ok {
 			return
 		}
-		place, _ := f.inLine(n, line)
+		place, _ := f.InLine(n, line)
 		x, err := nemesis.ParseExclusion(line)
 		if err != nil {
 			f.badFault(err, place)
@@ -115,11 +113,11 @@ func (f *file) readExclusions(n ast.Node, m *mix.Mix) {
 // readPromise reads the laws that must hold whatever strikes.
 func (f *file) readPromise(n ast.Node) {
 	f.scenario.Promise = []checker.Law{}
-	f.list(n, "promise", func(n ast.Node) {
-		law, ok := choose(f.reader, words(checker.Laws...))(n)
+	f.List(n, "promise", func(n ast.Node) {
+		law, ok := format.Choose(f.Reader, checker.Laws...)(n)
 		switch {
 		case ok && slices.Contains(f.scenario.Promise, law):
-			f.problem(startOf(n), "", "%s is promised twice", law)
+			f.Problem(format.StartOf(n), "", "%s is promised twice", law)
 		case ok:
 			f.scenario.Promise = append(f.scenario.Promise, law)
 		}
@@ -139,76 +137,4 @@ func (f *file) defaultPromise() {
 			s.Shown = append(s.Shown, law)
 		}
 	}
-}
-
-// wholeRange reads a whole number, or a range of them such as 1..5; it returns the given ends if it cannot.
-func (r *reader) wholeRange(n ast.Node, most, first, last int) (int, int) {
-	const what = "a whole number or a range such as 1..5"
-	text, ok := r.scalar(n, what)
-	if !ok {
-		return first, last
-	}
-	lo, hi, isRange := strings.Cut(text, "..")
-	if !isRange {
-		hi = lo
-	}
-	a, errA := strconv.Atoi(lo)
-	b, errB := strconv.Atoi(hi)
-	switch {
-	case errA != nil || errB != nil || a < 0 || b > most:
-		r.problem(startOf(n), "", "expected %s, up to %d, found %s", what, most, found(text))
-	case a > b:
-		r.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
-	default:
-		return a, b
-	}
-	return first, last
-}
-
-// span reads a range of whole milliseconds.
-func (r *reader) span(n ast.Node) (mix.Span, bool) {
-	d, ok := r.delay(n)
-	if ok && (d.Lo < time.Millisecond || d.Lo%time.Millisecond != 0 || d.Hi%time.Millisecond != 0) {
-		r.problem(startOf(n), "", "both ends of this range must be whole milliseconds, at least 1ms")
-		return mix.Span{}, false
-	}
-	return mix.Span{Min: d.Lo, Max: d.Hi}, ok
-}
-
-// percent reads a whole percentage.
-func (r *reader) percent(n ast.Node) (int, bool) {
-	text, ok := r.scalar(n, "a percentage such as 10%")
-	if !ok {
-		return 0, false
-	}
-	digits, isPercent := strings.CutSuffix(text, "%")
-	v, err := strconv.Atoi(digits)
-	if !isPercent || err != nil || strconv.Itoa(v) != digits || v < 0 || v > 100 {
-		nearest := ""
-		if err == nil && !isPercent && v >= 0 && v <= 100 {
-			nearest = digits + "%"
-		}
-		r.problem(startOf(n), nearest, "expected a whole percentage from 0%% to 100%%, found %s", found(text))
-		return 0, false
-	}
-	return v, true
-}
-
-// rate reads the largest drift, in ppm.
-func (r *reader) rate(n ast.Node) (int, bool) {
-	text, ok := r.scalar(n, "a rate such as 1000ppm")
-	if !ok {
-		return 0, false
-	}
-	digits, isPPM := strings.CutSuffix(text, "ppm")
-	v, err := strconv.Atoi(digits)
-	if !isPPM || err != nil || strconv.Itoa(v) != digits || v < 1 || v > nemesis.MaxPPM {
-		nearest := ""
-		if err == nil && !isPPM && v >= 1 && v <= nemesis.MaxPPM {
-			nearest = digits + "ppm"
-		}
-		r.problem(startOf(n), nearest, "expected a rate from 1ppm to %dppm, found %s", nemesis.MaxPPM, found(text))
-		return 0, false
-	}
-	return v, true
 }

@@ -1,4 +1,4 @@
-package scenarios
+package format
 
 import (
 	"strconv"
@@ -30,8 +30,13 @@ func words[T ~string](list ...T) []choice[T] {
 	return choices
 }
 
-// choose reads one of some words.
-func choose[T any](r *reader, choices []choice[T]) func(ast.Node) (T, bool) {
+// Choose reads one of some words.
+func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
+	return choose(r, words(list...))
+}
+
+// choose reads the word of one of some choices.
+func choose[T any](r *Reader, choices []choice[T]) func(ast.Node) (T, bool) {
 	list := make([]string, len(choices))
 	for i, c := range choices {
 		list[i] = c.word
@@ -42,7 +47,7 @@ func choose[T any](r *reader, choices []choice[T]) func(ast.Node) (T, bool) {
 	}
 	return func(n ast.Node) (T, bool) {
 		var none T
-		text, ok := r.scalar(n, what)
+		text, ok := r.Scalar(n, what)
 		if !ok {
 			return none, false
 		}
@@ -51,7 +56,7 @@ func choose[T any](r *reader, choices []choice[T]) func(ast.Node) (T, bool) {
 				return c.value, true
 			}
 		}
-		r.problem(startOf(n), meant(text, list), "expected %s, found %s", what, found(text))
+		r.Problem(StartOf(n), meant(text, list), "expected %s, found %s", what, Found(text))
 		return none, false
 	}
 }
@@ -67,90 +72,92 @@ func meant(text string, list []string) string {
 	return nemesis.Nearest(text, list)
 }
 
-func (r *reader) onOff(n ast.Node) (bool, bool) {
+// OnOff reads a switch.
+func (r *Reader) OnOff(n ast.Node) (bool, bool) {
 	return choose(r, []choice[bool]{{"on", true}, {"off", false}})(n)
 }
 
-// whole reads a whole number.
-func (r *reader) whole(least, most int) func(ast.Node) (int, bool) {
+// Whole reads a whole number.
+func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	return func(n ast.Node) (int, bool) {
-		text, ok := r.scalar(n, "a whole number")
+		text, ok := r.Scalar(n, "a whole number")
 		if !ok {
 			return 0, false
 		}
 		v, err := strconv.Atoi(text)
 		switch {
 		case err != nil || strconv.Itoa(v) != text:
-			r.problem(startOf(n), "", "expected a whole number from %d to %d, found %s", least, most, found(text))
+			r.Problem(StartOf(n), "", "expected a whole number from %d to %d, found %s", least, most, Found(text))
 			return 0, false
 		case v < least || v > most:
-			r.problem(startOf(n), "", "expected a number from %d to %d, found %d", least, most, v)
+			r.Problem(StartOf(n), "", "expected a number from %d to %d, found %d", least, most, v)
 			return 0, false
 		}
 		return v, true
 	}
 }
 
-// slug reads a name of lower-case letters, digits and hyphens.
-func (r *reader) slug(n ast.Node) (string, bool) {
+// Slug reads a name of lower-case letters, digits and hyphens.
+func (r *Reader) Slug(n ast.Node) (string, bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	return r.name(n, letters, "lower-case letters, digits and hyphens")
 }
 
-// key reads the name of a lock.
-func (r *reader) key(n ast.Node) (string, bool) {
+// Name reads the name of a lock.
+func (r *Reader) Name(n ast.Node) (string, bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
 // name reads a name made of the given letters, called what.
-func (r *reader) name(n ast.Node, letters, what string) (string, bool) {
+func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
-	text, ok := r.scalar(n, "a name of "+what)
+	text, ok := r.Scalar(n, "a name of "+what)
 	switch {
 	case !ok:
 		return "", false
 	case text == "" || strings.Trim(text, letters) != "":
-		r.problem(startOf(n), "", "a name here is made of %s, found %s", what, found(text))
+		r.Problem(StartOf(n), "", "a name here is made of %s, found %s", what, Found(text))
 		return "", false
 	case len(text) > longest:
-		r.problem(startOf(n), "", "a name has at most %d characters, this one has %d", longest, len(text))
+		r.Problem(StartOf(n), "", "a name has at most %d characters, this one has %d", longest, len(text))
 		return "", false
 	}
 	return text, true
 }
 
-// prose reads text for people, also as a block over several lines.
-func (r *reader) prose(n ast.Node) (string, bool) {
+// Prose reads text for people, also as a block over several lines.
+func (r *Reader) Prose(n ast.Node) (string, bool) {
 	if block, ok := n.(*ast.LiteralNode); ok && block.Value != nil {
 		return strings.TrimSpace(block.Value.Value), true
 	}
-	return r.scalar(n, "text")
+	return r.Scalar(n, "text")
 }
 
 // duration reads a duration, perhaps of no length.
-func (r *reader) duration(n ast.Node) (time.Duration, bool) {
-	text, ok := r.scalar(n, "a duration such as 500ms")
+func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
+	text, ok := r.Scalar(n, "a duration such as 500ms")
 	if !ok {
 		return 0, false
 	}
-	return r.durationAt(startOf(n), text)
+	return r.DurationAt(StartOf(n), text)
 }
 
-// millis reads a duration of whole milliseconds, at least one, as PX takes it.
-func (r *reader) millis(n ast.Node) (time.Duration, bool) {
+// Millis reads a duration of whole milliseconds, at least one, as PX takes it.
+func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	d, ok := r.duration(n)
 	if ok && (d == 0 || d%time.Millisecond != 0) {
-		r.problem(startOf(n), "", "this duration must be whole milliseconds, at least 1ms")
+		r.Problem(StartOf(n), "", "this duration must be whole milliseconds, at least 1ms")
 		return 0, false
 	}
 	return d, ok
 }
 
-func (r *reader) durationAt(place at, text string) (time.Duration, bool) {
+// DurationAt reads a duration out of a text that begins at place.
+func (r *Reader) DurationAt(place Place, text string) (time.Duration, bool) {
 	d, problem, nearest := parseDuration(text)
 	if problem != "" {
-		r.problem(place, nearest, "%s, found %s", problem, found(text))
+		r.Problem(place, nearest, "%s, found %s", problem, Found(text))
 		return 0, false
 	}
 	return d, true
@@ -202,9 +209,9 @@ func unitMeant(word string) string {
 	return ""
 }
 
-// delay reads a duration, or a range of them such as 50ms..250ms.
-func (r *reader) delay(n ast.Node) (sim.Delay, bool) {
-	text, ok := r.scalar(n, "a duration or a range such as 50ms..250ms")
+// Delay reads a duration, or a range of them such as 50ms..250ms.
+func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
+	text, ok := r.Scalar(n, "a duration or a range such as 50ms..250ms")
 	if !ok {
 		return sim.Delay{}, false
 	}
@@ -212,50 +219,50 @@ func (r *reader) delay(n ast.Node) (sim.Delay, bool) {
 }
 
 // delayIn reads a delay from text[offset:], text being what n says.
-func (r *reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
+func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
-	first, okFirst := r.durationAt(r.within(n, text, offset), strings.TrimSpace(lo))
+	first, okFirst := r.DurationAt(r.Within(n, text, offset), strings.TrimSpace(lo))
 	if !isRange {
 		return sim.Delay{Lo: first, Hi: first}, okFirst
 	}
-	second, okSecond := r.durationAt(r.within(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
+	second, okSecond := r.DurationAt(r.Within(n, text, offset+len(lo)+len("..")), strings.TrimSpace(hi))
 	if okFirst && okSecond && first > second {
-		r.problem(startOf(n), "", "the range %s is empty: it begins above its end", found(text))
+		r.Problem(StartOf(n), "", "the range %s is empty: it begins above its end", Found(text))
 		return sim.Delay{}, false
 	}
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
 }
 
 // tail reads the slow share of messages, "1% 10ms..50ms", or none.
-func (r *reader) tail(n ast.Node) (sim.Tail, bool) {
+func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
-	text, ok := r.scalar(n, what)
+	text, ok := r.Scalar(n, what)
 	if !ok || text == "none" {
 		return sim.Tail{}, ok
 	}
 	percent, _, hasPercent := strings.Cut(text, "% ")
 	share, isShare := parsePercent(percent)
 	if !hasPercent || !isShare {
-		r.problem(startOf(n), "", "expected %s, found %s", what, found(text))
+		r.Problem(StartOf(n), "", "expected %s, found %s", what, Found(text))
 		return sim.Tail{}, false
 	}
 	delay, ok := r.delayIn(n, text, len(percent)+len("% "))
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// within is the place of the byte at offset in the text of n.
-func (r *reader) within(n ast.Node, text string, offset int) at {
-	place, ok := r.inLine(n, text)
+// Within is the place of the byte at offset in the text of n.
+func (r *Reader) Within(n ast.Node, text string, offset int) Place {
+	place, ok := r.InLine(n, text)
 	if !ok {
-		return startOf(n)
+		return StartOf(n)
 	}
-	return place.right(len([]rune(text[:offset])))
+	return place.Right(len([]rune(text[:offset])))
 }
 
 // allowance reads what a client takes off a validity for drift: "1% + 2ms", either part alone, or off.
-func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
+func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
-	text, ok := r.scalar(n, what)
+	text, ok := r.Scalar(n, what)
 	if !ok || text == "off" {
 		return locks.Allowance{}, ok
 	}
@@ -265,7 +272,7 @@ func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
 	if hasPercent {
 		ppm, ok := parsePercent(percent)
 		if !ok {
-			r.problem(startOf(n), "", "expected a percentage from 0%% to 100%% with at most four decimals, found %s", found(percent+"%"))
+			r.Problem(StartOf(n), "", "expected a percentage from 0%% to 100%% with at most four decimals, found %s", Found(percent+"%"))
 			return a, false
 		}
 		a.PPM = ppm
@@ -274,7 +281,7 @@ func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
 		}
 		sign := false
 		if plus, sign = strings.CutPrefix(strings.TrimSpace(rest), "+"); !sign {
-			r.problem(startOf(n), "", "expected %s, found %s", what, found(text))
+			r.Problem(StartOf(n), "", "expected %s, found %s", what, Found(text))
 			return a, false
 		}
 	}
@@ -287,7 +294,7 @@ func (r *reader) allowance(n ast.Node) (locks.Allowance, bool) {
 		case isShare: // a mere number
 			nearest = text + "%"
 		}
-		r.problem(startOf(n), nearest, "expected %s, found %s", what, found(text))
+		r.Problem(StartOf(n), nearest, "expected %s, found %s", what, Found(text))
 		return a, false
 	}
 	a.Plus = d

@@ -6,19 +6,19 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
 // table is settings of one mapping, and what the values go into.
 type table[T any] struct {
-	*reader
+	*format.Reader
 	name string // of the mapping, as messages say it
 	keys []setting.Key[T]
 	to   *T
 	of   func(*Scenario, *Client) *T // where the values are in the end
 	// note, if set, is told of each key that stands in the file.
-	note func(path string, place at)
+	note func(path string, place format.Place)
 	// refuse, if set, says why a word that is not among those of a key is none, and what to write instead.
 	refuse func(k *setting.Key[T], word string) string
 	// absent are keys that others have, by their paths, each with what to write instead.
@@ -65,9 +65,9 @@ func docOf[T any](k *setting.Key[T]) doc {
 
 // read reads the value of a key, or the mapping that begins with it.
 func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
-	if text, ok := scalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
+	if text, ok := format.ScalarText(n); k.Form.Kind == setting.Group && !(ok && slices.Contains(k.Form.Words, text)) {
 		k.Set(t.to, setting.Value{})
-		inside := t.mapping(n, t.name+"."+k.Path, t.fields(k.Path+"."))
+		inside := mapping(t.Reader, n, t.name+"."+k.Path, t.fields(k.Path+"."))
 		for key, place := range inside {
 			if t.note != nil {
 				t.note(k.Path+"."+key, place)
@@ -75,86 +75,15 @@ func (t *table[T]) read(n ast.Node, k *setting.Key[T]) {
 		}
 		return
 	}
-	if text, ok := scalarText(n); ok && t.refuse != nil && !slices.Contains(k.Form.Words, text) {
+	if text, ok := format.ScalarText(n); ok && t.refuse != nil && !slices.Contains(k.Form.Words, text) {
 		if why := t.refuse(k, text); why != "" {
-			t.problem(startOf(n), "", "%s", why)
+			t.Problem(format.StartOf(n), "", "%s", why)
 			return
 		}
 	}
-	if v, ok := t.value(n, &k.Form); ok {
+	if v, ok := t.Value(n, &k.Form); ok {
 		k.Set(t.to, v)
 	}
-}
-
-// value reads what a form takes.
-func (r *reader) value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
-	if text, isText := scalarText(n); isText && slices.Contains(f.Words, text) {
-		return setting.Value{Word: text}, true
-	}
-	switch f.Kind {
-	case setting.Word, setting.Group:
-		v.Word, ok = choose(r, words(f.Words...))(n)
-	case setting.Count:
-		var count int
-		count, ok = r.whole(int(f.Least), int(f.Most))(n)
-		v.N = int64(count)
-	case setting.Duration:
-		return r.durationIn(n, f)
-	case setting.Delay:
-		d, isDelay := r.delay(n)
-		if isDelay && f.Recurs && d.Hi < setting.ShortestPeriod {
-			r.problem(startOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, or a range that "+
-				"ends there or later", setting.ShortestPeriod)
-			return setting.Value{}, false
-		}
-		return setting.DelayOf(d), isDelay
-	case setting.Allowance:
-		a, isAllowance := r.allowance(n)
-		return setting.Value{N: a.PPM, From: int64(a.Plus)}, isAllowance
-	case setting.Share:
-		s, isShare := r.tail(n)
-		v = setting.DelayOf(s.Delay)
-		v.N = s.PPM
-		return v, isShare
-	case setting.Name:
-		v.Word, ok = r.key(n)
-	}
-	return v, ok
-}
-
-// durationIn reads a duration within the limits of a form.
-func (r *reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
-	what := "a duration such as 500ms"
-	if len(f.Words) > 0 {
-		what = listed(append([]string{"a duration"}, f.Words...), "or")
-	}
-	text, ok := r.scalar(n, what)
-	if !ok {
-		return setting.Value{}, false
-	}
-	d, problem, nearest := parseDuration(text)
-	if problem != "" {
-		if word := nemesis.Nearest(text, f.Words); word != "" {
-			problem, nearest = "expected "+what, word
-		}
-		r.problem(startOf(n), nearest, "%s, found %s", problem, found(text))
-		return setting.Value{}, false
-	}
-	v := setting.Value{N: int64(d)}
-	if f.Recurs && d < setting.ShortestPeriod {
-		r.problem(startOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, found %s",
-			setting.ShortestPeriod, found(text))
-		return setting.Value{}, false
-	}
-	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {
-	case !outside:
-		return v, true
-	case f.Least == 1 && f.Most == 0:
-		r.problem(startOf(n), "", "this duration must be longer than 0s")
-	default:
-		r.problem(startOf(n), "", "expected %s, found %s", f.Values(), found(text))
-	}
-	return setting.Value{}, false
 }
 
 // standards gives every key of a table its default.
@@ -189,7 +118,7 @@ type Variable struct {
 // Variables are the keys that change a run, in the order of FORMAT.md, but for those that hold mappings, lists and
 // names. Only says which of them stand under overrides alone.
 func Variables() (all, only []Variable) {
-	f := newFile(newReader("", nil))
+	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {
 		v.Own = strings.HasPrefix(v.Path, "lock.") && v.Path != "lock.protocol" ||
 			strings.HasPrefix(v.Path, "work.") && v.Path != "work.stagger"

@@ -1,4 +1,4 @@
-package scenarios
+package compare
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func (s *stopwatch) read(h *history.History) {
 	begin, end := history.Never, history.Time(0)
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
-		case e.Process == probe:
+		case e.Process == history.Probe:
 		case e.F == history.Acquire && e.Type == history.Invoke:
 			called[e.Process] = e.Time
 			begin = min(begin, e.Time)

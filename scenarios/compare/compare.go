@@ -1,0 +1,270 @@
+// Package compare measures locks over many runs of scenarios that it writes itself: all ways to lock under the same work and
+// the same faults, and the odds that a Redlock stops excluding.
+//
+// Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers, and what
+// an interruption left out is told.
+// Non-goals: saying which lock is best; the speed of real servers.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+)
+
+// Options say how much is measured, and how.
+type Options struct {
+	Runs    int // of each scenario, at least 1
+	Workers int // 0: one a core
+	// Progress, if not nil, is told how many of the scenarios or runs are done.
+	Progress func(what string, done, of int)
+}
+
+func (o *Options) check() error {
+	if o.Runs < 1 {
+		return fmt.Errorf("a measurement needs at least one run, not %d", o.Runs)
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	return nil
+}
+
+// The model behind the comparison's figures of time. Its scenarios state the same.
+const (
+	delay          = "200us..2ms"
+	retry          = "50ms..250ms"
+	contending     = 8  // that contend
+	aloneCycles    = 50 // of the one client
+	togetherCycles = 5  // of each that contends
+)
+
+// model says what the figures rest on.
+var model = []string{
+	"Each message travels " + delay + ", each way. A Redis that fsyncs each second answers before its disk has it; an " +
+		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take no time on a " +
+		"server.",
+	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the milliseconds. " +
+		"One lock is taken and given back only as fast as its round trips allow; the article's ops/s, for which it states no " +
+		"conditions, need many locks at once, and what limits servers then is not modelled.",
+	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each read and " +
+		"write, and stop when it is over or lost. A polled lock is tried again after " + retry + ".",
+}
+
+// Comparison is the same work and the same faults, over all ways to lock.
+type Comparison struct {
+	Seeds    int      // runs behind each cell, with seeds 1 …
+	Delay    string   // of each message, each way
+	Retry    string   // between two tries of a lock that is polled
+	Clients  int      // that contend
+	Model    []string // what the figures rest on, a sentence or two each
+	Troubles []Trouble
+	Locks    []Lock
+	// Interrupted is set if the context was done before all runs were made. Locks whose times were not measured are left out.
+	Interrupted bool
+}
+
+// Lock is one way to lock.
+type Lock struct {
+	Name            string
+	Title           string
+	Text            string // what it is, in a sentence
+	Claim           Claim
+	Alone, Together Timing
+	Survival        []Survival // every trouble with fencing off, then on
+}
+
+// Claim is what the table of youngju.dev says (STATEMENTS.md); empty where it has no column. It states no conditions.
+type Claim struct{ Latency, Throughput string }
+
+var claims = map[string]Claim{
+	"redlock":   {"1-5 ms", "10K+ ops/s"},
+	"zookeeper": {"5-20 ms", "1-5K ops/s"},
+	"etcd":      {"5-15 ms", "2-8K ops/s"},
+}
+
+// Timing is measured over all acquires of all runs, in simulated time.
+type Timing struct {
+	Scenario  Written
+	Acquires  int
+	P50, P99  time.Duration // of acquires but each client's first
+	First     time.Duration // median of each client's first acquire, which opens connections and sessions
+	PerSecond float64       // locks acquired and released in a second, from the first asked for to the last released
+	Requests  float64       // of clients to lock servers, for each lock acquired
+}
+
+// Survival is one cell of what is survived.
+type Survival struct {
+	Trouble  string
+	Fencing  bool
+	Absent   string // why nothing was run; then the rest is zero
+	Scenario Written
+	Data     Tally // resource-safety
+	Sections Tally // mutual-exclusion
+	Leases   Tally // lease-exclusion
+	Progress Tally // deadlock-freedom
+}
+
+// Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
+type Written struct{ Name, Text string }
+
+// Tally counts how one law came out.
+type Tally struct {
+	Holds, Violated, Undecided, Unchecked int
+	NotRun                                int // runs that an interruption left out
+}
+
+func (t *Tally) add(o checker.Outcome) {
+	switch o {
+	case checker.Holds:
+		t.Holds++
+	case checker.Violated:
+		t.Violated++
+	case checker.Undecided:
+		t.Undecided++
+	default:
+		t.Unchecked++
+	}
+}
+
+// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it tells what it has
+// measured by then. An error is a failure of Fencepost's own.
+func Locks(ctx context.Context, o Options) (*Comparison, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	rows := make([]Lock, len(contenders))
+	var all []task
+	for i := range contenders {
+		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
+	}
+	cut := false
+	done, err := parallel.InOrder(ctx, o.Workers, len(all), func() func(int) (figure, error) {
+		return func(job int) (figure, error) { return all[job](ctx) }
+	}, func(job int, f figure) error {
+		f.keep()
+		cut = cut || f.made < o.Runs
+		o.Progress("scenarios", job+1, len(all))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Seeds: o.Runs, Delay: delay, Retry: retry, Clients: contending, Model: model, Troubles: Troubles,
+		Interrupted: cut || done < len(all)}
+	untimed := slices.IndexFunc(rows, func(l Lock) bool { return l.Alone.Acquires == 0 || l.Together.Acquires == 0 })
+	if untimed < 0 {
+		untimed = len(rows)
+	}
+	c.Locks = rows[:untimed]
+	return c, nil
+}
+
+// task makes the runs of one scenario, until ctx is done.
+type task func(ctx context.Context) (figure, error)
+
+// figure is what came of a scenario.
+type figure struct {
+	made int // runs
+	keep func()
+}
+
+// tasks are what there is to measure of a lock. What is measured is kept in row, which says until then that nothing was run.
+func (c *contender) tasks(row *Lock, runs int) []task {
+	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
+	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
+	row.Survival = make([]Survival, 0, 2*len(Troubles)) // the tasks point into it
+	for _, fencing := range []bool{false, true} {
+		for _, t := range Troubles {
+			cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
+			row.Survival = append(row.Survival, cell)
+			if cell.Absent == "" {
+				tasks = append(tasks, c.survive(&row.Survival[len(row.Survival)-1], t, runs))
+			}
+		}
+	}
+	return tasks
+}
+
+// survive runs one cell.
+func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
+	scenario := c.survival(t, cell.Fencing)
+	keep := func(laws []Tally, made int) {
+		for i := range laws {
+			laws[i].NotRun = runs - made
+		}
+		of := func(l checker.Law) Tally { return laws[slices.Index(checker.Laws, l)] }
+		cell.Data, cell.Progress = of(checker.ResourceSafety), of(checker.DeadlockFreedom)
+		cell.Sections, cell.Leases = of(checker.MutualExclusion), of(checker.LeaseExclusion)
+		cell.Scenario = Written{scenario.Name, scenario.Text + expectation(laws, runs)}
+	}
+	keep(make([]Tally, len(checker.Laws)), 0)
+	return func(ctx context.Context) (figure, error) {
+		laws := make([]Tally, len(checker.Laws))
+		made, err := scenario.run(ctx, runs, func(h *history.History) {
+			v := checker.Check(h)
+			for i, law := range checker.Laws {
+				laws[i].add(v.Of(law).Outcome)
+			}
+		})
+		return figure{made, func() { keep(laws, made) }}, err
+	}
+}
+
+// expectation names each law that came out alike in all runs, so that a run of the file tells whether it still does.
+func expectation(laws []Tally, runs int) string {
+	var b strings.Builder
+	for i, law := range checker.Laws {
+		switch runs {
+		case laws[i].Holds:
+			fmt.Fprintf(&b, "  %s: holds\n", law)
+		case laws[i].Violated:
+			fmt.Fprintf(&b, "  %s: violated\n", law)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "expect:\n" + b.String()
+}
+
+// time measures clients that do nothing but take and give back one lock. Times of fewer runs than asked for are left out.
+func (c *contender) time(to *Timing, clients, cycles, runs int) task {
+	scenario := c.timing(clients, cycles)
+	return func(ctx context.Context) (figure, error) {
+		var s stopwatch
+		made, err := scenario.run(ctx, runs, s.read)
+		return figure{made, func() {
+			if made == runs {
+				*to = s.timing()
+				to.Scenario = Written{scenario.Name, scenario.Text + s.expectation()}
+			}
+		}}, err
+	}
+}
+
+// run runs the scenario with seeds 1 … and hands out each history, which lives until the next. It says how many runs it made
+// until ctx was done.
+func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
+	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
+	if err != nil {
+		return 0, err
+	}
+	r := scenarios.NewRunner(s)
+	for made < runs && ctx.Err() == nil {
+		result, err := r.Run(s.Plan(uint64(made) + 1))
+		if err != nil {
+			return made, fmt.Errorf("%s, seed %d: %w", w.Name, made+1, err)
+		}
+		read(result.History)
+		made++
+	}
+	return made, nil
+}

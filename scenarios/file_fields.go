@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// field is a key that may stand in a mapping, and what reads its value.
+type field struct {
+	name     string
+	required bool
+	read     func(ast.Node)
+	// instead is set on keys that are right elsewhere: why not here.
+	instead string
+	doc     doc
+	fields  func() []field // of a mapping: the keys in it
+	// What a sweep needs of a key that it can vary; nil if it cannot.
+	number func(*Scenario, *Client) (int64, bool)
+	kind   setting.Kind
+	form   setting.Form
+	value  func(*Scenario, *Client) setting.Value
+}
+
+// into reads a value and, if it is right, stores it.
+func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
+	return func(n ast.Node) {
+		if v, ok := read(n); ok {
+			*to = v
+		}
+	}
+}
+
+// mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file.
+func mapping(r *format.Reader, n ast.Node, name string, fields []field) format.Given {
+	keys := make([]format.Key, len(fields))
+	for i, f := range fields {
+		keys[i] = format.Key{Name: f.name, Required: f.required, Read: f.read, Instead: f.instead}
+	}
+	return r.Mapping(n, name, keys)
+}
+
+// inside are the keys of a field's mapping; none if it is no mapping.
+func (f *field) inside() []field {
+	if f.fields == nil {
+		return nil
+	}
+	return f.fields()
+}
+
+// TopKeys are the keys at the top of a file, in the order of FORMAT.md.
+func TopKeys() []string { return namesOf(newFile(nil).fields()) }
+
+func namesOf(fields []field) []string {
+	var names []string
+	for _, f := range fields {
+		if f.instead == "" {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,103 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxFile is the size of the largest scenario file that is read, in bytes.
+const MaxFile = 1 << 20
+
+// MaxProblems is how many problems of one file are told at once.
+const MaxProblems = 10
+
+// Problem is one thing wrong with a scenario file.
+type Problem struct {
+	Path    string
+	Line    int // from 1; 0: the file as a whole
+	Column  int // in runes, from 1, of the first rune of what is wrong
+	Message string
+	Nearest string // the nearest right word; empty if nothing is near
+}
+
+// String gives `file:line:column: message (did you mean "nearest"?)`.
+func (p Problem) String() string {
+	place := p.Path
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	if p.Nearest == "" {
+		return place + ": " + p.Message
+	}
+	return fmt.Sprintf("%s: %s (did you mean %q?)", place, p.Message, p.Nearest)
+}
+
+// Error says what is wrong with a scenario file.
+type Error struct {
+	Problems []Problem // at least one, in the order of their places
+}
+
+// Error gives one problem a line, the first ten.
+func (e *Error) Error() string {
+	var lines []string
+	for _, p := range e.Problems[:min(len(e.Problems), MaxProblems)] {
+		lines = append(lines, p.String())
+	}
+	if more := len(e.Problems) - MaxProblems; more > 0 {
+		lines = append(lines, fmt.Sprintf("%s: and %d more", e.Problems[0].Path, more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// AboutFile is an error about a file as a whole.
+func AboutFile(path, message string) *Error {
+	return &Error{Problems: []Problem{{Path: path, Message: message}}}
+}
+
+// TooLarge is the error of a file with more than MaxFile bytes.
+func TooLarge(path string, size int64) error {
+	return AboutFile(path, fmt.Sprintf("the file has %d bytes; a scenario has at most %d (1 MiB)", size, MaxFile))
+}
+
+// Place is a place in the file: line and column from 1, columns in runes.
+type Place struct{ Line, Column int }
+
+// Right is the place n runes further right.
+func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
+
+// Problems is how many things are wrong so far.
+func (r *Reader) Problems() int { return len(r.problems) }
+
+func (r *Reader) failed() bool { return len(r.problems) > 0 }
+
+// Problem notes something wrong; reading goes on, so that everything wrong is told at once.
+func (r *Reader) Problem(place Place, nearest, format string, args ...any) {
+	r.problems = append(r.problems, Problem{Path: r.path, Line: place.Line, Column: place.Column,
+		Message: fmt.Sprintf(format, args...), Nearest: nearest})
+}
+
+// Err is an *Error with everything wrong, or nil.
+func (r *Reader) Err() error {
+	if !r.failed() {
+		return nil
+	}
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return &Error{Problems: r.problems}
+}
+
+// Found quotes what stands in the file, cut short where it is long.
+func Found(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	if runes := []rune(s); len(runes) > 40 {
+		s = string(runes[:40]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

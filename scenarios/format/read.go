@@ -1,0 +1,241 @@
+// Package format reads the text of a scenario file and changes it: YAML of plain mappings, lists and scalars, whose values are
+// read by what their key needs.
+//
+// Goals: all that is wrong with a file is told at once, each with its place and the nearest right word. A file costs little to
+// read, however hostile. What Document prints is read as the same.
+// Non-goals: which keys there are and what they do to a run (package scenarios).
+package format
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+)
+
+// Reader walks over the nodes of a YAML document and collects what is wrong with them.
+type Reader struct {
+	path     string
+	text     []byte
+	lines    []string // of the text, without its byte order mark
+	problems []Problem
+}
+
+// Read parses a text of at most MaxFile bytes. Path names it in errors, which are of type *Error.
+func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
+	if len(text) > MaxFile {
+		return nil, nil, TooLarge(path, int64(len(text)))
+	}
+	r = &Reader{path: path, text: text}
+	body = r.yaml()
+	return r, body, r.Err()
+}
+
+// Key is a key that may stand in a mapping, and what reads its value.
+type Key struct {
+	Name     string
+	Required bool
+	Read     func(ast.Node)
+	// Instead is set on keys that are right elsewhere: why not here.
+	Instead string
+}
+
+// Given says which keys stand in a mapping, and where.
+type Given map[string]Place
+
+// Mapping reads the keys of a mapping. Name is what the mapping is called in messages; empty for the whole file.
+func (r *Reader) Mapping(n ast.Node, name string, known []Key) Given {
+	keys := Given{}
+	start := StartOf(n)
+	r.Entries(n, name, func(key string, place Place, value ast.Node) {
+		keys[key] = place
+		f := lookup(known, key)
+		switch {
+		case f == nil:
+			r.Problem(place, nemesis.Nearest(key, missing(known, n)), "unknown key %s%s", Found(key), in(name))
+		case f.Instead != "":
+			r.Problem(place, "", "%s", f.Instead)
+		case isNull(value) && f.Required:
+			r.Problem(StartOf(value), "", "%s has no value", key)
+		case isNull(value):
+			r.Problem(StartOf(value), "", "%s has no value; leave the key out for its default", key)
+		default:
+			f.Read(value)
+		}
+	})
+	if _, ok := n.(ast.MapNode); !ok {
+		return keys
+	}
+	for _, f := range known {
+		if _, ok := keys[f.Name]; f.Required && !ok {
+			r.Problem(start, "", "the key %q is missing%s", f.Name, in(name))
+		}
+	}
+	return keys
+}
+
+// Entries calls entry for each key of a mapping, refusing what is no mapping and keys that stand there twice.
+func (r *Reader) Entries(n ast.Node, name string, entry func(key string, place Place, value ast.Node)) {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		what := "a scenario is a mapping of keys to values"
+		if name != "" {
+			what = name + " needs a mapping of keys to values"
+		}
+		r.Problem(StartOf(n), "", "%s, found %s", what, describe(n))
+		return
+	}
+	seen := Given{}
+	for i := m.MapRange(); i.Next(); {
+		place := placeOf(i.Key().GetToken())
+		key, ok := ScalarText(i.Key())
+		if !ok {
+			r.Problem(place, "", "expected a key, found %s", describe(i.Key()))
+			continue
+		}
+		if !r.printable(place, key) {
+			continue
+		}
+		if before, ok := seen[key]; ok {
+			r.Problem(place, "", "%s stands here a second time; the first is in line %d", Found(key), before.Line)
+			continue
+		}
+		seen[key] = place
+		entry(key, place, i.Value())
+	}
+}
+
+// List calls entry for each entry of a list.
+func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
+	s, ok := n.(*ast.SequenceNode)
+	if !ok {
+		r.Problem(StartOf(n), "", "%s needs a list, found %s", name, describe(n))
+		return
+	}
+	for _, v := range s.Values {
+		entry(v)
+	}
+}
+
+// Scalar returns the text of a scalar; what says in an error what was expected.
+func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
+	text, ok := ScalarText(n)
+	if !ok {
+		r.Problem(StartOf(n), "", "expected %s, found %s", what, describe(n))
+	}
+	return text, ok && r.printable(StartOf(n), text)
+}
+
+// printable refuses a text with control characters, which YAML can write as escapes, but no report can show.
+func (r *Reader) printable(place Place, text string) bool {
+	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
+	if i < 0 {
+		return true
+	}
+	c, _ := utf8.DecodeRuneInString(text[i:])
+	r.Problem(place, "", "text here has no control characters, found %U in %s", c, Found(text))
+	return false
+}
+
+// ScalarText gives a scalar as it is written, without quotes: the key decides what 10, no and true mean, not YAML.
+func ScalarText(n ast.Node) (string, bool) {
+	switch n.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// isNull reports whether there is no value at all.
+func isNull(n ast.Node) bool {
+	_, ok := n.(*ast.NullNode)
+	return ok
+}
+
+// describe names what stands at n.
+func describe(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.LiteralNode:
+		return "a block of text"
+	case *ast.SequenceNode:
+		return "a list"
+	case ast.MapNode:
+		return "a mapping"
+	default:
+		if text, ok := ScalarText(n); ok {
+			return Found(text)
+		}
+		return "something else"
+	}
+}
+
+func lookup(known []Key, key string) *Key {
+	for i := range known {
+		if known[i].Name == key {
+			return &known[i]
+		}
+	}
+	return nil
+}
+
+// missing are the keys that may stand in the mapping n and do not yet.
+func missing(known []Key, n ast.Node) []string {
+	there := map[string]bool{}
+	if m, ok := n.(ast.MapNode); ok {
+		for i := m.MapRange(); i.Next(); {
+			key, _ := ScalarText(i.Key())
+			there[key] = true
+		}
+	}
+	var names []string
+	for _, k := range known {
+		if k.Instead == "" && !there[k.Name] {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+func in(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " in " + name
+}
+
+// InLine returns where the text of a scalar begins if it stands in one line just as it is read, so that places within it
+// are places in the file.
+func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
+	place := placeOf(n.GetToken())
+	if place.Line > len(r.lines) {
+		return place, false
+	}
+	runes := []rune(r.lines[place.Line-1])
+	rest := string(runes[min(place.Column-1, len(runes)):])
+	if quoted := strings.TrimLeft(rest, `"'`); len(quoted) == len(rest)-1 {
+		rest, place = quoted, place.Right(1)
+	}
+	return place, strings.HasPrefix(rest, text)
+}
+
+// WordIn is the place of the ith of some words that stand one after another from a place on, if they stand in one line.
+func (r *Reader) WordIn(place Place, words []string, i int) Place {
+	line := []rune(r.lines[place.Line-1])
+	rest, offset := string(line[place.Column-1:]), 0
+	for k, word := range words[:i+1] {
+		next := strings.Index(rest[offset:], word)
+		if next < 0 {
+			return place
+		}
+		offset += next
+		if k < i {
+			offset += len(word)
+		}
+	}
+	return place.Right(len([]rune(rest[:offset])))
+}
