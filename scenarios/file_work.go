@@ -122,10 +122,14 @@ func (f *file) readClients(names *nemesis.Names) {
 // override reads what single clients do differently.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
+	clients := make([]string, len(ids))
+	for i, id := range ids {
+		clients[i] = string(id)
+	}
 	f.Entries(f.overrides, "overrides", func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
-			f.Problem(place, nearestProcess(sim.ProcessID(key), ids), "no client of this run is called %s", format.Found(key))
+			f.Problem(place, nemesis.Nearest(key, format.Missing(clients, f.overrides)), "no client of this run is called %s", format.Found(key))
 		}
 		lock, work := f.lock.copied(), f.work
 		if i >= 0 {

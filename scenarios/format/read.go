@@ -7,6 +7,7 @@
 package format
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,7 +56,7 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Key) Given {
 		f := lookup(known, key)
 		switch {
 		case f == nil:
-			r.Problem(place, nemesis.Nearest(key, missing(known, n)), "unknown key %s%s", Found(key), in(name))
+			r.Problem(place, nemesis.Nearest(key, Missing(names(known), n)), "unknown key %s%s", Found(key), in(name))
 		case f.Instead != "":
 			r.Problem(place, "", "%s", f.Instead)
 		case isNull(value) && f.Required:
@@ -183,8 +184,18 @@ func lookup(known []Key, key string) *Key {
 	return nil
 }
 
-// missing are the keys that may stand in the mapping n and do not yet.
-func missing(known []Key, n ast.Node) []string {
+// names are the keys that a file is to use.
+func names(known []Key) (names []string) {
+	for _, k := range known {
+		if k.Instead == "" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// Missing are those of some keys that do not stand in the mapping n yet.
+func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {
 		for i := m.MapRange(); i.Next(); {
@@ -192,13 +203,7 @@ func missing(known []Key, n ast.Node) []string {
 			there[key] = true
 		}
 	}
-	var names []string
-	for _, k := range known {
-		if k.Instead == "" && !there[k.Name] {
-			names = append(names, k.Name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return there[key] })
 }
 
 func in(name string) string {
