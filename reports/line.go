@@ -61,7 +61,7 @@ func (l *line) to(column int) *line {
 	return l
 }
 
-// page writes lines of at most width cells. It keeps the first error.
+// page writes lines of at most width cells, but for the address of a page. It keeps the first error.
 type page struct {
 	w     io.Writer
 	width int
@@ -75,7 +75,10 @@ func (p *page) put(l *line) {
 	var b strings.Builder
 	left := p.width
 	for i, part := range l.parts {
-		text := clip(part.text, left)
+		text := part.text
+		if !isAddress(text) {
+			text = clip(text, left)
+		}
 		if i == len(l.parts)-1 || len(text) < len(part.text) {
 			text = strings.TrimRight(text, " ")
 		}
@@ -105,7 +108,8 @@ func (p *page) text(s style, indent int, text string) {
 	}
 }
 
-// wrap breaks text at spaces into lines of at most width cells. A word that is too long is broken where it must be.
+// wrap breaks text at spaces into lines of at most width cells. A word that is too long is broken where it must be, unless
+// it is the address of a page.
 func wrap(text string, width int) []string {
 	width = max(width, 2)
 	var out []string
@@ -115,7 +119,7 @@ func wrap(text string, width int) []string {
 		if used > 0 && used+1+n > width {
 			out, cur, used = append(out, cur), "", 0
 		}
-		for n > width {
+		for n > width && !isAddress(word) {
 			head := clip(word, width)
 			out = append(out, head)
 			word = word[len(head):]
@@ -133,6 +137,9 @@ func wrap(text string, width int) []string {
 	}
 	return out
 }
+
+// isAddress reports whether a word is the address of a page, which stays whole so that it can be copied.
+func isAddress(word string) bool { return strings.Contains(word, "://") }
 
 // printable replaces what a terminal would obey instead of show.
 func printable(s string) string {

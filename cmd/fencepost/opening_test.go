@@ -49,7 +49,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 			t.Errorf("%s speaks of the probe and does not say what it is:\n%s", name, text)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
-			if utf8.RuneCountInString(l) > 80 {
+			if utf8.RuneCountInString(l) > 80 && !strings.Contains(l, "://") { // an address stays whole
 				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(l), l)
 			}
 		}
