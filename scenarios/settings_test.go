@@ -39,7 +39,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 					continue
 				}
 				tried++
-				judged := full() || tried%4 == 0 // the others need only be accepted
+				judged := full() || tried%8 == 0 // the others need only be accepted
 				switch why, matters := pool.try(t, telling, path, s.value, judged); {
 				case why != "" && path == s.path:
 					fmt.Fprintf(&refused, "%s  %s: %s\n    %s\n", d.Name, path, s.value, why)

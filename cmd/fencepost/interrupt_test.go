@@ -241,6 +241,9 @@ var interruptedFiles = map[string]string{
 func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 	for _, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
+			if c.args[0] == "corpus" {
+				fullOnly(t)
+			}
 			t.Parallel()
 			args := append(c.args, "--json", "--workers", "1", "--junit", "junit.xml")
 			whole := interruptAt(t, 0, interruptedFiles, args...)
