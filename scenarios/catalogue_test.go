@@ -11,7 +11,7 @@ import (
 // seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
 func seedsPerScenario() int {
 	if !full() || raceEnabled {
-		return 8
+		return 4
 	}
 	return 1000
 }

@@ -151,7 +151,7 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 	for _, members := range []int{3, 5} {
 		w := &workload{lab: newLab(t, members, Config{})}
 		lost := 0
-		for seed := range uint64(150) {
+		for seed := range sized(150) {
 			w.begin(seed, network, Config{ColdStart: seed%7 == 0, HangsUp: seed%2 == 0})
 			w.draw(members)
 			for c := range 3 {
@@ -172,7 +172,7 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 
 func TestMembersAgreeWhenAMinorityLosesItsDisks(t *testing.T) {
 	w := &workload{lab: newLab(t, 5, Config{})}
-	for seed := range uint64(100) {
+	for seed := range sized(100) {
 		w.begin(seed, network, Config{})
 		w.draw(5)
 		for i := range 2 {

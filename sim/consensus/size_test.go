@@ -1,0 +1,17 @@
+package consensus
+
+import (
+	"os"
+	"testing"
+)
+
+// full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/run sets it, and without -short.
+func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
+
+// sized is so many seeds at full size, and a fifth of them by default.
+func sized(seeds uint64) uint64 {
+	if full() {
+		return seeds
+	}
+	return seeds / 5
+}
