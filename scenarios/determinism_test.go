@@ -72,30 +72,30 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 	return nil
 }
 
-// TestRunsRepeatToTheByte holds runs equal across processes, and at full size within one and with two threads, and,
-// through the file, across machines and builds with and without the race detector. A change of the file means that seeds no
-// longer show what they showed.
+// TestRunsRepeatToTheByte holds runs equal, through the file, across processes, machines and builds with and without the race
+// detector; at full size also within one process, and with one thread and two. A change of the file means that seeds no longer
+// show what they showed.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	here, err := fingerprints()
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes := []string{"1"}
+	var threads []string
 	if full() {
 		if again, err := fingerprints(); err != nil || again != here {
 			t.Fatalf("the second time in one process differs: %s %v", firstDifference(here, again), err)
 		}
-		processes = []string{"1", "2"}
+		threads = []string{"1", "2"}
 	}
-	for _, threads := range processes {
+	for _, n := range threads {
 		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childVar+"=1", "GOMAXPROCS="+threads)
+		child.Env = append(os.Environ(), childVar+"=1", "GOMAXPROCS="+n)
 		there, err := child.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(there) != here {
-			t.Errorf("another process with GOMAXPROCS=%s differs: %s", threads, firstDifference(here, string(there)))
+			t.Errorf("another process with GOMAXPROCS=%s differs: %s", n, firstDifference(here, string(there)))
 		}
 	}
 	const file = "testdata/digests.txt"

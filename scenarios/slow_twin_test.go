@@ -55,6 +55,9 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {
+		if !full() && variant%2 != len(s.Name)%2 {
+			continue
+		}
 		if variant == 2 {
 			for i := range s.Clients {
 				w := &s.Clients[i].Work

@@ -58,7 +58,7 @@ func (n *tally) done() { n.tried++ }
 // another than the next.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
-	const shares = 6
+	const shares = 10
 	for i, name := range slices.Concat(scenarios.Names(), corpus.Names()) {
 		if !full && (i+len(t.Name()))%shares > 0 {
 			continue
