@@ -19,7 +19,7 @@ import (
 // expiry ends the session that this one had ended (twice), the request that this one held up is sent at another moment and
 // meets another pause (twice), or a fault tied to a moment of the run strikes at another one (twice).
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
-	n, fewest := necessity{t: t, seeds: 4, each: 1}, 100
+	n, fewest := necessity{t: t, seeds: 3, each: 1}, 100
 	if full() {
 		n.seeds, n.each, fewest = 150, 4, 1000
 	}

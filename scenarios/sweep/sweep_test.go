@@ -134,9 +134,9 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	}
 }
 
-// Every sort of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge between
+// Every kind of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge between
 // them is bisected.
-func TestEverySortOfKeyIsSwept(t *testing.T) {
+func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
 		want []State // of lease-exclusion

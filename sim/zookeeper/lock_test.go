@@ -1,6 +1,7 @@
 package zookeeper_test
 
 import (
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
+
+// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
+func init() { debug.SetGCPercent(400) }
 
 const holds = "holds"
 
