@@ -14,10 +14,15 @@ import (
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
-var fewSeeds = map[bool]int{false: 1, true: 3}[full()]
+func fewSeeds() int {
+	if full() {
+		return 3
+	}
+	return 1
+}
 
 // compareOnce is the one comparison that all tests read.
-var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds}) })
+var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
@@ -45,7 +50,7 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 				t.Errorf("%s is called %s and expects %d laws", f.Name, s.Name, len(s.Expect.Laws))
 			}
 			r := scenarios.NewRunner(s)
-			for seed := range uint64(fewSeeds) {
+			for seed := range uint64(fewSeeds()) {
 				result, err := r.Run(s.Plan(seed + 1))
 				if err != nil {
 					t.Fatal(err)
@@ -60,10 +65,10 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 
 func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		if got := row.Alone.Acquires; got != fewSeeds*aloneCycles {
+		if got := row.Alone.Acquires; got != fewSeeds()*aloneCycles {
 			t.Errorf("%s alone: %d acquires", row.Title, got)
 		}
-		if got := row.Together.Acquires; got != fewSeeds*contending*togetherCycles {
+		if got := row.Together.Acquires; got != fewSeeds()*contending*togetherCycles {
 			t.Errorf("%s together: %d acquires", row.Title, got)
 		}
 		if a := row.Alone; a.P50 <= 0 || a.P99 < a.P50 || a.First <= 0 || a.PerSecond <= 0 || a.Requests < 1 {
@@ -87,7 +92,7 @@ func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	for _, row := range c.Locks {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
-				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds}
+				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds()}
 			}
 		}
 	}
@@ -153,7 +158,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 
 // Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
-	always, never := Tally{Holds: fewSeeds}, Tally{Violated: fewSeeds}
+	always, never := Tally{Holds: fewSeeds()}, Tally{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
 		for _, s := range row.Survival {
 			want := always
@@ -223,7 +228,7 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 	for _, stop := range stops {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		c, err := Locks(ctx, Options{Runs: fewSeeds, Workers: 1, Progress: func(_ string, done, _ int) {
+		c, err := Locks(ctx, Options{Runs: fewSeeds(), Workers: 1, Progress: func(_ string, done, _ int) {
 			if done == stop {
 				cancel()
 			}
@@ -240,7 +245,7 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 			}
 			for k, cell := range row.Survival {
 				d := cell.Data
-				if sum := d.Holds + d.Violated + d.Undecided + d.Unchecked + d.NotRun; cell.Absent == "" && sum != fewSeeds {
+				if sum := d.Holds + d.Violated + d.Undecided + d.Unchecked + d.NotRun; cell.Absent == "" && sum != fewSeeds() {
 					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum, cellName(row.Name, cell.Trouble, cell.Fencing))
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
