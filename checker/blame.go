@@ -19,25 +19,6 @@ type lateness struct {
 	ended     history.Time // end of its lease
 }
 
-// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but its
-// own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add up.
-type delay struct {
-	fault    *fault
-	from, to history.Time
-	amount   history.Time
-}
-
-func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
-
-// spent is how much time some delays cost together.
-func spent(delays []delay) history.Time {
-	var sum, till history.Time
-	for _, d := range slices.SortedFunc(slices.Values(delays), func(a, b delay) int { return cmp.Compare(a.from, b.from) }) {
-		sum, till = sum+d.amount+max(0, d.to-max(d.from, till)), max(till, d.to)
-	}
-	return sum
-}
-
 // blame is why a client was late.
 type blame struct {
 	cause  Cause
@@ -86,46 +67,47 @@ func (l lateness) upTo(t *trace, calls []pending) lateness {
 // excess is how much too late the client was.
 func (t *trace) excess(l lateness) history.Time { return t.time(l.left) - l.deadline }
 
-// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the fewest
-// without which together it would have; nil if it would have been late without all of them.
-func enoughOf(late history.Time, delays []delay) []*fault {
-	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
-	var faults []*fault
-	for all := spent(delays); late >= 0 && len(delays) > 0; {
-		without := func(i int) history.Time { return spent(slices.Delete(slices.Clone(delays), i, i+1)) }
-		first := 0 // whose going saves most; of equals the longest
-		for i := range delays {
-			if c := cmp.Compare(without(first), without(i)); c > 0 || c == 0 && delays[i].length() > delays[first].length() {
-				first = i
-			}
-		}
-		faults, delays = append(faults, delays[first].fault), slices.Delete(delays, first, first+1)
-		if all-spent(delays) >= late {
-			return faults
-		}
-	}
-	return nil
-}
-
 // pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other, and
 // those after, which it would not have lived to see in its section without the ones before.
 func (t *trace) pauses(l lateness) (before, after []delay) {
 	g := &t.grants[l.grant]
-	for i := range t.faults {
-		f := &t.faults[i]
-		if f.kind != history.Pause || !f.Strikes(g.process) || !t.wokeLate(l.grant, f) {
+	for _, p := range t.stretches(g.process) {
+		if !t.wokeLate(l.grant, p.from, p.over) {
 			continue
 		}
-		d := delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}
-		switch {
-		case d.length() == 0:
-		case f.from < l.met:
-			before = append(before, d)
-		default:
-			after = append(after, d)
+		for _, f := range p.faults {
+			d := delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}
+			switch {
+			case d.length() == 0:
+			case f.from < l.met:
+				before = append(before, d)
+			default:
+				after = append(after, d)
+			}
 		}
 	}
 	return before, after
+}
+
+// stretch is a time for which a process stood still, by one pause or by several without a gap between them.
+type stretch struct {
+	from, over int
+	faults     []*fault
+}
+
+func (t *trace) stretches(p history.Process) (all []stretch) {
+	for i := range t.faults { // in the order in which they struck
+		f := &t.faults[i]
+		if f.kind != history.Pause || !f.Strikes(p) {
+			continue
+		}
+		if n := len(all) - 1; n >= 0 && t.time(f.from) <= t.time(all[n].over) {
+			all[n].over, all[n].faults = max(all[n].over, f.over()), append(all[n].faults, f)
+			continue
+		}
+		all = append(all, stretch{f.from, f.over(), []*fault{f}})
+	}
+	return all
 }
 
 // grantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
@@ -136,12 +118,10 @@ func (g *grant) grantedAt(t *trace) history.Time {
 	return t.time(g.ok)
 }
 
-// wokeLate reports whether a holder had something to do when its pause ended: it did something at once, which is within a
-// tenth of the pause's length; or its section lasted longer than anybody declares to work in one. Pauses without a gap
-// between them are one.
-func (t *trace) wokeLate(n int32, f *fault) bool {
+// wokeLate reports whether a holder had something to do when it woke from a stretch: it did something at once, which is within
+// a tenth of the stretch's length; or its section lasted longer than anybody declares to work in one.
+func (t *trace) wokeLate(n int32, from, over int) bool {
 	g := &t.grants[n]
-	from, over := t.paused(g.process, f)
 	if over == open || t.time(g.end)-t.time(g.ok) > t.h.Header.Hold {
 		return true
 	}
@@ -152,21 +132,6 @@ func (t *trace) wokeLate(n int32, f *fault) bool {
 		}
 	}
 	return false
-}
-
-// paused is the stretch for which a process stood still around one of its pauses.
-func (t *trace) paused(p history.Process, f *fault) (from, over int) {
-	from, over = f.from, f.over()
-	for grown := true; grown; {
-		grown = false
-		for i := range t.faults {
-			o := &t.faults[i]
-			if o.kind == history.Pause && o.Strikes(p) && t.time(o.from) <= t.time(over) && t.time(o.over()) >= t.time(from) && (o.from < from || o.over() > over) {
-				from, over, grown = min(from, o.from), max(over, o.over()), true
-			}
-		}
-	}
-	return from, over
 }
 
 // missedBeat finds the pause that kept a holder from renewing: one that was on when the lease of somebody ended who had
@@ -287,7 +252,7 @@ func (t *trace) parting(n int32, faults []*fault) []*fault {
 	rest := slices.Clone(faults)
 	slices.SortStableFunc(rest, func(a, b *fault) int { return cmp.Compare(reach(b), reach(a)) })
 	var enough []*fault
-	for len(reached(servers, rest...)) >= need {
+	for len(enough) < mostBlamed && len(reached(servers, rest...)) >= need {
 		n := 1
 		for len(reached(servers, rest[:n]...)) < need {
 			n++

@@ -53,3 +53,40 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, and as many cuts, as a plan may have, each of which alone
+// would do: the story names a few, and says that it takes the absence of all.
+func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
+	for _, test := range []struct{ fault, hold, lock string }{
+		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},
+		{"cut client-1 | redis-1 at %dms for 4s", "5s", "{protocol: set-nx-px, ttl: 2s, extension: {}}"},
+	} {
+		s, err := Parse("many.yaml", []byte("name: many\nservers: {redis: 1}\nclients: 2\nlock: "+test.lock+
+			"\nwork: {hold: "+test.hold+", stop-when-lost: off}\nlimit: 60s\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for i := range 1000 {
+			lines = append(lines, fmt.Sprintf(test.fault, 50+i))
+		}
+		p := s.Plan(1)
+		p.Faults = parsed(t, lines)
+		result, err := NewRunner(s).Run(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checker.Check(result.History)
+		if err := NewRerun(s).Try(p, result.History, &v); err != nil {
+			t.Fatal(err)
+		}
+		f := v.Of(checker.MutualExclusion)
+		last := checker.Trial{}
+		if len(f.Trials) > 0 {
+			last = f.Trials[len(f.Trials)-1]
+		}
+		if f.Outcome != checker.Violated || len(f.Faults) == 0 || len(f.Faults) > 8 || len(last.Faults) > 0 || last.Outcome == f.Outcome && last.Needed {
+			t.Errorf("%s: %s by %s names %d; at last %+v", test.fault, f.Outcome, f.Cause, len(f.Faults), last)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but its
+// own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add up.
+type delay struct {
+	fault    *fault
+	from, to history.Time
+	amount   history.Time
+}
+
+func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
+
+// spent is how much time some delays cost together.
+func spent(delays []delay) history.Time {
+	var sum, till history.Time
+	for _, d := range slices.SortedFunc(slices.Values(delays), func(a, b delay) int { return cmp.Compare(a.from, b.from) }) {
+		sum, till = sum+d.amount+max(0, d.to-max(d.from, till)), max(till, d.to)
+	}
+	return sum
+}
+
+// mostBlamed is how many faults a story names for one lateness. Where it took more of them together, these cost most.
+const mostBlamed = 8
+
+// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the fewest
+// without which together it would have; nil if it would have been late without all of them.
+func enoughOf(late history.Time, delays []delay) []*fault {
+	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
+	all := spent(delays)
+	if late < 0 || all < late || len(delays) == 0 {
+		return nil
+	}
+	var faults []*fault
+	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
+		saves, first := saved(delays), 0 // whose going saves most; of equals the longest
+		for i := range delays {
+			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {
+				first = i
+			}
+		}
+		faults, delays = append(faults, delays[first].fault), slices.Delete(delays, first, first+1)
+	}
+	return faults
+}
+
+// saved is how much less time some delays would cost without each of them: its amount, and what it alone covers.
+func saved(delays []delay) []history.Time {
+	type bound struct {
+		at    history.Time
+		of    int
+		opens bool
+	}
+	saves, bounds := make([]history.Time, len(delays)), make([]bound, 0, 2*len(delays))
+	for i, d := range delays {
+		if saves[i] = d.amount; d.from < d.to {
+			bounds = append(bounds, bound{d.from, i, true}, bound{d.to, i, false})
+		}
+	}
+	slices.SortFunc(bounds, func(a, b bound) int { return cmp.Compare(a.at, b.at) })
+	on, sum := 0, 0 // how many are on, and the sum of their places: of one, its place
+	for n, b := range bounds {
+		if on == 1 {
+			saves[sum] += b.at - bounds[n-1].at
+		}
+		if b.opens {
+			on, sum = on+1, sum+b.of
+		} else {
+			on, sum = on-1, sum-b.of
+		}
+	}
+	return saves
+}
