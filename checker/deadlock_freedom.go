@@ -161,8 +161,8 @@ func (t *trace) crashText(p history.Process, crash int) string {
 	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.kind == history.Crash && f.Strikes(p) }))
 }
 
-// standing lists where the keys of the lock were set that are there at position at, ascending. Those on servers that are
-// down cannot be what blocks: nobody can even be refused there.
+// standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
+// is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its members do.
 func (t *trace) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
@@ -174,12 +174,14 @@ func (t *trace) standing(lock int32, at int) []int {
 		switch {
 		case e.Lock != t.locks[lock].name:
 		case e.F == history.KeySet:
-			there[place{e.Process, e.Of}] = i
+			there[place{t.keeper(e.Process), e.Of}] = i
 		case e.F == history.KeyGone:
-			delete(there, place{e.Process, e.Of})
+			delete(there, place{t.keeper(e.Process), e.Of})
 		}
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool { return t.isDown(t.h.Events[i].Process, at) })
+	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
+		return !oneService(&t.h.Header) && t.isDown(t.h.Events[i].Process, at)
+	})
 }
 
 // crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position at.

@@ -26,6 +26,8 @@ type Exclusion struct {
 	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never ends. It
 	// excludes Within.
 	Forever bool
+	// OneWay, of a Cut, demands that it stops one direction alone. It excludes Forever.
+	OneWay bool
 }
 
 // Sort is a kind of processes.
@@ -44,7 +46,7 @@ var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResou
 
 // ExclusionUsage shows the grammar of exclusions to people.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
-	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end]"
+	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end | , one way]"
 
 // ParseExclusion reads one exclusion. A returned error is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
@@ -89,6 +91,10 @@ func (p *parser) exclusion(x *Exclusion) {
 		x.Above = p.limit()
 	}
 	if p.err == nil && (x.Kind == Cut || x.Kind == Drift) && p.accept(",") {
+		if x.OneWay = x.Kind == Cut && p.accept("one"); x.OneWay {
+			p.require([]string{"way"})
+			return
+		}
 		x.Forever = true
 		p.require([]string{"no", "end"})
 	}
@@ -133,6 +139,8 @@ func (x Exclusion) String() string {
 		b = appendDuration(append(b, ", restart within "...), x.Within)
 	}
 	switch endless := x.Kind == Cut || x.Kind == Drift; {
+	case x.OneWay:
+		b = append(b, ", one way"...)
 	case x.Forever && endless:
 		b = append(b, ", no end"...)
 	case x.Forever:
@@ -148,7 +156,8 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 		x.Loss != LosesMemory && f.Loss != x.Loss,
 		x.Above > 0 && max(f.PPM, -f.PPM) <= x.Above,
 		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within),
-		x.Forever && (f.Restart > 0 || f.For > 0):
+		x.Forever && (f.Restart > 0 || f.For > 0),
+		x.OneWay && !f.OneWay:
 		return false
 	}
 	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })
