@@ -260,7 +260,7 @@ func (m *message) comeBack() {
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
 	m.w.digest.text(m.c.pipe.said(m.reply.raw))
 	if t == nil {
-		m.c.pipe.deliver(&m.reply)
+		m.c.pipe.deliver(m)
 		m.release()
 		return
 	}

@@ -105,7 +105,7 @@ func (m *push) act(uint64) {
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
 	m.w.digest.text(c.pipe.said(m.data))
 	if c.pipe != nil {
-		c.pipe.end.Received(m.data)
+		c.pipe.end.Received(m.data, nil)
 		return
 	}
 	c.inbox = append(c.inbox, m.data)

@@ -23,8 +23,9 @@ type Pipe struct {
 type Endpoint interface {
 	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says nothing.
 	Opened(Status)
-	// Received is told of bytes that have arrived, which are valid until it returns.
-	Received([]byte)
+	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are pushed,
+	// in answer to none.
+	Received(b []byte, to *Incoming)
 	// Ended tells that nothing more will come: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
 	// Tag says on whose behalf a request is made, and what it is for; both key the draw of its delay.
@@ -126,6 +127,9 @@ func (p *Pipe) request(args []string) {
 	m.send()
 }
 
+// Number tells the pipes of a run apart: it is the number of its connection.
+func (p *Pipe) Number() uint64 { return p.c.id }
+
 // Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
 func (p *Pipe) Close() {
 	p.c.bid()
@@ -216,9 +220,9 @@ func (p *Pipe) act(uint64) {
 	server.server.Serve(&m.in)
 }
 
-func (p *Pipe) deliver(r *Reply) {
-	if r.Status == Answered {
-		p.end.Received(r.raw)
+func (p *Pipe) deliver(m *message) {
+	if m.reply.Status == Answered {
+		p.end.Received(m.reply.raw, &m.in)
 		return
 	}
 	p.c.closed = true

@@ -172,6 +172,9 @@ func (w *World) Seed() uint64 { return w.seed }
 // Now is the true time. Nothing that runs inside the world may see it.
 func (w *World) Now() Time { return w.now }
 
+// Mark remembers this instant, for code that is no task.
+func (w *World) Mark() Mark { return Mark{w.now} }
+
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }
 

@@ -1,0 +1,103 @@
+package bubble
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// owners tells, from what a guest says to the servers, on behalf of which attempt it says so: by the owner value, which a
+// SET or a script carries. It is used by the driver alone, or with its mu held.
+type owners struct {
+	attempt history.Attempt            // the latest that the client has begun
+	of      map[string]history.Attempt // the attempt whose value it is
+	try     try
+	shift   time.Duration
+}
+
+// try is one round of requests for the lock. A library may make several until it has it.
+type try struct {
+	since   sim.Mark
+	asked   []sim.ProcessID
+	granted []sim.ProcessID
+}
+
+// begin begins an attempt.
+func (o *owners) begin(a history.Attempt) { o.attempt, o.try = a, try{} }
+
+// tag says on whose behalf a request is made and what it is for.
+func (o *owners) tag(now sim.Mark, server sim.ProcessID, args []string) (history.Attempt, string) {
+	command := strings.ToLower(args[0])
+	value, sets := ownerValue(command, args)
+	if sets {
+		if slices.Contains(o.try.asked, server) || len(o.try.asked) == 0 {
+			o.try = try{since: now}
+		}
+		o.try.asked = append(o.try.asked, server)
+	}
+	if value == "" {
+		return o.attempt, command
+	}
+	known, ok := o.of[value]
+	if !ok || sets {
+		known = o.attempt
+		if o.of == nil {
+			o.of = map[string]history.Attempt{}
+		}
+		o.of[value] = known
+	}
+	return known, command
+}
+
+// answered notes who has said yes to a request for the lock.
+func (o *owners) answered(server sim.ProcessID, to *sim.Incoming, reply []byte) {
+	if to.Attempt != o.attempt || slices.Contains(o.try.granted, server) || !slices.Contains(o.try.asked, server) {
+		return
+	}
+	if _, sets := ownerValue(strings.ToLower(to.Args[0]), to.Args); sets && positive(reply) {
+		o.try.granted = append(o.try.granted, server)
+	}
+}
+
+// positive reports whether a reply says yes: OK, a number other than zero, a string.
+func positive(reply []byte) bool {
+	r := sim.NewReply(reply)
+	if n, ok := r.Int(); ok {
+		return n != 0
+	}
+	_, ok := r.Bulk()
+	return r.OK() || ok
+}
+
+// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock.
+func ownerValue(command string, args []string) (value string, sets bool) {
+	switch command {
+	case "set", "setnx":
+		if len(args) > 2 {
+			return args[2], command == "setnx" || slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "nx") })
+		}
+	case "eval", "evalsha":
+		if len(args) > 2 {
+			if keys, err := strconv.Atoi(args[2]); err == nil && keys >= 0 && len(args) > 3+keys {
+				return args[3+keys], false
+			}
+		}
+	}
+	return "", false
+}
+
+// told is what a digest takes for a part of a request or a reply: the attempt for its owner value, and times as if the run
+// were the first in its bubble.
+func (o *owners) told(part string) string {
+	if a, ok := o.of[part]; ok {
+		return string(a)
+	}
+	if n, err := strconv.ParseInt(part, 10, 64); err == nil && len(part) == 13 {
+		return strconv.FormatInt(n-o.shift.Milliseconds(), 10)
+	}
+	return part
+}
