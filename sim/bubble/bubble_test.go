@@ -31,12 +31,12 @@ func TestAGuestAsksAServer(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
 		for seed := range uint64(3) {
 			w := newWorld(d, stacks, seed)
-			d.Begin(w)
+			d.Begin(w, []sim.ProcessID{"redis-1"})
 			g := d.Guest("client-1")
 			var said []string
 			w.AddClient("client-1", 0, func(env sim.Env) {
 				g.Call(env, "Lock", func(ctx context.Context) {
-					c, err := g.Dial(ctx, "redis-1")
+					c, err := g.DialContext(ctx, "tcp", d.Addr("redis-1"))
 					if err != nil {
 						t.Error(err)
 						return

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -36,8 +38,45 @@ type Conn struct {
 	armed    bool // the world will look at the deadline
 }
 
-// Dial opens a connection to a server of the world.
-func (g *Guest) Dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
+// Addr is the address of a server, at Redis' port.
+func (d *Driver) Addr(server sim.ProcessID) string { return d.addr(server).String() }
+
+func (d *Driver) addr(server sim.ProcessID) *net.TCPAddr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(d.servers, server))).To4(), Port: 6379}
+}
+
+// AddressError reports a dial of something that is no server of the world.
+type AddressError struct {
+	Client  sim.ProcessID
+	Address string
+	Servers []string // the addresses that there are
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
+		strings.Join(e.Servers, ", "))
+}
+
+// DialContext opens a connection to a server of the world, by its address. An address that is none fails, and so does the
+// run: an *AddressError.
+func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	d := g.d
+	at := slices.IndexFunc(d.servers, func(s sim.ProcessID) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err == nil && host == d.addr(s).IP.String()
+	})
+	if at < 0 {
+		err := &AddressError{Client: g.name, Address: address}
+		for _, s := range d.servers {
+			err.Servers = append(err.Servers, d.Addr(s))
+		}
+		d.fail(err)
+		return nil, err
+	}
+	return g.dial(ctx, d.servers[at])
+}
+
+func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
 	c := &Conn{guest: g, server: server, wake: make(chan struct{}, 1)}
 	g.d.mu.Lock()
 	if g.d.over {
@@ -62,7 +101,7 @@ func (g *Guest) Dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 }
 
 func (c *Conn) failure(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Addr: addr(c.server), Err: err}
+	return &net.OpError{Op: op, Net: "tcp", Addr: c.RemoteAddr(), Err: err}
 }
 
 func (c *Conn) number() uint64 {
@@ -283,13 +322,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr is the client's.
-func (c *Conn) LocalAddr() net.Addr { return addr(c.guest.name) }
+func (c *Conn) LocalAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, 1).To4(), Port: 40000}
+}
 
 // RemoteAddr is the server's.
-func (c *Conn) RemoteAddr() net.Addr { return addr(c.server) }
-
-// addr is the name of a process, at Redis' port.
-type addr sim.ProcessID
-
-func (a addr) Network() string { return "tcp" }
-func (a addr) String() string  { return string(a) + ":6379" }
+func (c *Conn) RemoteAddr() net.Addr { return c.guest.d.addr(c.server) }

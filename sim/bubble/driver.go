@@ -17,6 +17,7 @@ import (
 type Driver struct {
 	world   *sim.World
 	begin   time.Time // of the run
+	servers []sim.ProcessID
 	timer   *time.Timer
 	wake    chan struct{} // has one element if a guest has done something
 	touched bool          // the world has reached a guest since all were last known to be blocked
@@ -37,9 +38,11 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Begin starts a run of a world in which no event has happened. The guests of the run before are gone.
-func (d *Driver) Begin(w *sim.World) {
+// Begin starts a run of a world in which no event has happened, with the servers that guests can dial. The guests of the run
+// before are gone.
+func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
+	d.servers = servers
 	d.guests, d.over, d.err = d.guests[:0], false, nil
 }
 
@@ -94,6 +97,19 @@ func (d *Driver) failed() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.err
+}
+
+// fail notes the first failure of a guest's own code; the run ends there.
+func (d *Driver) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = err
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
 }
 
 // sleep lets the bubble's clock go on by t, or until a guest has done something.
