@@ -61,7 +61,7 @@ func reference() string {
 		}
 	}
 	b.WriteString("\n### Protocols\n\n| protocol | what it does |\n|---|---|\n")
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, d.Text)
 	}
 	return b.String()
@@ -83,7 +83,7 @@ func rows(b *strings.Builder, under string, fields []field, wanted func(path str
 
 func titleOf(takers []locks.Protocol) string {
 	switch {
-	case len(takers) == len(locks.Definitions):
+	case len(takers) == len(locks.Definitions()):
 		return "Of every lock"
 	case len(takers) == 1:
 		return "Only with " + string(takers[0])

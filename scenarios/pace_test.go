@@ -19,7 +19,7 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 	tried := 0
 	for _, row := range documented(t) {
 		for _, short := range shorts {
-			for _, d := range locks.Definitions {
+			for _, d := range locks.Definitions() {
 				base := minimal[d.Name]
 				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 					{"lock.extension", "{}"}, {"servers.replicas", "1"}} {

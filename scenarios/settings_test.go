@@ -30,7 +30,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	}
 	var refused strings.Builder
 	tried, telling := 0, tellingOf{}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		pool := situations(t, d)
 		for _, s := range settingsOfTheFormat() {
 			for _, path := range []string{s.path, "overrides.client-2." + s.path} {

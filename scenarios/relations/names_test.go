@@ -19,7 +19,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	if full {
 		beside = 2
 	}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		allowed := 0
 		for _, name := range spelled("a-_.:/", alone) {
 			if holdsUnder(t, d, name) {

@@ -24,7 +24,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 }
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		s := parse(t, Scenario(d))
 		runner := scenarios.NewRunner(s)
 		for seed := range uint64(50) {
@@ -44,7 +44,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 // default and what the file does not do.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		text := Scenario(d)
 		base := parse(t, text)
 		places := offered.FindAllStringSubmatchIndex(text, -1)
@@ -76,7 +76,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 
 // Every setting that the protocol takes is in its file.
 func TestNoSettingIsMissing(t *testing.T) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		text := Scenario(d)
 		for _, s := range d.Settings {
 			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
