@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
 func seedsPerScenario() int {
-	if !full() || raceEnabled {
+	if !testkit.Full() || raceEnabled {
 		return 4
 	}
 	return 1000

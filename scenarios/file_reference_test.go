@@ -2,11 +2,11 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
@@ -26,14 +26,12 @@ func TestReferenceIsMadeFromTheTables(t *testing.T) {
 		t.Fatal("FORMAT.md has no place for the keys")
 	}
 	made := reference()
-	if *updateFormat {
-		if err := os.WriteFile("FORMAT.md", []byte(before+keysBegin+made+keysEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if *testkit.Update {
+		testkit.Write(t, "FORMAT.md", before+keysBegin+made+keysEnd+after)
 		return
 	}
 	if made != stands {
-		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update-format. They say now:\n%s", made)
+		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", made)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}
-	if !full() {
+	if !testkit.Full() {
 		shorts = shorts[:1]
 	}
 	refused := map[string]bool{}

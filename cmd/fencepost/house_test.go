@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 const module = "github.com/fencepost-sim/fencepost/"
@@ -24,6 +26,7 @@ var arrows = map[string][]string{
 	"checker/linear":     {"checker/history"},
 	"checker":            {"checker/history", "checker/linear"},
 	"checker/slow":       {"checker/history"},
+	"checker/testkit":    {},
 	"sim":                {"checker/history"},
 	"sim/redis":          {"checker/history", "sim", "sim/redis/lua"},
 	"sim/redis/lua":      {"sim"},
@@ -89,6 +92,48 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
+	}
+}
+
+// testsOnly are the rooms of this module that nothing but tests imports.
+var testsOnly = []string{"checker/testkit"}
+
+// TestOnlyTestsImportTheTestKit: what it does at its start is for tests, and so is its flag.
+func TestOnlyTestsImportTheTestKit(t *testing.T) {
+	for room, allowed := range arrows {
+		for _, other := range testsOnly {
+			if slices.Contains(allowed, other) {
+				t.Errorf("an arrow leads from %s to %s", room, other)
+			}
+		}
+	}
+}
+
+// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one word does
+// it everywhere. The module inside imports nothing of this one, and reads the variable itself.
+func TestOneFlagAndOneSize(t *testing.T) {
+	for _, s := range sources(t) {
+		if slices.Contains(testsOnly, s.room) || slices.Contains(nested, s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, _ := sel.X.(*ast.Ident)
+			arg, _ := call.Args[0].(*ast.BasicLit)
+			switch {
+			case x == nil || arg == nil || !s.test:
+			case x.Name == "flag" && strings.Contains(arg.Value, "update"), x.Name == "os" && arg.Value == `"FENCEPOST_FULL"`:
+				t.Errorf("%s: %s.%s(%s): testkit has it", s.set.Position(n.Pos()), x.Name, sel.Sel.Name, arg.Value)
+			}
+			return true
+		})
 	}
 }
 
@@ -218,7 +263,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 			continue
 		}
 		seen = seen || s.room == writesFiles
-		if s.room == writesFiles {
+		if s.room == writesFiles || slices.Contains(testsOnly, s.room) {
 			continue
 		}
 		for _, path := range s.imports() {
@@ -316,7 +361,7 @@ func TestOnlyWideIntegers(t *testing.T) {
 // TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
 // counts: the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
-	if !full() {
+	if !testkit.Full() {
 		t.Skip("it compiles for another platform")
 	}
 	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...", "./sim/...", "./scenarios/...")

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
 func fewSeeds() int {
-	if full() {
+	if testkit.Full() {
 		return 3
 	}
 	return 1

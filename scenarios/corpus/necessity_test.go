@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -20,7 +21,7 @@ import (
 // meets another pause (twice), or a fault tied to a moment of the run strikes at another one (twice).
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	n, fewest := necessity{t: t, seeds: 3, each: 1}, 100
-	if full() {
+	if testkit.Full() {
 		n.seeds, n.each, fewest = 150, 4, 1000
 	}
 	for _, s := range n.scenarios() {

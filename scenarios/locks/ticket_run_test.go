@@ -110,12 +110,12 @@ func TestATicketLockIsListed(t *testing.T) {
 		t.Fatal("it is not among the protocols")
 	}
 	for text, want := range map[string]string{
-		strings.Replace(onTicket, "protocol: ticket", "protocol: tickt", 1): `did you mean "ticket"`,
-		strings.Replace(onTicket, "poll: 5ms", "pol: 5ms", 1):                `did you mean "poll"`,
-		strings.Replace(onTicket, "poll: 5ms", "quorum: 2", 1):               "quorum is a setting of redlock, but the protocol is ticket",
-		strings.Replace(onTicket, "poll: 5ms", "retry: {delay: 5ms}", 1):     "give poll",
-		"name: x\nservers: {redis: 1}\nlock: {protocol: setnx, poll: 5ms}\n": "poll is a setting of ticket, but the protocol is setnx",
-		"name: x\nservers: {etcd: 3}\nlock: {protocol: ticket}\n":            "ticket locks on redis servers, not on etcd",
+		strings.Replace(onTicket, "protocol: ticket", "protocol: tickt", 1):                            `did you mean "ticket"`,
+		strings.Replace(onTicket, "poll: 5ms", "pol: 5ms", 1):                                          `did you mean "poll"`,
+		strings.Replace(onTicket, "poll: 5ms", "quorum: 2", 1):                                         "quorum is a setting of redlock, but the protocol is ticket",
+		strings.Replace(onTicket, "poll: 5ms", "retry: {delay: 5ms}", 1):                               "give poll",
+		"name: x\nservers: {redis: 1}\nlock: {protocol: setnx, poll: 5ms}\n":                           "poll is a setting of ticket, but the protocol is setnx",
+		"name: x\nservers: {etcd: 3}\nlock: {protocol: ticket}\n":                                      "ticket locks on redis servers, not on etcd",
 		strings.Replace(onTicket, "lock: {protocol: ticket, poll: 5ms}", "lock: {protocol: setnx}", 1): "or take fenced, ticket",
 	} {
 		_, err := scenarios.Parse("ticket.yaml", []byte(text))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -16,7 +17,7 @@ import (
 func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	tried := newTally(t, "lock names")
 	alone, beside := 3, 1
-	if full {
+	if testkit.Full() {
 		beside = 2
 	}
 	for _, d := range locks.Definitions() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -28,7 +29,7 @@ func small() (texts []string) {
 	}
 	texts = append(texts, "servers: {redis: 3, persistence: {append-fsync: always}}\n"+work+
 		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\nwork: {check-validity: on}\n")
-	if full {
+	if testkit.Full() {
 		texts = append(texts, "servers: {etcd: 3}\n"+work+"lock: {protocol: etcd, ttl: 2s, retry: {delay: 1s}}\n")
 	}
 	return texts
@@ -46,7 +47,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds, _ := verify.Enumerable(s)
-		if !full && s.Servers.Redis != 1 {
+		if !testkit.Full() && s.Servers.Redis != 1 {
 			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
 		}
 		for _, kind := range kinds {

@@ -3,18 +3,15 @@ package sweep
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
-
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
 
 // sweeping is a sweep of a scenario of the catalogue, or of a file.
 type sweeping struct {

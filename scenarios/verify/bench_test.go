@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 // BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
 // settings of the command. It is meant for -benchtime 1x.
 func BenchmarkVerify(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for _, x := range []struct {
 		name           string
 		faults, delays int

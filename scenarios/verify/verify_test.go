@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -89,7 +90,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 		{"back-offs of the same length collide for ever, if one server of three is left out", redlock, [2]string{"retry:", "order: rotated, retry:"},
 			checker.DeadlockFreedom, "stuck although nobody holds", 2},
 	} {
-		if !full() && i%3 > 0 {
+		if !testkit.Full() && i%3 > 0 {
 			continue
 		}
 		text := "name: broken\n" + strings.Replace(x.text, x.change[0], x.change[1], 1) + "promise: [" + string(x.law) + "]\n"
