@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
@@ -89,13 +90,13 @@ func TestExample(t *testing.T) {
 		Shown:    []checker.Law{checker.LeaseExclusion},
 		Limit:    60 * time.Second,
 		Bound:    10 * time.Second,
-		Expect: Expect{
-			Laws: map[checker.Law]Expectation{
+		Expect: expect.All{
+			Laws: map[checker.Law]expect.Law{
 				checker.LeaseExclusion:  {Outcome: checker.Holds},
 				checker.MutualExclusion: {Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
 				checker.ResourceSafety:  {Outcome: checker.Violated},
 			},
-			Metrics: []MetricBound{{Name: "fencing_token_reject_rate", Text: "0"}},
+			Metrics: []expect.Bound{{Name: "fencing_token_reject_rate", Text: "0"}},
 		},
 	}
 	if !reflect.DeepEqual(s, want) {
@@ -270,7 +271,7 @@ overrides:
 
 func TestMetricBounds(t *testing.T) {
 	inf := math.Inf(1)
-	for text, want := range map[string]MetricBound{
+	for text, want := range map[string]expect.Bound{
 		`unavailability: ">= 9s"`:         {Min: 9, Max: inf},
 		`unavailability: "<= 9s"`:         {Min: -inf, Max: 9},
 		`unavailability: 2ms..10ms`:       {Min: 0.002, Max: 0.01},

@@ -40,12 +40,14 @@ var arrows = map[string][]string{
 	"scenarios/setting":  {"sim"},
 	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
 	"scenarios/format":   {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios/expect":   {"checker", "checker/history", "nemesis", "scenarios/format", "sim"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel": {},
+	"scenarios/rerun":    {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
+	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
 	"scenarios/compare":  {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
 	"scenarios/amend":    {"scenarios", "scenarios/format"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
@@ -58,8 +60,8 @@ var arrows = map[string][]string{
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
-		"scenarios/locks", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/format",
+		"scenarios/locks", "scenarios/rerun", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
@@ -140,7 +142,7 @@ func TestOneFlagAndOneSize(t *testing.T) {
 // simulated are the rooms in which nothing may come from the host.
 var simulated = []string{"sim", "sim/redis", "sim/redis/lua", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
-	"scenarios/corpus", "scenarios/format", "scenarios/locks",
+	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 

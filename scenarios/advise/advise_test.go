@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -135,7 +136,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := s.Judge(r)
-				if j.Standing() != scenarios.AsExpected {
+				if j.Standing() != expect.AsExpected {
 					t.Errorf("%s, %s, seed %d: %v\n%s", name, change, seed+1, j.Mismatches, text)
 					break
 				}

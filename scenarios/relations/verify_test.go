@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -58,7 +59,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if standing, _ := v.Standing(); standing != scenarios.AsExpected {
+			if standing, _ := v.Standing(); standing != expect.AsExpected {
 				continue
 			}
 			passed++

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // planOf is a plan with a seed and faults as lines.
@@ -205,7 +206,7 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 			t.Fatal(err)
 		}
 		judged := s.Judge(result)
-		if f := judged.Verdict.Of(r.Law); judged.Standing() != scenarios.Otherwise || len(judged.Mismatches) != 1 ||
+		if f := judged.Verdict.Of(r.Law); judged.Standing() != expect.Otherwise || len(judged.Mismatches) != 1 ||
 			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) || result.Digest != r.Digest {
 			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
 		}
@@ -278,7 +279,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if judged := mended.Judge(result); judged.Standing() != scenarios.AsExpected {
+	if judged := mended.Judge(result); judged.Standing() != expect.AsExpected {
 		t.Errorf("%v", judged.Mismatches)
 	}
 	if err := scenarios.CheckLaw(string(mended.Text()), r.Plan.Seed, r.Law); err != nil {

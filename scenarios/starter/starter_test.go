@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -32,7 +33,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if j := s.Judge(r); j.Standing() != scenarios.AsExpected {
+			if j := s.Judge(r); j.Standing() != expect.AsExpected {
 				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
@@ -26,7 +27,7 @@ func BenchmarkVerify(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if standing, open := v.Standing(); standing != scenarios.AsExpected {
+				if standing, open := v.Standing(); standing != expect.AsExpected {
 					b.Fatal(standing, open, v.Found)
 				}
 				runs, n = runs+v.Runs(), n+1

@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -45,7 +46,7 @@ func verify(t *testing.T, text string, o Options) *Verification {
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
 	standing, open := v.Standing()
-	if standing != scenarios.AsExpected || v.Found != nil {
+	if standing != expect.AsExpected || v.Found != nil {
 		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
 	}
 	one := v.Lengths[1]
@@ -107,7 +108,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 				t.Errorf("%s: not all of fewer faults were tried: %+v", x.defect, v.Lengths[n])
 			}
 		}
-		if standing, _ := v.Standing(); standing != scenarios.Otherwise {
+		if standing, _ := v.Standing(); standing != expect.Otherwise {
 			t.Errorf("%s: standing %v", x.defect, standing)
 		}
 		repeats(t, v)
@@ -201,7 +202,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != scenarios.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
+	if standing != expect.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
 		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs())
 	}
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
@@ -217,7 +218,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != scenarios.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
+	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
 		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Stop, v.Lengths)
 	}
 }
@@ -226,7 +227,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: [token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
-	if standing != scenarios.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
+	if standing != expect.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
 		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
 	}
 }
