@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Errors that a client is told.
@@ -137,7 +137,7 @@ type Library struct {
 	attempts  int
 	taken     int // of the attempts: those that found the lock taken
 	etcd      *etcdSession
-	zooKeeper *zookeeper.Client
+	zooKeeper *zkclient.Client
 	holds     []*Hold // what the session keeps alive
 }
 
