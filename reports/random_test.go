@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // nonsense draws a run whose history need not make any sense.
@@ -57,7 +58,7 @@ func nonsense(r *rand.Rand) *Run {
 
 func TestNoHistoryBreaksAReport(t *testing.T) {
 	n := 1500
-	if !full() {
+	if !testkit.Full() {
 		n = 300
 	}
 	for seed := range n {

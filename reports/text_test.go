@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,26 +9,12 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it; read the diff). Got:\n%s", path, got)
-	}
+	testkit.Golden(t, filepath.Join("testdata", name), got)
 }
 
 func text(t *testing.T, run *Run, opt TextOptions) string {

@@ -276,7 +276,7 @@ func (f *file) checkResource() {
 }
 
 func tokenGivers() (names []locks.Protocol) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		if d.Tokens {
 			names = append(names, d.Name)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
@@ -38,7 +39,7 @@ type Scenario struct {
 	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold
 	Limit    time.Duration // of simulated time; default 120 s
 	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
-	Expect   Expect
+	Expect   expect.All
 }
 
 // Servers are the lock servers.
@@ -142,26 +143,6 @@ const (
 	CompareAndSet                  // only onto the value that the writer has read
 	Idempotent                     // an operation's identity is applied once; all clients run the same job
 )
-
-// Expect is what must come out.
-type Expect struct {
-	Laws    map[checker.Law]Expectation
-	Metrics []MetricBound
-}
-
-// Expectation is the outcome one law must have; Cause, where the file gives one, must match too.
-type Expectation struct {
-	Any     bool            // whatever comes out is right; the other fields are zero then
-	Outcome checker.Outcome // Holds or Violated
-	Cause   checker.Cause   // zero: any. Without Detail: any detail
-}
-
-// MetricBound is a closed range in which a metric must lie.
-type MetricBound struct {
-	Name     string
-	Min, Max float64 // in the metric's own unit; ±Inf where open
-	Text     string  // as written
-}
 
 // Text is the file's text, which must not be changed.
 func (s *Scenario) Text() []byte { return s.text }

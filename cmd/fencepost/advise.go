@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // adviseJob is one call of advise.
@@ -112,7 +113,7 @@ func (j *adviseJob) run() error {
 	if err != nil {
 		return err
 	}
-	standing := map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise}
+	standing := map[reports.Result]expect.Standing{reports.Passed: expect.AsExpected, reports.Failed: expect.Otherwise}
 	return j.exit(standing[report.Result()])
 }
 

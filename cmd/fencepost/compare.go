@@ -8,8 +8,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 func newCompare() *cobra.Command {
@@ -51,9 +51,9 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			if comparison.Interrupted {
-				return o.exit(scenarios.NotDecidable)
+				return o.exit(expect.NotDecidable)
 			}
-			return o.exit(scenarios.AsExpected)
+			return o.exit(expect.AsExpected)
 		},
 	}
 	o.register(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -101,7 +102,7 @@ func (x *conclusion) report() *reports.Exploration {
 	e, s := x.found, x.scenario
 	standing, open := e.Standing(s)
 	r := &reports.Exploration{Scenario: s.Name, Summary: s.Summary, From: e.From, Seeds: e.Seeds, Runs: e.Done,
-		OK: standing == scenarios.AsExpected, Broken: standing == scenarios.Otherwise, Open: open, Notes: e.Doubts(), Files: x.out,
+		OK: standing == expect.AsExpected, Broken: standing == expect.Otherwise, Open: open, Notes: e.Doubts(), Files: x.out,
 		Repeat: x.repeat()}
 	if e.Shard != search.Whole {
 		r.Shard = e.Shard.String()

@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -217,6 +218,6 @@ func (h *hunt) conclude(report *reports.Corpus) error {
 	} else if err := reports.CorpusText(h.stdout, report, reports.TextOptions{Width: h.screen.width, Color: h.screen.color}); err != nil {
 		return err
 	}
-	return h.exit(map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise,
-		reports.Undecided: scenarios.NotDecidable}[report.Standing()])
+	return h.exit(map[reports.Result]expect.Standing{reports.Passed: expect.AsExpected, reports.Failed: expect.Otherwise,
+		reports.Undecided: expect.NotDecidable}[report.Standing()])
 }

@@ -20,7 +20,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		words = append(words, string(d.Backend))
 	}
 	for _, w := range words {

@@ -54,7 +54,7 @@ func newInit() *cobra.Command {
 }
 
 func protocolNames() (names []string) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		names = append(names, string(d.Name))
 	}
 	return names
@@ -62,7 +62,7 @@ func protocolNames() (names []string) {
 
 func protocolList() string {
 	var b strings.Builder
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		for i, line := range wrap(d.Text, defaultWidth-17) {
 			name := ""
 			if i == 0 {

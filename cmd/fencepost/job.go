@@ -11,6 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -80,7 +82,7 @@ func (j *job) runOne() error {
 }
 
 // report runs one seed and says what came of it.
-func (j *job) report(seed uint64) (*reports.Run, *scenarios.Judgement, error) {
+func (j *job) report(seed uint64) (*reports.Run, *expect.Judgement, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +92,7 @@ func (j *job) report(seed uint64) (*reports.Run, *scenarios.Judgement, error) {
 	return run, &judgement, err
 }
 
-func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) (*reports.Run, error) {
+func (j *job) describe(r scenarios.Result, judged expect.Judgement) (*reports.Run, error) {
 	run, err := described(j.scenario, r, judged)
 	if err != nil {
 		return nil, err
@@ -101,13 +103,13 @@ func (j *job) describe(r scenarios.Result, judged scenarios.Judgement) (*reports
 
 // described is what a report says of a run, but for where its files lie and how it is repeated. What the verdict says of
 // faults is tried by running again without them.
-func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judgement) (*reports.Run, error) {
-	if err := scenarios.NewRerun(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
+func described(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) (*reports.Run, error) {
+	if err := rerun.New(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
 	}
 	run := &reports.Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed, Digest: digest(r),
-		Expected: expectLines(s, judged), OK: judged.Standing() == scenarios.AsExpected, Undecided: judged.Standing() == scenarios.NotDecidable,
+		Expected: expectLines(s, judged), OK: judged.Standing() == expect.AsExpected, Undecided: judged.Standing() == expect.NotDecidable,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
 	}
@@ -128,7 +130,7 @@ func described(s *scenarios.Scenario, r scenarios.Result, judged scenarios.Judge
 func digest(r scenarios.Result) string { return fmt.Sprintf("%016x", uint64(r.Digest)) }
 
 // expectLines holds each law, and each metric that the scenario names, against its expectation.
-func expectLines(s *scenarios.Scenario, j scenarios.Judgement) []reports.ExpectLine {
+func expectLines(s *scenarios.Scenario, j expect.Judgement) []reports.ExpectLine {
 	missed := map[string]bool{}
 	for _, m := range j.Mismatches {
 		missed[m.Name] = true
@@ -200,11 +202,11 @@ func (j *job) print(text []byte, err error) error {
 	return err
 }
 
-func exitFor(s scenarios.Standing) error {
+func exitFor(s expect.Standing) error {
 	switch s {
-	case scenarios.AsExpected:
+	case expect.AsExpected:
 		return nil
-	case scenarios.Otherwise:
+	case expect.Otherwise:
 		return outcome(exitOtherwise)
 	default:
 		return outcome(exitUndecided)

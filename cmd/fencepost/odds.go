@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 func newOdds() *cobra.Command {
@@ -145,14 +145,14 @@ func measureOdds(asked compare.Odds, measure compare.Options) (*odds, error) {
 }
 
 // standing is Otherwise if the formula lies outside the interval of what was measured.
-func (o *odds) standing() scenarios.Standing {
+func (o *odds) standing() expect.Standing {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r oddsRow) bool { return !r.Agrees }):
-		return scenarios.Otherwise
+		return expect.Otherwise
 	case o.Interrupted:
-		return scenarios.NotDecidable
+		return expect.NotDecidable
 	}
-	return scenarios.AsExpected
+	return expect.AsExpected
 }
 
 func (o *odds) table(w io.Writer, asked *compare.Odds) error {

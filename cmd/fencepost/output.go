@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // output is where a command that judges tells a CI system what came out, and all else that it writes.
@@ -79,7 +79,7 @@ func (o *output) tell(s reports.Suite) {
 }
 
 // exit ends a command that has printed its report: with what could not be written, or else by how all came out.
-func (o *output) exit(s scenarios.Standing) error {
+func (o *output) exit(s expect.Standing) error {
 	if err := o.files.Finish(); err != nil {
 		return err
 	}

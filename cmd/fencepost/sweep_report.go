@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -58,8 +59,8 @@ var (
 		sweep.Counts: reports.SweepCounts, sweep.Rates: reports.SweepRates}
 	sweepStates = map[sweep.State]reports.SweepState{sweep.Untold: reports.SweepUntold, sweep.Safe: reports.SweepSafe,
 		sweep.Broken: reports.SweepBroken, sweep.Invalid: reports.SweepInvalid}
-	sweepResults = map[scenarios.Standing]reports.Result{scenarios.AsExpected: reports.Passed, scenarios.Otherwise: reports.Failed,
-		scenarios.NotDecidable: reports.Undecided, scenarios.NotJudged: reports.Undecided}
+	sweepResults = map[expect.Standing]reports.Result{expect.AsExpected: reports.Passed, expect.Otherwise: reports.Failed,
+		expect.NotDecidable: reports.Undecided, expect.NotJudged: reports.Undecided}
 )
 
 func sweepLevels(levels []sweep.Level) (all []reports.SweepLevel) {
@@ -163,14 +164,14 @@ func (j *sweepJob) asserted(s *sweep.Sweep, i int) (reports.SweepAssertion, erro
 		out.Turns = append(out.Turns, reports.SweepTurn{Cell: t.Point, Axis: t.Axis, At: sweepLevel(t.At)})
 	}
 	switch a.Standing {
-	case scenarios.NotJudged:
+	case expect.NotJudged:
 		out.Why = "the condition was true at no point that was run: nothing was tried"
-	case scenarios.NotDecidable:
+	case expect.NotDecidable:
 		out.Why = fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end", a.Untold, a.Points)
 		if a.Untold == 0 {
 			out.Why = fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
 		}
-	case scenarios.Otherwise:
+	case expect.Otherwise:
 		found := "holds in all runs"
 		if a.Want == checker.Holds {
 			found = "violated by " + causes(a.Counter, a.Law)[0].Cause

@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -17,8 +18,8 @@ import (
 func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error) {
 	s, o := j.scenario, &v.Options
 	standing, open := v.Standing()
-	r := &reports.Verification{Scenario: s.Name, Summary: s.Summary, Seed: o.Seed, Faults: o.Faults, OK: standing == scenarios.AsExpected,
-		Broken: standing == scenarios.Otherwise, Interrupted: v.Stop == verify.AtInterruption, Open: open, AllEnds: o.AllEnds, Files: j.out, Repeat: j.repeat()}
+	r := &reports.Verification{Scenario: s.Name, Summary: s.Summary, Seed: o.Seed, Faults: o.Faults, OK: standing == expect.AsExpected,
+		Broken: standing == expect.Otherwise, Interrupted: v.Stop == verify.AtInterruption, Open: open, AllEnds: o.AllEnds, Files: j.out, Repeat: j.repeat()}
 	for _, t := range v.Laws() {
 		r.Laws = append(r.Laws, exploredLaw(s, t))
 	}

@@ -59,7 +59,7 @@ func (b *subject) offered(path string) bool {
 // changes lists every single change that the format offers for the lock, in the order of FORMAT.md. Some of them it
 // does not take alone.
 func (b *subject) changes() (list []Change) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		if d != b.definition {
 			list = append(list, b.protocol(d))
 		}

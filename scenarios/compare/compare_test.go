@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
 func fewSeeds() int {
-	if full() {
+	if testkit.Full() {
 		return 3
 	}
 	return 1
@@ -55,7 +57,7 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j := s.Judge(result); j.Standing() != scenarios.AsExpected {
+				if j := s.Judge(result); j.Standing() != expect.AsExpected {
 					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
@@ -56,7 +58,7 @@ func compareWithSum(t *testing.T, o Odds) {
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 	runs := 4000
-	if !full() || raceEnabled {
+	if !testkit.Full() || raceEnabled {
 		runs = 200
 	}
 	for _, asked := range []Odds{

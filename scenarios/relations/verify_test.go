@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -28,7 +30,7 @@ func small() (texts []string) {
 	}
 	texts = append(texts, "servers: {redis: 3, persistence: {append-fsync: always}}\n"+work+
 		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\nwork: {check-validity: on}\n")
-	if full {
+	if testkit.Full() {
 		texts = append(texts, "servers: {etcd: 3}\n"+work+"lock: {protocol: etcd, ttl: 2s, retry: {delay: 1s}}\n")
 	}
 	return texts
@@ -46,7 +48,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds, _ := verify.Enumerable(s)
-		if !full && s.Servers.Redis != 1 {
+		if !testkit.Full() && s.Servers.Redis != 1 {
 			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
 		}
 		for _, kind := range kinds {
@@ -57,7 +59,7 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if standing, _ := v.Standing(); standing != scenarios.AsExpected {
+			if standing, _ := v.Standing(); standing != expect.AsExpected {
 				continue
 			}
 			passed++

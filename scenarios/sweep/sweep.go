@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
@@ -334,8 +334,8 @@ func (s *Sweep) judge() error {
 				a.count(p, s.From)
 			}
 		}
-		if s.Interrupted && a.Standing != scenarios.Otherwise {
-			a.Standing = scenarios.NotDecidable
+		if s.Interrupted && a.Standing != expect.Otherwise {
+			a.Standing = expect.NotDecidable
 		}
 	}
 	return nil
@@ -381,18 +381,18 @@ func (s *Sweep) Idle() []int {
 
 // Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true. Without
 // any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
-func (s *Sweep) Standing() scenarios.Standing {
-	sum := scenarios.AsExpected
+func (s *Sweep) Standing() expect.Standing {
+	sum := expect.AsExpected
 	if s.Interrupted {
-		sum = scenarios.NotDecidable
+		sum = expect.NotDecidable
 	}
 	for _, a := range s.Asserted {
 		switch a.Standing {
-		case scenarios.Otherwise:
-			return scenarios.Otherwise
-		case scenarios.AsExpected:
+		case expect.Otherwise:
+			return expect.Otherwise
+		case expect.AsExpected:
 		default:
-			sum = scenarios.NotDecidable
+			sum = expect.NotDecidable
 		}
 	}
 	return sum

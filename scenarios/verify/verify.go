@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -212,10 +213,10 @@ func (v *Verification) sum() *Tally {
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised
 // law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not decidable, in
 // a sentence each.
-func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
+func (v *Verification) Standing() (standing expect.Standing, open []string) {
 	switch v.Stop {
 	case AtCounterexample:
-		return scenarios.Otherwise, nil
+		return expect.Otherwise, nil
 	case AtBudget:
 		open = append(open, "the budget of runs is used up")
 	case AtDeadline:
@@ -237,7 +238,7 @@ func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
 		open = append(open, "no schedule exercised any promised law")
 	}
 	if len(open) > 0 {
-		return scenarios.NotDecidable, open
+		return expect.NotDecidable, open
 	}
-	return scenarios.AsExpected, nil
+	return expect.AsExpected, nil
 }

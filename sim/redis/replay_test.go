@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -181,7 +182,7 @@ func (s *shardOfThree) step(v vocabulary) {
 // shard. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	shards := 400
-	if !full() {
+	if !testkit.Full() {
 		shards = 50
 	}
 	restarts, promotions := 0, 0

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
@@ -83,7 +85,7 @@ func compareTwins(t *testing.T, seed uint64) {
 // TestTwinsEqualLua holds every twin equal to its Lua: in replies, data, records and log.
 func TestTwinsEqualLua(t *testing.T) {
 	seeds := uint64(150)
-	if full() {
+	if testkit.Full() {
 		seeds = 1500
 	}
 	for seed := range seeds {

@@ -1,4 +1,4 @@
-package scenarios
+package expect
 
 import (
 	"math"
@@ -59,33 +59,31 @@ func metricOf(name string) (m *metric, process history.Process) {
 	return nil, process
 }
 
-// readMetrics reads the bounds of metrics.
-func (f *file) readMetrics(names *nemesis.Names) {
-	if f.metrics == nil {
-		return
-	}
-	f.Entries(f.metrics, "expect.metrics", func(key string, place format.Place, value ast.Node) {
-		m, ok := f.metric(key, place, names)
+// ReadMetrics reads a mapping of metrics to their bounds. The clients that it names are checked if names are known.
+func ReadMetrics(r *format.Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
+	r.Entries(n, "expect.metrics", func(key string, place format.Place, value ast.Node) {
+		m, ok := readMetric(r, key, place, names)
 		if !ok {
 			return
 		}
-		if b, ok := f.bound(value, m.unit); ok {
+		if b, ok := readBound(r, value, m.unit); ok {
 			b.Name = key
-			f.scenario.Expect.Metrics = append(f.scenario.Expect.Metrics, b)
+			bounds = append(bounds, b)
 		}
 	})
+	return bounds
 }
 
-// metric finds the metric that a key names. Its client is checked if the clients are known.
-func (f *file) metric(key string, place format.Place, names *nemesis.Names) (*metric, bool) {
+// readMetric finds the metric that a key names. Its client is checked if the clients are known.
+func readMetric(r *format.Reader, key string, place format.Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {
 	case m == nil:
-		f.Problem(place, nearestMetric(key), "unknown metric %s", format.Found(key))
+		r.Problem(place, nearestMetric(key), "unknown metric %s", format.Found(key))
 	case process != "" && !m.perProcess:
-		f.Problem(place, m.name, "%s is measured of the whole run only", m.name)
+		r.Problem(place, m.name, "%s is measured of the whole run only", m.name)
 	case process != "" && names != nil && !slices.Contains(names.Clients, process):
-		f.Problem(place, "", "no client of this run is called %s", format.Found(string(process)))
+		r.Problem(place, "", "no client of this run is called %s", format.Found(string(process)))
 	default:
 		return m, true
 	}
@@ -108,25 +106,25 @@ func nearestMetric(key string) string {
 	return part
 }
 
-// bound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
-func (f *file) bound(n ast.Node, unit string) (MetricBound, bool) {
-	text, ok := f.Scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
+// readBound reads "0", ">= 9s", "< 30%" or "2ms..10ms".
+func readBound(r *format.Reader, n ast.Node, unit string) (Bound, bool) {
+	text, ok := r.Scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
 	if !ok {
-		return MetricBound{}, false
+		return Bound{}, false
 	}
-	b := MetricBound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
+	b := Bound{Min: math.Inf(-1), Max: math.Inf(1), Text: text}
 	if lo, hi, isRange := strings.Cut(text, ".."); isRange {
 		var okLo, okHi bool
-		b.Min, okLo = f.quantity(f.Within(n, text, 0), lo, unit)
-		b.Max, okHi = f.quantity(f.Within(n, text, len(lo)+len("..")), hi, unit)
+		b.Min, okLo = readQuantity(r, r.Within(n, text, 0), lo, unit)
+		b.Max, okHi = readQuantity(r, r.Within(n, text, len(lo)+len("..")), hi, unit)
 		if okLo && okHi && b.Min > b.Max {
-			f.Problem(format.StartOf(n), "", "the range %s is empty: it begins above its end", format.Found(text))
+			r.Problem(format.StartOf(n), "", "the range %s is empty: it begins above its end", format.Found(text))
 			return b, false
 		}
 		return b, okLo && okHi
 	}
 	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]
-	v, ok := f.quantity(f.Within(n, text, len(sign)), text[len(sign):], unit)
+	v, ok := readQuantity(r, r.Within(n, text, len(sign)), text[len(sign):], unit)
 	if !ok {
 		return b, false
 	}
@@ -142,18 +140,18 @@ func (f *file) bound(n ast.Node, unit string) (MetricBound, bool) {
 	case "<":
 		b.Max = below(v)
 	default:
-		f.Problem(format.StartOf(n), "", "expected >=, <=, > or < before the value, found %s", format.Found(sign))
+		r.Problem(format.StartOf(n), "", "expected >=, <=, > or < before the value, found %s", format.Found(sign))
 		return b, false
 	}
 	return b, true
 }
 
-// quantity reads a value in the unit of its metric: a duration in seconds, a ratio or a percentage as a ratio.
-func (f *file) quantity(place format.Place, text string, unit string) (float64, bool) {
+// readQuantity reads a value in the unit of its metric: a duration in seconds, a ratio or a percentage as a ratio.
+func readQuantity(r *format.Reader, place format.Place, text string, unit string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
 	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))
 	if unit == inSeconds {
-		d, ok := f.DurationAt(place, trimmed)
+		d, ok := r.DurationAt(place, trimmed)
 		return float64(d) / float64(time.Second), ok
 	}
 	digits, percent := strings.CutSuffix(trimmed, "%")
@@ -163,13 +161,13 @@ func (f *file) quantity(place format.Place, text string, unit string) (float64, 
 	}
 	if unit == asCount {
 		if err != nil || strings.Trim(trimmed, "0123456789.") != "" {
-			f.Problem(place, "", "expected a number, found %s", format.Found(trimmed))
+			r.Problem(place, "", "expected a number, found %s", format.Found(trimmed))
 			return 0, false
 		}
 		return v, true
 	}
 	if err != nil || strings.Trim(digits, "0123456789.") != "" || v > 1 {
-		f.Problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", format.Found(trimmed))
+		r.Problem(place, "", "expected a ratio from 0 to 1, or a percentage, found %s", format.Found(trimmed))
 		return 0, false
 	}
 	return v, true

@@ -1,14 +1,15 @@
-package zookeeper
+package zkclient
 
 import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Watch is told of one event. The zero Watch is ready to use, once.
 type Watch struct {
-	event Event
+	event zookeeper.Event
 	fired sim.Signal
 }
 
@@ -16,9 +17,9 @@ type Watch struct {
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
 // Event is what was seen; empty until then.
-func (w *Watch) Event() Event { return w.event }
+func (w *Watch) Event() zookeeper.Event { return w.event }
 
-func (w *Watch) fire(e Event) {
+func (w *Watch) fire(e zookeeper.Event) {
 	w.event = e
 	w.fired.Raise()
 }
@@ -33,17 +34,17 @@ type watcher struct {
 }
 
 // sees reports whether an event is for the watcher.
-func (w *watcher) sees(number int64, e Event) bool {
+func (w *watcher) sees(number int64, e zookeeper.Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false
 	}
 	switch e.Type {
-	case NodeDeleted:
+	case zookeeper.NodeDeleted:
 		return true
-	case NodeChildrenChanged:
-		return w.kind == watchChild
+	case zookeeper.NodeChildrenChanged:
+		return w.kind == zookeeper.WatchChild
 	}
-	return w.kind != watchChild
+	return w.kind != zookeeper.WatchChild
 }
 
 // listen is the task that takes what the server pushes.
@@ -58,7 +59,7 @@ func (c *Client) listen(env sim.Env) {
 		if epoch != c.epoch || status == sim.NoReply {
 			continue
 		}
-		number, e, ok := readEvent(data)
+		number, e, ok := zookeeper.ReadEvent(data)
 		if !ok {
 			c.breakOff(env, epoch)
 			continue
@@ -69,7 +70,7 @@ func (c *Client) listen(env sim.Env) {
 }
 
 // deliver gives an event to the watches that wait for it.
-func (c *Client) deliver(number int64, e Event) {
+func (c *Client) deliver(number int64, e zookeeper.Event) {
 	c.handled = number
 	kept := c.watchers[:0]
 	var fired []*Watch

@@ -1,4 +1,4 @@
-package scenarios
+package expect
 
 import (
 	"strings"
@@ -42,46 +42,32 @@ var causes = []struct {
 	{checker.Untold, nil},
 }
 
-// expectFields are the laws, and metrics.
-func (f *file) expectFields() []field {
-	var fields []field
-	for _, law := range checker.Laws {
-		fields = append(fields, field{name: string(law), read: func(n ast.Node) {
-			if e, ok := f.expectation(n); ok {
-				f.scenario.Expect.Laws[law] = e
-			}
-		}})
-	}
-	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n },
-		doc: doc{values: "mapping", standard: "none", meaning: "bounds on metrics; see Metrics"}})
-}
-
-// expectation reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
-func (f *file) expectation(n ast.Node) (Expectation, bool) {
+// ReadLaw reads what must come of one law: holds, any, violated, or violated by CAUSE, with its detail in parentheses.
+func ReadLaw(r *format.Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
-	text, ok := f.Scalar(n, what)
+	text, ok := r.Scalar(n, what)
 	if !ok {
-		return Expectation{}, false
+		return Law{}, false
 	}
 	const by = "violated by "
 	cause, hasCause := strings.CutPrefix(text, by)
 	switch {
 	case text == "holds":
-		return Expectation{Outcome: checker.Holds}, true
+		return Law{Outcome: checker.Holds}, true
 	case text == "any":
-		return Expectation{Any: true}, true
+		return Law{Any: true}, true
 	case text == "violated":
-		return Expectation{Outcome: checker.Violated}, true
+		return Law{Outcome: checker.Violated}, true
 	case !hasCause:
-		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
-		return Expectation{}, false
+		r.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
+		return Law{}, false
 	}
-	c, ok := f.cause(f.Within(n, text, len(by)), cause)
-	return Expectation{Outcome: checker.Violated, Cause: c}, ok
+	c, ok := readCause(r, r.Within(n, text, len(by)), cause)
+	return Law{Outcome: checker.Violated, Cause: c}, ok
 }
 
-// cause reads "lost in crash" or "lost in crash (unsynced)", which begins at place.
-func (f *file) cause(place format.Place, text string) (checker.Cause, bool) {
+// readCause reads "lost in crash" or "lost in crash (unsynced)", which begins at place.
+func readCause(r *format.Reader, place format.Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string
 	for _, c := range causes {
@@ -92,14 +78,14 @@ func (f *file) cause(place format.Place, text string) (checker.Cause, bool) {
 		if !hasDetail {
 			return checker.Cause{Kind: c.kind}, true
 		}
-		return f.detail(place, c.kind, detail, c.details)
+		return readDetail(r, place, c.kind, detail, c.details)
 	}
-	f.Problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", format.Found(kind))
+	r.Problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", format.Found(kind))
 	return checker.Cause{}, false
 }
 
-// detail reads what stands behind the parenthesis that follows a cause.
-func (f *file) detail(place format.Place, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
+// readDetail reads what stands behind the parenthesis that follows a cause.
+func readDetail(r *format.Reader, place format.Place, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")
 	for _, d := range known {
 		if d == word && closed {
@@ -109,11 +95,11 @@ func (f *file) detail(place format.Place, kind checker.CauseKind, text string, k
 	place = place.Right(len(string(kind)) + len(" ("))
 	switch {
 	case !closed:
-		f.Problem(place, "", "the parenthesis that opens here is not closed")
+		r.Problem(place, "", "the parenthesis that opens here is not closed")
 	case len(known) == 0:
-		f.Problem(place, "", "the cause %q has no variants", string(kind))
+		r.Problem(place, "", "the cause %q has no variants", string(kind))
 	default:
-		f.Problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
+		r.Problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
 	}
 	return checker.Cause{}, false
 }

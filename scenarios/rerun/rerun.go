@@ -1,4 +1,7 @@
-package scenarios
+// Package rerun learns which faults of a plan a violation needs: it takes them away and runs the plan again.
+//
+// Goals: what is called needed was tried. Non-goals: the smallest plan (search), what would mend the lock (advise).
+package rerun
 
 import (
 	"errors"
@@ -8,17 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Rerun takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
+// Trials takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
 // concurrent use.
-type Rerun struct {
-	runner  *Runner
+type Trials struct {
+	runner  *scenarios.Runner
 	checker checker.Checker
 }
 
-// NewRerun prepares to run s again.
-func NewRerun(s *Scenario) *Rerun { return &Rerun{runner: NewRunner(s)} }
+// New prepares to run s again.
+func New(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
 // mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
 // explanation names are tried, one by one and together, and then all faults together.
@@ -27,7 +31,7 @@ const mostTried = 64
 // Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each fault
 // that is necessary; where none is, the fewest that are so together; and each that the explanation names although it is
 // not. Where the violation needs no fault at all, it says that.
-func (r *Rerun) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
+func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
 			if err := r.try(p, h, f); err != nil {
@@ -38,7 +42,7 @@ func (r *Rerun) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) erro
 	return nil
 }
 
-func (r *Rerun) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
+func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) error {
 	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
 	later := Later(p, h, f)
@@ -91,7 +95,7 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 }
 
 // together looks for the fewest faults that make the difference between them. Those that come last in order are kept.
-func (r *Rerun) together(p nemesis.Plan, f *checker.Finding, order []int, idle []checker.Trial) error {
+func (r *Trials) together(p nemesis.Plan, f *checker.Finding, order []int, idle []checker.Trial) error {
 	t, err := r.trial(p, f, order...)
 	if err != nil {
 		return err
@@ -122,7 +126,7 @@ func (r *Rerun) together(p nemesis.Plan, f *checker.Finding, order []int, idle [
 }
 
 // trial runs p without the faults at the given places.
-func (r *Rerun) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
+func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
 	g, err := r.Without(p, f.Law, drop...)
 	if err != nil {
 		return checker.Trial{}, err
@@ -135,7 +139,7 @@ func (r *Rerun) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.
 }
 
 // Without judges one law on the run of p without some of its faults, given by their places in the plan.
-func (r *Rerun) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.Finding, error) {
+func (r *Trials) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.Finding, error) {
 	var left []nemesis.Fault
 	for i := range p.Faults {
 		if !slices.Contains(drop, i) {

@@ -1,15 +1,26 @@
-package scenarios
+package expect_test
 
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
+
+const oneRedis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+
+func parse(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // came is a verdict in which one law came out as given, and no other was checked.
 func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker.Verdict {
@@ -50,7 +61,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 		if c.expect != "" {
 			text += "expect: {mutual-exclusion: " + c.expect + "}\n"
 		}
-		e := parseText(t, text).Expect
+		e := parse(t, text).Expect
 		for outcome, want := range []string{c.unchecked, c.holds, c.undecided, c.violated} {
 			mismatches, undecided := e.Match(came(law, checker.Outcome(outcome), crash), nil)
 			got := ""
@@ -69,7 +80,7 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 
 // Without the law's finding nothing was checked, and nothing is passed.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
-	e := parseText(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
+	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
 	mismatches, undecided := e.Match(checker.Verdict{}, nil)
 	want := "[lease-exclusion: expected violated, got unchecked ownership: expected holds, got unchecked]"
 	if fmt.Sprint(mismatches) != want || undecided {
@@ -91,7 +102,7 @@ func TestMetricsMeetBounds(t *testing.T) {
 		{`lock_acquisition_time_p50: 2ms..10ms`, []float64{0.002, 0.005, 0.01}, []float64{0.0019, 0.0101}},
 		{`'lock_acquisition_time_p99{process="client-2"}': ">= 9s"`, []float64{9, 10}, []float64{8.9}},
 	} {
-		e := parseText(t, oneRedis+"expect:\n  metrics:\n    "+c.bound+"\n").Expect
+		e := parse(t, oneRedis+"expect:\n  metrics:\n    "+c.bound+"\n").Expect
 		measured := func(v float64) checker.Metrics {
 			return checker.Metrics{{Name: "other", Value: v, Samples: 1}, {Name: e.Metrics[0].Name, Value: v, Samples: 1}}
 		}
@@ -110,7 +121,7 @@ func TestMetricsMeetBounds(t *testing.T) {
 
 // A metric for which nothing was observed meets no bound, but nobody having waited is a real zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
-	e := parseText(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
+	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}))
 	if want := "[lock_timeout_rate: expected 0, got nothing to measure]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
@@ -119,23 +130,5 @@ func TestNothingMeasuredIsNoPass(t *testing.T) {
 	want := "[lock_timeout_rate: expected 0, got 0.25 unavailability: expected 0s, got nothing to measure]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
-	}
-}
-
-// The metrics that can be bounded are those that the checker measures, in its units.
-func TestAllMetricsCanBeBounded(t *testing.T) {
-	h := &history.History{Header: history.Header{Clients: []history.Process{"client-1"}}}
-	var names []string
-	for _, m := range checker.Measure(h) {
-		known, process := metricOf(m.Name)
-		if known == nil || known.unit != m.Unit || process != "" && !known.perProcess {
-			t.Errorf("%s in %q: known as %+v", m.Name, m.Unit, known)
-		}
-		names = append(names, m.Name)
-	}
-	for _, m := range metrics {
-		if !slices.Contains(names, m.name) || m.perProcess != slices.Contains(names, m.name+`{process="client-1"}`) {
-			t.Errorf("%s is not measured so; there are %v", m.name, names)
-		}
 	}
 }

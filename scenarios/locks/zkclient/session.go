@@ -1,10 +1,11 @@
-package zookeeper
+package zkclient
 
 import (
 	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // keep is the task that connects, sends pings, and connects again.
@@ -25,7 +26,7 @@ func (c *Client) ping(env sim.Env) {
 			continue
 		}
 		epoch := c.epoch
-		_, err := c.ask(env, "", "ping", reqPing)
+		_, err := c.ask(env, "", "ping", zookeeper.ReqPing)
 		switch {
 		case err == OperationTimeout: // of this one request: what counts is whether anything is heard
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
@@ -48,23 +49,23 @@ func (c *Client) connect(env sim.Env) bool {
 	c.tried++
 	c.epoch++
 	c.handled = 0
-	var id SessionID
+	var id zookeeper.SessionID
 	if c.session != nil {
 		id = c.session.ID
 	}
 	now := env.Monotonic()
-	args := []string{reqConnect, strconv.FormatInt(int64(id), 10), strconv.FormatInt(c.config.Timeout.Milliseconds(), 10)}
+	args := []string{zookeeper.ReqConnect, strconv.FormatInt(int64(id), 10), strconv.FormatInt(c.config.Timeout.Milliseconds(), 10)}
 	r := &env.Call(c.untilLost(env, c.timeout()/time.Duration(n)), nil, sim.Request{Conn: c.conn, Args: args, Phase: "connect"})[0]
-	a, ok := readAnswer(r)
+	a, ok := zookeeper.ReadAnswer(r)
 	switch {
 	case c.state == Closed:
 		return false
-	case ok && a.code == "":
+	case ok && a.Code == "":
 		c.welcome(env, now, &a)
 		return c.state == Connected
 	}
 	env.Close(c.conn)
-	if ok && a.code == SessionExpired {
+	if ok && a.Code == zookeeper.SessionExpired {
 		c.lose(env)
 	}
 	return false
@@ -93,15 +94,15 @@ func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 }
 
 // welcome enters a session that a member has confirmed, and sets the watches again.
-func (c *Client) welcome(env sim.Env, sent time.Duration, a *answer) {
+func (c *Client) welcome(env sim.Env, sent time.Duration, a *zookeeper.Answer) {
 	if c.session == nil {
-		c.session = &Session{ID: SessionID(a.int(0)), Timeout: time.Duration(a.int(1)) * time.Millisecond}
+		c.session = &Session{ID: zookeeper.SessionID(a.Int(0)), Timeout: time.Duration(a.Int(1)) * time.Millisecond}
 	}
 	c.session.deadline = max(c.session.deadline, sent+c.session.Timeout)
 	c.broken = &sim.Signal{}
 	c.sent, c.heard = sent, env.Monotonic()
 	seen := c.zxid
-	c.zxid = max(c.zxid, a.zxid)
+	c.zxid = max(c.zxid, a.Zxid)
 	c.enter(env, Connected)
 	if len(c.watchers) > 0 {
 		c.setAgain(env, seen)
@@ -109,8 +110,8 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, a *answer) {
 }
 
 // setAgain sets at the new member the watches that have not fired. Those whose event was missed fire now.
-func (c *Client) setAgain(env sim.Env, seen Zxid) {
-	args := []string{reqWatches, strconv.FormatInt(int64(seen), 10)}
+func (c *Client) setAgain(env sim.Env, seen zookeeper.Zxid) {
+	args := []string{zookeeper.ReqWatches, strconv.FormatInt(int64(seen), 10)}
 	for i := range c.watchers {
 		w := &c.watchers[i]
 		w.after = 0
@@ -124,7 +125,7 @@ func (c *Client) setAgain(env sim.Env, seen Zxid) {
 
 // Close ends the session and the client. It reports whether a server confirmed that; if not, the session expires.
 func (c *Client) Close(env sim.Env) bool {
-	_, err := c.ask(env, "", "close", reqClose)
+	_, err := c.ask(env, "", "close", zookeeper.ReqClose)
 	env.Close(c.conn)
 	c.epoch++
 	c.broken.Raise()

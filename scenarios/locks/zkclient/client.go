@@ -1,10 +1,11 @@
-package zookeeper
+package zkclient
 
 import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // State is what a client knows of its session.
@@ -29,8 +30,8 @@ func (s State) String() string {
 	return ""
 }
 
-// ClientConfig is what a client is told.
-type ClientConfig struct {
+// Config is what a client is told.
+type Config struct {
 	Members []sim.ProcessID // at least one; in the order in which they are tried, in a circle
 	First   int             // index of the one tried first
 	// Timeout is the session timeout that it asks for. A third of it without a request brings a ping; two thirds of it
@@ -51,12 +52,12 @@ type ClientConfig struct {
 
 // Client is a client's side of a session. It is shared by the tasks of one process; each passes its own Env.
 type Client struct {
-	config  ClientConfig
+	config  Config
 	state   State
 	changed *sim.Signal // raised at the next change of state
 
-	session *Session // nil before the first one and while a new one is asked for
-	zxid    Zxid     // highest seen; of the ensemble, not of the session
+	session *Session       // nil before the first one and while a new one is asked for
+	zxid    zookeeper.Zxid // highest seen; of the ensemble, not of the session
 
 	// One connection.
 	conn   sim.Conn
@@ -74,7 +75,7 @@ type Client struct {
 
 // Session is one session of a client.
 type Session struct {
-	ID      SessionID
+	ID      zookeeper.SessionID
 	Timeout time.Duration // as negotiated
 	lost    sim.Signal
 	// deadline is the timeout after the last request that was answered had been sent, on the monotonic clock.
@@ -92,7 +93,7 @@ func (s *Session) Deadline() sim.Deadline {
 
 // Open starts a client. Two tasks beside the caller's keep the session and hand out watch events. It returns at once;
 // see Await.
-func Open(env sim.Env, c ClientConfig) *Client {
+func Open(env sim.Env, c Config) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
 	}
@@ -160,7 +161,7 @@ func (c *Client) lose(env sim.Env) {
 	watchers := c.watchers
 	c.watchers = nil
 	for _, w := range watchers {
-		w.watch.fire(Event{Type: None, Path: w.path})
+		w.watch.fire(zookeeper.Event{Type: zookeeper.None, Path: w.path})
 	}
 	c.enter(env, Lost)
 }
@@ -177,15 +178,15 @@ func (c *Client) timeout() time.Duration {
 
 // ask sends a request and waits for its answer. Beside answers with a Code, the errors are ConnectionLoss and
 // OperationTimeout, after which the request may or may not have been executed.
-func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (answer, error) {
+func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (zookeeper.Answer, error) {
 	if c.state != Connected {
-		return answer{}, ConnectionLoss
+		return zookeeper.Answer{}, ConnectionLoss
 	}
 	epoch, session, now := c.epoch, c.session, env.Monotonic()
 	left := c.heard + c.silence() - now
 	if left <= 0 {
 		c.breakOff(env, epoch)
-		return answer{}, ConnectionLoss
+		return zookeeper.Answer{}, ConnectionLoss
 	}
 	if c.config.CallTimeout > 0 {
 		left = min(left, c.config.CallTimeout)
@@ -193,20 +194,20 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 	c.sent = now
 	r := &env.Call(left, nil, sim.Request{Conn: c.conn, Args: args, Attempt: attempt, Phase: phase})[0]
 	if epoch != c.epoch {
-		return answer{}, ConnectionLoss
+		return zookeeper.Answer{}, ConnectionLoss
 	}
 	if r.Status == sim.NoReply && env.Monotonic()-c.heard < c.silence() {
-		return answer{}, OperationTimeout
+		return zookeeper.Answer{}, OperationTimeout
 	}
-	a, ok := readAnswer(r)
-	if !ok || a.code == SessionMoved {
+	a, ok := zookeeper.ReadAnswer(r)
+	if !ok || a.Code == zookeeper.SessionMoved {
 		c.breakOff(env, epoch)
-		return answer{}, ConnectionLoss
+		return zookeeper.Answer{}, ConnectionLoss
 	}
 	c.heard = env.Monotonic()
-	c.zxid = max(c.zxid, a.zxid)
+	c.zxid = max(c.zxid, a.Zxid)
 	session.deadline = max(session.deadline, now+session.Timeout)
-	return a, a.code.err()
+	return a, a.Code.Err()
 }
 
 // settle waits until the events that were pushed before an answer have been given to their watches.

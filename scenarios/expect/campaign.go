@@ -1,4 +1,4 @@
-package scenarios
+package expect
 
 import (
 	"cmp"
@@ -33,12 +33,12 @@ type Group struct {
 // Digests is the number of runs that differ from all others.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
-// Add counts one run.
-func (c *Campaign) Add(r Result, j Judgement) {
+// Add counts the run of a seed.
+func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
 	}
-	c.digests[r.Digest] = struct{}{}
+	c.digests[digest] = struct{}{}
 	c.Seeds++
 	switch j.Standing() {
 	case AsExpected:
@@ -46,13 +46,13 @@ func (c *Campaign) Add(r Result, j Judgement) {
 	case Otherwise:
 		c.Otherwise++
 	default:
-		c.undecided(r.Plan.Seed, 1)
+		c.undecided(seed, 1)
 	}
 	for _, m := range j.Mismatches {
 		if !slices.Contains(checker.Laws, checker.Law(m.Name)) {
 			m.Got = ""
 		}
-		c.count(Group{Mismatch: m, Runs: 1, First: r.Plan.Seed})
+		c.count(Group{Mismatch: m, Runs: 1, First: seed})
 	}
 	c.sort()
 }

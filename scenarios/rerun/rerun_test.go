@@ -1,4 +1,4 @@
-package scenarios
+package rerun
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred, most of which do nothing.
@@ -22,7 +24,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		{"nothing needs a fault", "50ms", []string{late}, nil},
 	} {
 		for _, idle := range []int{0, 100} {
-			s, err := Parse("trial.yaml", []byte("name: trial\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: "+test.ttl+"}\nlimit: 60s\n"))
+			s, err := scenarios.Parse("trial.yaml", []byte("name: trial\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: "+test.ttl+"}\nlimit: 60s\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,12 +34,12 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 			}
 			p := s.Plan(1)
 			p.Faults = parsed(t, lines)
-			result, err := NewRunner(s).Run(p)
+			result, err := scenarios.NewRunner(s).Run(p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := checker.Check(result.History)
-			if err := NewRerun(s).Try(p, result.History, &v); err != nil {
+			if err := New(s).Try(p, result.History, &v); err != nil {
 				t.Fatal(err)
 			}
 			f := v.Of(checker.MutualExclusion)
@@ -61,7 +63,7 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},
 		{"cut client-1 | redis-1 at %dms for 4s", "5s", "{protocol: set-nx-px, ttl: 2s, extension: {}}"},
 	} {
-		s, err := Parse("many.yaml", []byte("name: many\nservers: {redis: 1}\nclients: 2\nlock: "+test.lock+
+		s, err := scenarios.Parse("many.yaml", []byte("name: many\nservers: {redis: 1}\nclients: 2\nlock: "+test.lock+
 			"\nwork: {hold: "+test.hold+", stop-when-lost: off}\nlimit: 60s\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -72,12 +74,12 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 		}
 		p := s.Plan(1)
 		p.Faults = parsed(t, lines)
-		result, err := NewRunner(s).Run(p)
+		result, err := scenarios.NewRunner(s).Run(p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v := checker.Check(result.History)
-		if err := NewRerun(s).Try(p, result.History, &v); err != nil {
+		if err := New(s).Try(p, result.History, &v); err != nil {
 			t.Fatal(err)
 		}
 		f := v.Of(checker.MutualExclusion)
@@ -89,4 +91,17 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 			t.Errorf("%s: %s by %s names %d; at last %+v", test.fault, f.Outcome, f.Cause, len(f.Faults), last)
 		}
 	}
+}
+
+// parsed are the faults of some lines.
+func parsed(t *testing.T, lines []string) (faults []nemesis.Fault) {
+	t.Helper()
+	for _, line := range lines {
+		f, err := nemesis.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	return faults
 }

@@ -1,4 +1,4 @@
-package scenarios
+package expect
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func (m Mismatch) String() string {
 // Match compares what came out of a run with what must come out. A law that is not named must not be violated; one named
 // must come out as named, or anyhow if any outcome will do. Undecided reports that a named law could not be judged to its end, which is no mismatch.
 // Mismatches come in the order of checker.Laws, then of the file's metrics.
-func (e Expect) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismatch, undecided bool) {
+func (e All) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismatch, undecided bool) {
 	for _, law := range checker.Laws {
 		got := v.Of(law)
 		want, named := e.Laws[law]
@@ -31,11 +31,11 @@ func (e Expect) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismat
 		case !named && got.Outcome != checker.Violated:
 		case want.Any:
 		case !named:
-			mismatches = append(mismatches, Mismatch{string(law), "not violated", outcomeOf(got).String()})
+			mismatches = append(mismatches, Mismatch{string(law), "not violated", OutcomeOf(got).String()})
 		case got.Outcome == checker.Undecided:
 			undecided = true
 		case !want.matches(got):
-			mismatches = append(mismatches, Mismatch{string(law), want.String(), outcomeOf(got).String()})
+			mismatches = append(mismatches, Mismatch{string(law), want.String(), OutcomeOf(got).String()})
 		}
 	}
 	for _, b := range e.Metrics {
@@ -47,7 +47,7 @@ func (e Expect) Match(v checker.Verdict, m checker.Metrics) (mismatches []Mismat
 }
 
 // matches reports whether a finding is the one expected.
-func (e Expectation) matches(got checker.Finding) bool {
+func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
 	}
@@ -58,7 +58,7 @@ func (e Expectation) matches(got checker.Finding) bool {
 }
 
 // String gives the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
-func (e Expectation) String() string {
+func (e Law) String() string {
 	if e.Any {
 		return "any"
 	}
@@ -68,12 +68,12 @@ func (e Expectation) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcomeOf is a finding as an expectation that it would meet.
-func outcomeOf(f checker.Finding) Expectation { return Expectation{Outcome: f.Outcome, Cause: f.Cause} }
+// OutcomeOf is a finding as an expectation that it would meet.
+func OutcomeOf(f checker.Finding) Law { return Law{Outcome: f.Outcome, Cause: f.Cause} }
 
 // mismatch reports whether the metric lies outside its bound. One that nothing was observed for meets no bound, lest a
 // run in which nothing happened should pass; some are truly zero then.
-func (b MetricBound) mismatch(m checker.Metrics) (Mismatch, bool) {
+func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
 	switch {
