@@ -79,7 +79,7 @@ func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, e
 func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
 	c := &Conn{guest: g, server: server, wake: make(chan struct{}, 1)}
 	g.d.mu.Lock()
-	if g.d.over {
+	if g.over {
 		g.d.mu.Unlock()
 		return nil, c.failure("dial", errOver)
 	}
@@ -228,7 +228,7 @@ func (c *Conn) Ended(s sim.Status) {
 
 // Tag says on whose behalf a request is made.
 func (c *Conn) Tag(args []string) (history.Attempt, string) {
-	return c.guest.owners.tag(c.guest.d.world.Mark(), c.server, args)
+	return c.guest.owners.tag(c.guest.d.world, c.server, args)
 }
 
 // Told is what a digest takes for a part of a request or a reply.
@@ -297,7 +297,7 @@ func (c *Conn) Close() error {
 	}
 	c.closed = true
 	c.signal()
-	if !d.over {
+	if !c.guest.over {
 		c.list()
 	}
 	return nil

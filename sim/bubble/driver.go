@@ -25,8 +25,6 @@ type Driver struct {
 	mu      sync.Mutex
 	guests  []*Guest
 	workers []*worker // idle
-	busy    int       // workers that are not
-	over    bool      // the run is: whatever a guest does fails
 	err     error     // the first failure of a guest's own code
 }
 
@@ -43,7 +41,7 @@ func NewDriver() *Driver {
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
-	d.guests, d.over, d.err = d.guests[:0], false, nil
+	d.guests, d.err = nil, nil
 }
 
 // Shift is how far the bubble's clock is ahead of what the clocks of the world showed at its start: the time that earlier
@@ -53,7 +51,8 @@ func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epo
 // now is the world's time, as the bubble's clock tells it.
 func (d *Driver) now() sim.Time { return history.Of(time.Since(d.begin)) }
 
-// Run is World.Run, in step with the guests.
+// Run is World.Run, in step with the guests. Nothing more can happen if the clock comes to the limit without an event of the
+// world or an act of a guest.
 func (d *Driver) Run(limit sim.Time, done func() bool) (limited bool) {
 	d.touched = true
 	for {
@@ -66,31 +65,21 @@ func (d *Driver) Run(limit sim.Time, done func() bool) (limited bool) {
 			continue
 		}
 		at, ok := d.world.Next()
-		switch now := d.now(); {
+		now := d.now()
+		switch {
+		case done != nil && done() || d.world.Err() != nil || d.failed() != nil:
+			return false
 		case ok && at <= now:
-			if done != nil && done() {
-				return false
-			}
 			d.world.Step()
-		case d.world.Err() != nil || d.failed() != nil:
-			return false
-		case !ok && d.idle() || done != nil && done() && d.idle():
-			return false
 		case now >= limit:
-			return true
+			d.world.Advance(limit)
+			return ok
 		case ok:
 			d.sleep(min(at, limit) - now)
 		default:
 			d.sleep(limit - now)
 		}
 	}
-}
-
-// idle reports whether no guest is at work for its client.
-func (d *Driver) idle() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.busy == 0
 }
 
 func (d *Driver) failed() error {
@@ -128,10 +117,13 @@ func (d *Driver) collect() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, g := range d.guests {
-		if !g.dirty || !d.over && d.world.Paused(g.name) {
+		if !g.dirty || d.world.Paused(g.name) {
 			continue
 		}
 		g.dirty = false
+		if d.world.Down(g.name) {
+			continue // frozen: what it does reaches nobody
+		}
 		d.world.Advance(d.now())
 		g.collect()
 	}
@@ -152,30 +144,28 @@ func (g *Guest) note() {
 // patience is how long the guests may take, on the bubble's clock, to come to an end after a run.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial is
-// refused. It waits, on the bubble's clock, until what they were called for has returned, and then for as long again as
-// libraries go on dialling; it returns the first failure of their own code.
+// End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial fails. It
+// waits, on the bubble's clock, until what they were called for has returned, and returns the first failure of their own
+// code.
 func (d *Driver) End() error {
 	d.mu.Lock()
-	d.over = true
 	for _, g := range d.guests {
+		g.over = true
 		g.cancel()
 		g.breakAll()
 	}
 	d.mu.Unlock()
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
-		d.mu.Lock()
-		busy, err := d.busy, d.err
-		d.mu.Unlock()
+		calls := d.calls()
 		left := time.Until(end)
-		switch {
+		switch err := d.failed(); {
 		case err != nil:
 			return err
-		case busy == 0 && left <= 0:
+		case len(calls) == 0:
 			return nil
 		case left <= 0:
-			return &StuckError{Calls: d.calls(), Patience: patience}
+			return &StuckError{Calls: calls, Patience: patience}
 		}
 		d.sleep(history.Of(left))
 	}
@@ -187,14 +177,19 @@ func (d *Driver) calls() (names []string) {
 	defer d.mu.Unlock()
 	for _, g := range d.guests {
 		for _, k := range g.calls {
+			if k.returned {
+				continue
+			}
 			names = append(names, k.what+" of "+string(g.name))
 		}
 	}
 	return names
 }
 
-// Close ends the idle workers of the driver, so that the bubble can end.
+// Close lets the bubble end: it waits, on the bubble's clock, for as long as libraries go on dialling after their end, and
+// ends the idle workers.
 func (d *Driver) Close() {
+	time.Sleep(patience)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {
@@ -213,6 +208,7 @@ type Guest struct {
 	owners owners
 
 	// The rest is guarded by the driver's mu.
+	over    bool // the run is: whatever the guest does fails
 	dirty   bool // something below is to be collected
 	calls   []*call
 	dials   []*Conn
@@ -222,8 +218,13 @@ type Guest struct {
 	serial  int
 }
 
-// Guest adds the guest of a client process of the world.
+// Guest is the guest of a client process of the world.
 func (d *Driver) Guest(client sim.ProcessID) *Guest {
+	for _, g := range d.guests {
+		if g.name == client {
+			return g
+		}
+	}
 	g := &Guest{d: d, name: client}
 	g.owners.shift = d.Shift()
 	g.ctx, g.cancel = context.WithCancel(context.Background())
@@ -251,9 +252,6 @@ func (g *Guest) collect() {
 	g.raised = g.raised[:0]
 	slices.SortStableFunc(g.dials, func(a, b *Conn) int { return cmp.Compare(a.server, b.server) })
 	for _, c := range g.dials {
-		if g.d.world.Down(g.name) {
-			continue // nothing will ever answer
-		}
 		c.pipe = g.d.world.Dial(g.name, c.server, c)
 		g.conns = append(g.conns, c)
 	}
@@ -271,6 +269,16 @@ func (g *Guest) breakAll() {
 		c.end(errOver)
 	}
 	g.dials, g.conns, g.changed = nil, nil, nil
+}
+
+// Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner value says
+// otherwise.
+func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a) }
+
+// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said yes.
+func (g *Guest) Try() (since sim.Mark, at sim.Time, granted []sim.ProcessID) {
+	t := &g.owners.try
+	return t.since, t.at, slices.Clone(t.granted)
 }
 
 // Raise raises a signal of the world for code that is no task.
@@ -322,7 +330,6 @@ type worker struct{ jobs chan func() }
 
 // work runs f on a goroutine. It is called with mu held.
 func (d *Driver) work(f func()) {
-	d.busy++
 	if n := len(d.workers); n > 0 {
 		w := d.workers[n-1]
 		d.workers = d.workers[:n-1]
@@ -344,13 +351,8 @@ func (d *Driver) run(w *worker, f func()) {
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.busy--
 		if whole {
 			d.workers = append(d.workers, w)
-		}
-		select {
-		case d.wake <- struct{}{}:
-		default:
 		}
 	}()
 	f()

@@ -22,6 +22,7 @@ type owners struct {
 // try is one round of requests for the lock. A library may make several until it has it.
 type try struct {
 	since   sim.Mark
+	at      sim.Time
 	asked   []sim.ProcessID
 	granted []sim.ProcessID
 }
@@ -30,12 +31,12 @@ type try struct {
 func (o *owners) begin(a history.Attempt) { o.attempt, o.try = a, try{} }
 
 // tag says on whose behalf a request is made and what it is for.
-func (o *owners) tag(now sim.Mark, server sim.ProcessID, args []string) (history.Attempt, string) {
+func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
 	command := strings.ToLower(args[0])
 	value, sets := ownerValue(command, args)
 	if sets {
 		if slices.Contains(o.try.asked, server) || len(o.try.asked) == 0 {
-			o.try = try{since: now}
+			o.try = try{since: w.Mark(), at: w.Now()}
 		}
 		o.try.asked = append(o.try.asked, server)
 	}
@@ -96,8 +97,10 @@ func (o *owners) told(part string) string {
 	if a, ok := o.of[part]; ok {
 		return string(a)
 	}
-	if n, err := strconv.ParseInt(part, 10, 64); err == nil && len(part) == 13 {
-		return strconv.FormatInt(n-o.shift.Milliseconds(), 10)
+	if len(part) == len("1767225600000") && part[0] == '1' { // ms since the Unix epoch
+		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			return strconv.FormatInt(n-o.shift.Milliseconds(), 10)
+		}
 	}
 	return part
 }
