@@ -358,3 +358,10 @@ func (d *Driver) run(w *worker, f func()) {
 	f()
 	whole = true
 }
+
+// Go runs f on a goroutine beside what the client does.
+func (g *Guest) Go(f func(context.Context)) {
+	g.d.mu.Lock()
+	defer g.d.mu.Unlock()
+	g.d.work(func() { f(g.ctx) })
+}

@@ -1,0 +1,259 @@
+package locktest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
+//
+// Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run is
+// executed in each of them, once more.
+func Run(t *testing.T, c Config) {
+	t.Helper()
+	call := nextCall(t.Name())
+	k, isWorker := taskOf(t)
+	if isWorker && (k.Test != t.Name() || k.Call != call) {
+		return
+	}
+	if c.New == nil {
+		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
+	}
+	locks.AdmitLibraries(nil)
+	s, err := c.scenario(scenarioName(t.Name()))
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	if isWorker {
+		work(t, s, &c, k)
+		return
+	}
+	p := &parent{t: t, config: &c, call: call}
+	p.run()
+}
+
+// calls counts the calls of Run by test.
+var calls struct {
+	sync.Mutex
+	of map[string]int
+}
+
+func nextCall(test string) int {
+	calls.Lock()
+	defer calls.Unlock()
+	if calls.of == nil {
+		calls.of = map[string]int{}
+	}
+	calls.of[test]++
+	return calls.of[test] - 1
+}
+
+// environment carries the task of a worker.
+const environment = "FENCEPOST_LOCKTEST"
+
+func taskOf(t *testing.T) (k task, isWorker bool) {
+	text := os.Getenv(environment)
+	if text == "" {
+		return task{}, false
+	}
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		t.Fatalf("locktest: %s: %v", environment, err)
+	}
+	return k, true
+}
+
+// scenarioName makes a scenario's name of a test's: "TestMyLock/five" is my-lock-five.
+func scenarioName(test string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range strings.TrimPrefix(test, "Test") {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			if lower {
+				b.WriteByte('-')
+			}
+			b.WriteRune(r - 'A' + 'a')
+			lower = false
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+			lower = true
+		case lower:
+			b.WriteByte('-')
+			lower = false
+		}
+	}
+	return or(strings.Trim(b.String(), "-"), "lock")
+}
+
+// standardSeeds and shortSeeds are how many runs are made if the Config does not say.
+const (
+	standardSeeds = 200
+	shortSeeds    = 20
+)
+
+// seeds are those to run: of the one subtest that -run asks for, or all.
+func (c *Config) seeds(t *testing.T) []uint64 {
+	if seed, one := seedAsked(t.Name()); one {
+		return []uint64{seed}
+	}
+	n := or(c.Seeds, standardSeeds)
+	if testing.Short() {
+		n = min(n, shortSeeds)
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = uint64(i) + 1
+	}
+	return all
+}
+
+// parent makes the runs of one call of Run.
+type parent struct {
+	t      *testing.T
+	config *Config
+	call   int
+
+	mu   sync.Mutex
+	runs []ran
+}
+
+// group is the runs that break a law in one way.
+type group struct {
+	broken
+	first uint64
+	runs  int
+}
+
+func (p *parent) run() {
+	p.t.Helper()
+	p.explore(p.config.seeds(p.t))
+	if p.t.Failed() {
+		return
+	}
+	slices.SortFunc(p.runs, func(a, b ran) int { return int(int64(a.Seed) - int64(b.Seed)) })
+	p.logTable()
+	for _, r := range p.runs {
+		if r.Failure != "" {
+			p.t.Run(fmt.Sprintf("seed=%d", r.Seed), func(t *testing.T) { t.Errorf("%s\n%s", r.Failure, p.again(r)) })
+			break // one stands for all: they are as a rule the same
+		}
+	}
+	for _, g := range p.groups() {
+		p.t.Run(fmt.Sprintf("seed=%d", g.first), func(t *testing.T) { p.fail(t, g) })
+	}
+}
+
+// groups are the ways in which laws were broken, in the order of the laws.
+func (p *parent) groups() (all []group) {
+	for _, r := range p.runs {
+		for _, b := range r.Broken {
+			i := slices.IndexFunc(all, func(g group) bool { return g.finding == b.finding })
+			if i < 0 {
+				i = len(all)
+				all = append(all, group{broken: b, first: r.Seed})
+			}
+			all[i].runs++
+		}
+	}
+	slices.SortStableFunc(all, func(a, b group) int {
+		return slices.Index(checker.Laws, a.Law) - slices.Index(checker.Laws, b.Law)
+	})
+	return all
+}
+
+// logTable tells how each law came out.
+func (p *parent) logTable() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d runs\n", len(p.runs))
+	for i, l := range checker.Laws {
+		count := map[string]int{}
+		for _, r := range p.runs {
+			if i < len(r.Outcomes) {
+				count[r.Outcomes[i]]++
+			}
+		}
+		fmt.Fprintf(&b, "%-18s", l)
+		for _, o := range []string{"holds", "violated", "undecided", "unchecked"} {
+			if count[o] > 0 {
+				fmt.Fprintf(&b, " %s %d", o, count[o])
+			}
+		}
+		b.WriteByte('\n')
+	}
+	p.t.Log(b.String())
+}
+
+// fail tells of one way in which a law is broken, with the smallest story that shows it.
+func (p *parent) fail(t *testing.T, g group) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n%s\n", g.Law, g.Cause, g.runs, len(p.runs), g.Story)
+	if small := p.shrink(g); small != nil {
+		fmt.Fprintf(&b, "\ncut down (%s):\n%s\n%s", small.Ending, small.Story, small.Plan)
+		folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
+		if err := save(folder, map[string]string{"plan.txt": small.Plan, "scenario.yaml": small.Scenario}); err != nil {
+			t.Log(err)
+		} else {
+			fmt.Fprintf(&b, "files   %s\n", folder)
+		}
+	}
+	for _, r := range p.runs {
+		if r.Seed == g.first {
+			b.WriteString(p.again(r))
+		}
+	}
+	t.Error(b.String())
+}
+
+// again is how the run of a seed is repeated.
+func (p *parent) again(r ran) string {
+	text := fmt.Sprintf("again   go test -run '^%s$/^seed=%d$' .\n", strings.ReplaceAll(p.t.Name(), "/", "$/^"), r.Seed)
+	if r.Differs {
+		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or depends on how\n" +
+			"goroutines are scheduled. This seed may not show it again.\n"
+	}
+	return text
+}
+
+func save(folder string, files map[string]string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrink has a worker cut down the first run of a group; nil if that failed, which is logged.
+func (p *parent) shrink(g group) (small *shrunk) {
+	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
+	end := p.start(context.Background(), k, func(r report) {
+		if r.Shrunk != nil {
+			small = r.Shrunk
+		}
+		if r.Problem != "" {
+			p.t.Log(r.Problem)
+		}
+	})
+	if small == nil {
+		p.t.Log("the violation was not cut down: ", end)
+	}
+	return small
+}
+
+func contains(laws []checker.Law, l checker.Law) bool { return slices.Contains(laws, l) }
+
+var _ = scenarios.Parse

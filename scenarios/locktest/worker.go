@@ -1,0 +1,188 @@
+package locktest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
+)
+
+// task is what a worker process is told to do, and report is a line of what it says.
+type task struct {
+	Test  string // full name
+	Call  int    // of Run in that test, from 0
+	Seeds []uint64
+	// Shrink, if set, asks to cut down the violation that the one seed shows.
+	Shrink *finding
+}
+
+type finding struct {
+	Law   checker.Law
+	Cause checker.Cause
+}
+
+// report is a line that a worker says.
+type report struct {
+	Began   uint64  `json:",omitempty"` // a seed: whatever happens next happens to it
+	Ran     *ran    `json:",omitempty"`
+	Shrunk  *shrunk `json:",omitempty"`
+	Done    bool    `json:",omitempty"`
+	Problem string  `json:",omitempty"` // of the whole task
+}
+
+// ran is what came of one seed.
+type ran struct {
+	Seed     uint64
+	Digest   sim.Digest
+	Outcomes []string // by law, in the order of checker.Laws
+	Broken   []broken
+	Failure  string // of the lock's own code: it panicked, or did not return
+	Differs  bool   // the same seed once more gave another run
+}
+
+type broken struct {
+	finding
+	Story string
+}
+
+type shrunk struct {
+	finding
+	Plan, Scenario, Story string
+	Ending                string
+}
+
+// prefix marks the lines of a worker among what the code under test prints.
+const prefix = "\x16fencepost "
+
+func say(r report) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(os.Stdout, "\n%s%s\n", prefix, b)
+}
+
+// work does a task, in a bubble.
+func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
+	debug.SetGCPercent(-1) // the collector runs between runs alone
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorker(t, s, c)
+		if k.Shrink != nil {
+			w.shrink(k.Seeds[0], *k.Shrink)
+		} else {
+			w.explore(k.Seeds)
+		}
+		say(report{Done: true})
+		w.Close()
+		w.stacks.Close()
+	})
+}
+
+// worker makes runs one after the other.
+type worker struct {
+	*host
+	t        *testing.T
+	scenario *scenarios.Scenario
+	plans    *search.Plans // nil: the scenario's own faults
+	runner   *scenarios.Runner
+	checker  checker.Checker
+	laws     []checker.Law
+	runs     int
+}
+
+func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
+	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, laws: c.laws()}
+	scenarios.Admit(w)
+	locks.AdmitLibraries(w.foreign)
+	w.runner = scenarios.NewRunner(s)
+	if len(s.Faults) == 0 {
+		plans, err := search.NewPlans(s)
+		if err != nil {
+			say(report{Problem: err.Error()})
+			return w
+		}
+		w.plans = plans
+	}
+	return w
+}
+
+// Begin starts a run: with its own randomness, and without the last one's garbage.
+func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
+	if w.runs++; w.runs%16 == 0 {
+		runtime.GC()
+	}
+	seedGlobals(w.t, world.Seed())
+	w.host.Begin(world, servers)
+}
+
+// seedGlobals seeds what randomness can be seeded.
+func seedGlobals(t *testing.T, seed uint64) {
+	rand.Seed(int64(seed)) //nolint:staticcheck // works with GODEBUG=randseednop=0, as workers have it
+	defer func() {
+		_ = recover() // a parallel test: crypto/rand stays random
+	}()
+	cryptotest.SetGlobalRandom(t, seed)
+}
+
+func (w *worker) plan(seed uint64) nemesis.Plan {
+	if w.plans == nil {
+		return w.scenario.Plan(seed)
+	}
+	return w.plans.Plan(seed)
+}
+
+// explore runs seeds and says what came of each.
+func (w *worker) explore(seeds []uint64) {
+	for _, seed := range seeds {
+		say(report{Began: seed})
+		r := w.run(seed)
+		if len(r.Broken) > 0 || r.Failure != "" {
+			again := w.run(seed)
+			r.Differs = again.Digest != r.Digest
+		}
+		say(report{Ran: &r})
+	}
+}
+
+// run makes one run.
+func (w *worker) run(seed uint64) ran {
+	out := ran{Seed: seed}
+	result, err := w.runner.Run(w.plan(seed))
+	if err != nil {
+		out.Failure = err.Error()
+		return out
+	}
+	out.Digest = result.Digest
+	v := w.checker.Check(result.History)
+	for _, f := range v.Findings {
+		out.Outcomes = append(out.Outcomes, f.Outcome.String())
+		if f.Outcome == checker.Violated && contains(w.laws, f.Law) {
+			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation})
+		}
+	}
+	return out
+}
+
+// shrink cuts a violation down and says what is left.
+func (w *worker) shrink(seed uint64, f finding) {
+	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, 0)
+	if err != nil {
+		say(report{Problem: err.Error()})
+		return
+	}
+	say(report{Shrunk: &shrunk{f, small.Plan.String(), string(small.Scenario.Text()), small.Finding.Explanation, small.Ending.String()}})
+}
