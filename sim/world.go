@@ -172,8 +172,8 @@ func (w *World) Seed() uint64 { return w.seed }
 // Now is the true time. Nothing that runs inside the world may see it.
 func (w *World) Now() Time { return w.now }
 
-// Mark remembers this instant, for code that is no task.
-func (w *World) Mark() Mark { return Mark{w.now} }
+// Mark remembers an instant of true time, for code that is no task.
+func (w *World) Mark(at Time) Mark { return Mark{at} }
 
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }

@@ -101,7 +101,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	l.guest.Begin(h.Attempt)
 	var err error
 	var stated state
-	l.guest.Call(env, "Lock", func(ctx context.Context) {
+	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
 		if l.lock == nil {
 			l.lock = l.make(l.client(env.Name()))
 		}
@@ -117,9 +117,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	if err != nil {
 		return nil, locks.ErrRefused
 	}
-	since, at, granted := l.guest.Try()
+	since, granted := l.guest.Try()
 	h.Token = stated.token
-	h.Grant = sim.Grant{Since: since, Granted: env.Mark(), Until: l.until(stated, at), Counted: granted}
+	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since), Counted: granted}
 	if stated.lost != nil {
 		h.Ends = append(h.Ends, l.listen(stated.lost))
 	}
@@ -188,7 +188,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	asked := env.Monotonic()
 	var err error
 	var stated state
-	l.guest.Call(env, "Extend", func(ctx context.Context) {
+	at := l.guest.Call(env, "Extend", func(ctx context.Context) {
 		if err = x.Extend(ctx); err == nil {
 			stated = l.stated()
 		}
@@ -196,7 +196,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	if err != nil {
 		return answered(err, locks.ErrLost, locks.ErrUnanswered)
 	}
-	h.Grant.Granted = env.Mark()
+	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
 	return nil
 }

@@ -124,6 +124,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	if w.runs++; w.runs%16 == 0 {
 		runtime.GC()
+		say(report{})
 	}
 	seedGlobals(w.t, world.Seed())
 	w.host.Begin(world, servers)
@@ -177,9 +178,12 @@ func (w *worker) run(seed uint64) ran {
 	return out
 }
 
+// shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
+const shrinkRuns = 500
+
 // shrink cuts a violation down and says what is left.
 func (w *worker) shrink(seed uint64, f finding) {
-	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, 0)
+	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
 	if err != nil {
 		say(report{Problem: err.Error()})
 		return

@@ -276,10 +276,13 @@ func (g *Guest) breakAll() {
 func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a) }
 
 // Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said yes.
-func (g *Guest) Try() (since sim.Mark, at sim.Time, granted []sim.ProcessID) {
+func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	t := &g.owners.try
-	return t.since, t.at, slices.Clone(t.granted)
+	return t.since, slices.Clone(t.granted)
 }
+
+// Mark remembers an instant for the history.
+func (g *Guest) Mark(at sim.Time) sim.Mark { return g.d.world.Mark(at) }
 
 // Raise raises a signal of the world for code that is no task.
 func (g *Guest) Raise(s *sim.Signal) {
@@ -295,10 +298,12 @@ type call struct {
 	what     string
 	done     sim.Signal
 	returned bool
+	at       sim.Time // when it did
 }
 
-// Call runs f on a goroutine and parks the task of env until it has returned. what says what it is for, should it never.
-func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) {
+// Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a pause is
+// earlier than the time at which the task goes on. what says what it is for, should it never return.
+func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	d := g.d
 	d.mu.Lock()
 	g.serial++
@@ -311,6 +316,7 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) {
 	})
 	d.mu.Unlock()
 	env.Sleep(sim.Forever, &k.done)
+	return k.at
 }
 
 // returned notes the end of a call, also of one that panicked or left by runtime.Goexit.
@@ -318,7 +324,7 @@ func (g *Guest) returned(k *call) {
 	r := recover()
 	g.d.mu.Lock()
 	defer g.d.mu.Unlock()
-	k.returned = true
+	k.returned, k.at = true, g.d.now()
 	if r != nil && g.d.err == nil {
 		g.d.err = panicked(g.name, k.what, r)
 	}

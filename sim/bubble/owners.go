@@ -21,8 +21,7 @@ type owners struct {
 
 // try is one round of requests for the lock. A library may make several until it has it.
 type try struct {
-	since   sim.Mark
-	at      sim.Time
+	since   sim.Time
 	asked   []sim.ProcessID
 	granted []sim.ProcessID
 }
@@ -36,7 +35,7 @@ func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history
 	value, sets := ownerValue(command, args)
 	if sets {
 		if slices.Contains(o.try.asked, server) || len(o.try.asked) == 0 {
-			o.try = try{since: w.Mark(), at: w.Now()}
+			o.try = try{since: w.Now()}
 		}
 		o.try.asked = append(o.try.asked, server)
 	}
