@@ -41,6 +41,8 @@ type Config struct {
 	Seeds int
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
 	Laws []checker.Law
+
+	hung time.Duration // how long a worker may be silent; 0: hung
 }
 
 // Servers are the lock servers of a run.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -15,13 +15,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
-
-	"flag"
 )
 
-// hung is how long, on the host's clock, one run may take before its process is killed. Honest runs take milliseconds.
+// hung is how long, on the host's clock, a worker may say nothing before it is killed. Honest runs take milliseconds.
 const hung = time.Minute
 
 // slots bounds the workers of all tests that run at once.
@@ -106,8 +103,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	silent := time.AfterFunc(hung, func() {
-		said.note(fmt.Sprintf("The run did not end within %v of real time", hung))
+	limit := or(p.config.hung, hung)
+	silent := time.AfterFunc(limit, func() {
+		said.hang(limit)
 		cmd.Process.Signal(syscall.SIGQUIT)
 		time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
 	})
@@ -120,7 +118,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 			if err := json.Unmarshal([]byte(rest), &r); err != nil {
 				return err
 			}
-			silent.Reset(hung)
+			silent.Reset(limit)
 			take(r)
 		} else {
 			said.Write([]byte(line))
@@ -132,39 +130,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 			break
 		}
 	}
-	err = cmd.Wait()
-	return fmt.Errorf("the process that made the run ended: %v\n%s", err, said)
-}
-
-// tail keeps the end of what a process printed.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-	why  string
-}
-
-const tailLimit = 16 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	if len(t.text) > tailLimit {
-		t.text = t.text[:tailLimit] // the first lines tell why
-	}
-	return len(b), nil
-}
-
-func (t *tail) note(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.why = why
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.why + "\n" + string(t.text)
+	return said.ending(cmd.Wait())
 }
 
 // seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test.
@@ -181,5 +147,3 @@ func seedAsked(test string) (seed uint64, one bool) {
 	}
 	return 0, false
 }
-
-var _ = testing.Short

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -22,10 +22,23 @@ import (
 // executed in each of them, once more.
 func Run(t *testing.T, c Config) {
 	t.Helper()
+	p := examine(t, c)
+	if p == nil {
+		return
+	}
+	t.Log(p.table())
+	for _, f := range p.failures() {
+		t.Run(fmt.Sprintf("seed=%d", f.seed), func(t *testing.T) { t.Error(f.text()) })
+	}
+}
+
+// examine makes the runs; nil if they are another process's, or this one is a worker.
+func examine(t *testing.T, c Config) *parent {
+	t.Helper()
 	call := nextCall(t.Name())
 	k, isWorker := taskOf(t)
 	if isWorker && (k.Test != t.Name() || k.Call != call) {
-		return
+		return nil
 	}
 	if c.New == nil {
 		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
@@ -37,10 +50,12 @@ func Run(t *testing.T, c Config) {
 	}
 	if isWorker {
 		work(t, s, &c, k)
-		return
+		return nil
 	}
 	p := &parent{t: t, config: &c, call: call}
-	p.run()
+	p.explore(c.seeds(t))
+	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	return p
 }
 
 // calls counts the calls of Run by test.
@@ -135,23 +150,24 @@ type group struct {
 	runs  int
 }
 
-func (p *parent) run() {
-	p.t.Helper()
-	p.explore(p.config.seeds(p.t))
-	if p.t.Failed() {
-		return
-	}
-	slices.SortFunc(p.runs, func(a, b ran) int { return int(int64(a.Seed) - int64(b.Seed)) })
-	p.logTable()
+// failure is one way in which the lock failed.
+type failure struct {
+	seed uint64
+	text func() string // made when it is told: cutting down takes a while
+}
+
+// failures are the ways in which the lock failed, with what is wrong with its code first.
+func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure != "" {
-			p.t.Run(fmt.Sprintf("seed=%d", r.Seed), func(t *testing.T) { t.Errorf("%s\n%s", r.Failure, p.again(r)) })
-			break // one stands for all: they are as a rule the same
+			all = append(all, failure{r.Seed, func() string { return r.Failure + "\n" + p.again(r) }})
+			break // one stands for all: as a rule they are the same
 		}
 	}
 	for _, g := range p.groups() {
-		p.t.Run(fmt.Sprintf("seed=%d", g.first), func(t *testing.T) { p.fail(t, g) })
+		all = append(all, failure{g.first, func() string { return p.story(g) }})
 	}
+	return all
 }
 
 // groups are the ways in which laws were broken, in the order of the laws.
@@ -172,8 +188,8 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// logTable tells how each law came out.
-func (p *parent) logTable() {
+// table tells how each law came out.
+func (p *parent) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d runs\n", len(p.runs))
 	for i, l := range checker.Laws {
@@ -191,18 +207,18 @@ func (p *parent) logTable() {
 		}
 		b.WriteByte('\n')
 	}
-	p.t.Log(b.String())
+	return b.String()
 }
 
-// fail tells of one way in which a law is broken, with the smallest story that shows it.
-func (p *parent) fail(t *testing.T, g group) {
+// story tells of one way in which a law is broken, with the smallest run that shows it.
+func (p *parent) story(g group) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n%s\n", g.Law, g.Cause, g.runs, len(p.runs), g.Story)
 	if small := p.shrink(g); small != nil {
 		fmt.Fprintf(&b, "\ncut down (%s):\n%s\n%s", small.Ending, small.Story, small.Plan)
 		folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
 		if err := save(folder, map[string]string{"plan.txt": small.Plan, "scenario.yaml": small.Scenario}); err != nil {
-			t.Log(err)
+			fmt.Fprintln(&b, err)
 		} else {
 			fmt.Fprintf(&b, "files   %s\n", folder)
 		}
@@ -212,7 +228,7 @@ func (p *parent) fail(t *testing.T, g group) {
 			b.WriteString(p.again(r))
 		}
 	}
-	t.Error(b.String())
+	return b.String()
 }
 
 // again is how the run of a seed is repeated.
@@ -255,5 +271,3 @@ func (p *parent) shrink(g group) (small *shrunk) {
 }
 
 func contains(laws []checker.Law, l checker.Law) bool { return slices.Contains(laws, l) }
-
-var _ = scenarios.Parse

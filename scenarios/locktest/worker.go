@@ -3,8 +3,10 @@ package locktest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand"
+	"net"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -80,16 +82,37 @@ func say(r report) {
 func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	debug.SetGCPercent(-1) // the collector runs between runs alone
 	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
 		w := newWorker(t, s, c)
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 		if k.Shrink != nil {
 			w.shrink(k.Seeds[0], *k.Shrink)
 		} else {
 			w.explore(k.Seeds)
 		}
-		say(report{Done: true})
 		w.Close()
 		w.stacks.Close()
+		synctest.Wait()
+		if left := runtime.NumGoroutine() - before; left >= w.runs && !w.failed {
+			say(report{Problem: leaked(left, w.runs)})
+		}
+		say(report{Done: true})
 	})
+}
+
+// lookup refuses to resolve names: the bubble has no name server.
+func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
+	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs has")
+	w.Fail(err)
+	return nil, err
+}
+
+// leaked tells of goroutines that are left although every run has ended.
+func leaked(left, runs int) string {
+	text := make([]byte, tailLimit)
+	text = text[:runtime.Stack(text, true)]
+	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock has no Close "+
+		"that ends it\n\n%s", left, runs, groups(string(text)))
 }
 
 // worker makes runs one after the other.
@@ -102,6 +125,7 @@ type worker struct {
 	checker  checker.Checker
 	laws     []checker.Law
 	runs     int
+	failed   bool // some run did, because of the lock's own code: what it leaves open says nothing
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
@@ -164,7 +188,7 @@ func (w *worker) run(seed uint64) ran {
 	out := ran{Seed: seed}
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {
-		out.Failure = err.Error()
+		out.Failure, w.failed = err.Error(), true
 		return out
 	}
 	out.Digest = result.Digest

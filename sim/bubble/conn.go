@@ -70,7 +70,7 @@ func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, e
 		for _, s := range d.servers {
 			err.Servers = append(err.Servers, d.Addr(s))
 		}
-		d.fail(err)
+		d.Fail(err)
 		return nil, err
 	}
 	return g.dial(ctx, d.servers[at])

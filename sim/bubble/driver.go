@@ -88,8 +88,8 @@ func (d *Driver) failed() error {
 	return d.err
 }
 
-// fail notes the first failure of a guest's own code; the run ends there.
-func (d *Driver) fail(err error) {
+// Fail notes the first failure of a guest's own code; the run ends there.
+func (d *Driver) Fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err == nil {
