@@ -1,6 +1,9 @@
 package bubble
 
 import (
+	"crypto/sha1"
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +19,7 @@ type owners struct {
 	attempt history.Attempt            // the latest that the client has begun
 	of      map[string]history.Attempt // the attempt whose value it is
 	try     try
+	scripts map[string]bool // by the hash of a script: whether it can set a key
 	shift   time.Duration
 }
 
@@ -32,7 +36,7 @@ func (o *owners) begin(a history.Attempt) { o.attempt, o.try = a, try{} }
 // tag says on whose behalf a request is made and what it is for.
 func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
 	command := strings.ToLower(args[0])
-	value, sets := ownerValue(command, args)
+	value, sets := o.ownerValue(command, args)
 	if sets {
 		if slices.Contains(o.try.asked, server) || len(o.try.asked) == 0 {
 			o.try = try{since: w.Now()}
@@ -58,7 +62,7 @@ func (o *owners) answered(server sim.ProcessID, to *sim.Incoming, reply []byte) 
 	if to.Attempt != o.attempt || slices.Contains(o.try.granted, server) || !slices.Contains(o.try.asked, server) {
 		return
 	}
-	if _, sets := ownerValue(strings.ToLower(to.Args[0]), to.Args); sets && positive(reply) {
+	if _, sets := o.ownerValue(strings.ToLower(to.Args[0]), to.Args); sets && positive(reply) {
 		o.try.granted = append(o.try.granted, server)
 	}
 }
@@ -73,22 +77,48 @@ func positive(reply []byte) bool {
 	return r.OK() || ok
 }
 
-// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock.
-func ownerValue(command string, args []string) (value string, sets bool) {
+// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock: a SET
+// NX, or a script that can set a key.
+func (o *owners) ownerValue(command string, args []string) (value string, sets bool) {
 	switch command {
 	case "set", "setnx":
 		if len(args) > 2 {
 			return args[2], command == "setnx" || slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "nx") })
 		}
 	case "eval", "evalsha":
-		if len(args) > 2 {
-			if keys, err := strconv.Atoi(args[2]); err == nil && keys >= 0 && len(args) > 3+keys {
-				return args[3+keys], false
-			}
+		if len(args) < 3 {
+			return "", false
+		}
+		if keys, err := strconv.Atoi(args[2]); err == nil && keys >= 0 && len(args) > 3+keys {
+			return args[3+keys], o.setsKey(command, args[1])
+		}
+	case "script":
+		if len(args) == 3 && strings.EqualFold(args[1], "load") {
+			o.setsKey("eval", args[2])
 		}
 	}
 	return "", false
 }
+
+// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that the client has
+// not told the text of says nothing.
+func (o *owners) setsKey(command, script string) bool {
+	if command == "evalsha" {
+		return o.scripts[strings.ToLower(script)]
+	}
+	hash := fmt.Sprintf("%x", sha1.Sum([]byte(script)))
+	sets, known := o.scripts[hash]
+	if !known {
+		sets = setting.MatchString(script)
+		if o.scripts == nil {
+			o.scripts = map[string]bool{}
+		}
+		o.scripts[hash] = sets
+	}
+	return sets
+}
+
+var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
 // told is what a digest takes for a part of a request or a reply: the attempt for its owner value, and times as if the run
 // were the first in its bubble.
