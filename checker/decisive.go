@@ -143,8 +143,8 @@ func (t *trace) follow(c *clash, u history.Process, r *record) {
 	server := t.h.Events[from].Process
 	for i := from + 1; i < max(c.first.at, c.then.at) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
 		e := &t.h.Events[i]
-		if e.F == history.FailOver && e.Type == history.Invoke && e.Fault != nil && e.Fault.On[0] == server && len(e.Fault.To) > 0 &&
-			t.unit(e.Fault.To[0]) == u {
+		if e.Type == history.Invoke && e.Fault != nil && e.F.Does() == history.Promotes && e.Fault.On[0] == server &&
+			len(e.Fault.To) > 0 && t.unit(e.Fault.To[0]) == u {
 			server = e.Fault.To[0]
 		}
 		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) ||
@@ -203,7 +203,7 @@ func (t *trace) judge(c *clash, r *record) {
 // deposed reports whether the server of the event at position i had been replaced as its shard's master by then.
 func (t *trace) deposed(i int) bool {
 	p := t.h.Events[i].Process
-	f := t.lastFault(i, func(f *fault) bool { return f.kind == history.FailOver && f.Strikes(p) })
+	f := t.lastFault(i, func(f *fault) bool { return f.does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
 }
 
@@ -251,7 +251,7 @@ func (t *trace) expiredSession(c *clash, r *record) []*fault {
 			since = i
 		}
 	}
-	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.kind == history.ExpireSession && f.Strikes(holder) })
+	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.does == history.EndsSession && f.Strikes(holder) })
 }
 
 func lossCause(w history.Why) Cause {

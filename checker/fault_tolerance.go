@@ -165,7 +165,7 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	var told []impact // one of each kind is enough
 	for i := range t.faults {
 		x := impact{fault: &t.faults[i]}
-		concerns := !x.kind.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
+		concerns := !x.does.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
 		if concerns && x.from <= end && t.mended(x.fault) >= call && !slices.ContainsFunc(told, x.isLike) {
 			told = append(told, x)
 			story += sentence(" Meanwhile: %s.", t.cite(x.fault))

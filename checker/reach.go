@@ -33,7 +33,7 @@ func (r *reach) goTo(t *trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x impact) bool { return x.mended < call })
 	for ; r.next < len(t.faults) && t.faults[r.next].from < call; r.next++ {
 		x := impact{&t.faults[r.next], t.mended(&t.faults[r.next])}
-		if x.mended < call || x.kind.IsClock() {
+		if x.mended < call || x.does.IsClock() {
 			continue
 		}
 		if i := slices.IndexFunc(r.active, x.isLike); i >= 0 {
@@ -60,7 +60,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 		}
 	}
 	for i := r.next; i < len(t.faults) && t.faults[i].from <= end; i++ {
-		if f := &t.faults[i]; !f.kind.IsClock() && !t.spares(f, client) {
+		if f := &t.faults[i]; !f.does.IsClock() && !t.spares(f, client) {
 			return false
 		}
 	}
@@ -70,7 +70,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 // spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone. Of whom a
 // fault strikes that names nobody nothing is known.
 func (t *trace) spares(f *fault, client history.Process) bool {
-	if len(f.On)+len(f.To) == 0 || !f.kind.IsLink() && f.kind != history.SlowFsync && f.Strikes(client) {
+	if len(f.On)+len(f.To) == 0 || !f.does.IsLink() && f.does != history.SlowsDisk && f.Strikes(client) {
 		return false
 	}
 	t.reach.gone.add(t, f, client)
@@ -82,7 +82,7 @@ func (t *trace) spares(f *fault, client history.Process) bool {
 func (g *absence) add(t *trace, f *fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
-		if linked := f.kind.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
+		if linked := f.does.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
 			continue
 		}
 		for _, s := range side {
@@ -91,7 +91,7 @@ func (g *absence) add(t *trace, f *fault, client history.Process) {
 			}
 		}
 	}
-	if !f.kind.IsLink() {
+	if !f.does.IsLink() {
 		return
 	}
 	for _, a := range f.On {

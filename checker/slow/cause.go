@@ -75,7 +75,7 @@ func (r *reading) successors(set int, shard []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
 		for _, f := range r.faults {
-			if f.kind == "fail over" && set < f.from && f.from < at && f.On[0] == master && slices.Contains(shard, f.To[0]) {
+			if f.does() == history.Promotes && set < f.from && f.from < at && f.On[0] == master && slices.Contains(shard, f.To[0]) {
 				master = f.To[0]
 			}
 		}
@@ -145,7 +145,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
-		if f.from < i && f.kind == "fail over" && f.strikes(p) {
+		if f.from < i && f.does() == history.Promotes && f.strikes(p) {
 			was = f.On[0] == p
 		}
 	}
@@ -181,7 +181,7 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 		e := &r.Events[i]
 		owner, _, _ := strings.Cut(string(e.Of), "/")
 		switch {
-		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F == "expire session" && e.Fault.Strikes(p):
+		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession && e.Fault.Strikes(p):
 			ended = true
 		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p):
 			ended = false

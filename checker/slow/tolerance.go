@@ -157,10 +157,10 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+		if !r.during(f, a.call, end) || f.kind.IsClock() {
 			continue
 		}
-		onLinkOrDisk := slices.Contains([]history.F{"cut", "delay", "delay message", "break", "slow fsync"}, f.kind)
+		onLinkOrDisk := f.kind.IsLink() || f.does() == history.SlowsDisk
 		if unknown := len(f.On)+len(f.To) == 0; unknown || !onLinkOrDisk && f.strikes(a.process) {
 			return false
 		}
@@ -217,7 +217,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) || slices.Contains(f.On, b) && slices.Contains(f.To, a)
-		return across && slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) && r.during(&f, call, end)
+		return across && f.kind.IsLink() && r.during(&f, call, end)
 	})
 }
 
@@ -225,7 +225,7 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 // one service that has lost all it knew does for good.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
-	if f.kind == "crash" || f.kind == "shut down" {
+	if f.kind.IsDown() {
 		over = f.to
 	}
 	if oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum; oneService && f.Loses == "everything" {
@@ -238,10 +238,10 @@ func (r *reading) during(f *fault, call, end int) bool {
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind.IsClock() {
 			continue
 		}
-		link := slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind)
+		link := f.kind.IsLink()
 		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) || slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
 		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
 			return false
