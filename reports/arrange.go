@@ -374,21 +374,21 @@ func (a *arranger) lasts(f *Fault) bool {
 }
 
 func (a *arranger) onClient(lane *ClientLane, f *Fault, i int) {
-	switch f.Kind {
-	case history.Pause:
+	switch f.Kind.Does() {
+	case history.Stops:
 		lane.Pauses = append(lane.Pauses, f.Span)
-	case history.Jump, history.Drift:
+	case history.SetsClock, history.PacesClock:
 		lane.Clock = append(lane.Clock, i)
 	}
 }
 
 func (a *arranger) onServer(lane *ServerLane, f *Fault, i int) {
-	switch f.Kind {
-	case history.Pause:
+	switch f.Kind.Does() {
+	case history.Stops:
 		lane.Pauses = append(lane.Pauses, f.Span)
-	case history.Crash, history.ShutDown:
+	case history.Kills, history.ShutsDown:
 		lane.Down = append(lane.Down, f.Span)
-	case history.Jump, history.Drift:
+	case history.SetsClock, history.PacesClock:
 		lane.Clock = append(lane.Clock, i)
 	}
 }

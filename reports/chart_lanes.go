@@ -321,7 +321,7 @@ func (c *chart) keyAt(lane *ServerLane, k *KeySpan, p *inLine, y int) {
 func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.Faults[i]
-		if f.Kind == history.Drift {
+		if f.Kind.Does() == history.PacesClock {
 			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.Span), f.First, f.Last)
 			continue
 		}
