@@ -98,7 +98,7 @@ func (s *Servers) targets() nemesis.Names {
 		names.Consensus = s.names()
 		return names
 	}
-	names.Redis, names.Shards = s.names(), s.shards()
+	names.Redis, names.Groups = s.names(), s.shards()
 	if s.Replicas > 0 {
 		names.Sentinel = observer
 	}
@@ -183,8 +183,8 @@ func (c *redisCluster) resetShard(w *sim.World, shard []sim.ProcessID) {
 
 // recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
 func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
-	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: fmt.Sprintf("fail over %s to %s", old, promoted),
-		Fault: &history.Fault{On: []sim.ProcessID{old}, To: []sim.ProcessID{promoted}}}
+	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
+	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
 	w.Record(history.Nemesis, e)
 	e.Type = history.OK
 	w.Record(history.Nemesis, e)

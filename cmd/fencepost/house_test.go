@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
 	"nemesis":            {"checker/history", "sim"},
+	"nemesis/cast":       {"sim"},
 	"nemesis/mix":        {"nemesis", "sim"},
 	"nemesis/shrink":     {"nemesis", "sim"},
 	"scenarios/setting":  {"sim"},
