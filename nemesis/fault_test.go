@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean.
+// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean. The last is
+// of the kind that only these tests know.
 var grammar = []struct {
 	line  string
 	fault Fault
@@ -54,6 +55,8 @@ var grammar = []struct {
 		Fault{Kind: SlowFsync, Target: "redis-1", By: 2 * time.Second, For: 10 * time.Second, Trigger: Trigger{Time: time.Second}}},
 	{"expire session of client-1 at 2s",
 		Fault{Kind: ExpireSession, Target: "client-1", Trigger: Trigger{Time: 2 * time.Second}}},
+	{"stall redis-2 for 3s at 1.2s",
+		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}},
 }
 
 func ids(names string) []sim.ProcessID {
