@@ -46,7 +46,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 
 func (t *trace) deposedStory(r *record) string {
 	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
-	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one shard%s", a.Process, t.processOf(a.Of), a.Time,
+	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s", a.Process, t.processOf(a.Of), a.Time,
 		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at)))
 }
 

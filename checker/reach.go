@@ -78,7 +78,7 @@ func (t *trace) spares(f *fault, client history.Process) bool {
 }
 
 // add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and the
-// links between members of a shard. A foreign history may not say who is on which side of a link.
+// links between members of a group. A foreign history may not say who is on which side of a link.
 func (g *absence) add(t *trace, f *fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -96,20 +96,20 @@ func (g *absence) add(t *trace, f *fault, client history.Process) {
 	}
 	for _, a := range f.On {
 		for _, b := range f.To {
-			if pair := [2]history.Process{a, b}; t.sameShard(a, b) && !slices.Contains(g.parted, pair) {
+			if pair := [2]history.Process{a, b}; t.sameGroup(a, b) && !slices.Contains(g.parted, pair) {
 				g.parted = append(g.parted, pair)
 			}
 		}
 	}
 }
 
-func (t *trace) sameShard(a, b history.Process) bool {
-	return slices.ContainsFunc(t.h.Header.Shards, func(shard []history.Process) bool { return slices.Contains(shard, a) && slices.Contains(shard, b) })
+func (t *trace) sameGroup(a, b history.Process) bool {
+	return slices.ContainsFunc(t.h.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
 // oneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
-// ZooKeeper), not of shards that each keep their own.
-func oneService(h *history.Header) bool { return len(h.Shards) > 0 && len(h.Shards) < h.Quorum }
+// ZooKeeper), not of groups that each keep their own.
+func oneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
 // enough reports whether a quorum is left without what is gone.
 func (t *trace) enough(g *absence) bool {
@@ -119,7 +119,7 @@ func (t *trace) enough(g *absence) bool {
 		return g.agree(slices.DeleteFunc(slices.Clone(h.Servers), isAway), h.Quorum)
 	}
 	left := 0
-	if len(h.Shards) == 0 {
+	if len(h.Groups) == 0 {
 		for _, s := range h.Servers {
 			if !isAway(s) {
 				left++
@@ -127,8 +127,8 @@ func (t *trace) enough(g *absence) bool {
 		}
 		return left >= h.Quorum
 	}
-	for _, shard := range h.Shards {
-		if !slices.ContainsFunc(shard, isAway) && g.agree(shard, len(shard)) {
+	for _, group := range h.Groups {
+		if !slices.ContainsFunc(group, isAway) && g.agree(group, len(group)) {
 			left++
 		}
 	}
@@ -157,7 +157,7 @@ func (g *absence) agree(members []history.Process, quorum int) bool {
 
 func (t *trace) isServer(p history.Process) bool {
 	h := &t.h.Header
-	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Shards, func(shard []history.Process) bool { return slices.Contains(shard, p) })
+	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
 // calmAt says that of the faults that had struck by position from, the last was over at position over.

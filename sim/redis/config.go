@@ -61,7 +61,7 @@ type Config struct {
 	// SemiSyncTimeout is how long a reply is held back before the node falls back to asynchronous replication, until a
 	// replica has caught up. Zero is DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
-	// Group keeps the records of a shard's failovers; nil leaves what a failover loses unrecorded. It changes nothing
+	// Group keeps the records of a group's failovers; nil leaves what a failover loses unrecorded. It changes nothing
 	// that a node does.
 	Group *Group
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
-// storm is a shard under random faults and clients who write to all its nodes. All faults end after thirty seconds.
+// storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
 	cfg := redis.Config{Persistence: redis.Persistence(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
@@ -66,7 +66,7 @@ func storm(t *testing.T, seed uint64) *cluster {
 	return c
 }
 
-// TestNodesConverge lets shards weather storms. In the end one is master, all have what it has, and no key has ceased to
+// TestNodesConverge lets groups weather storms. In the end one is master, all have what it has, and no key has ceased to
 // be without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)

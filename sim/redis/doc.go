@@ -53,7 +53,7 @@
 //
 // # Records
 //
-// Only masters record, so that the nodes of a shard tell one story between them; [Group] says what a failover and the
+// Only masters record, so that the nodes of a group tell one story between them; [Group] says what a failover and the
 // resyncs after it add.
 // key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY hand
 // the owner on with the value. Each field of a hash and each member of a set or sorted set has an owner and records of its

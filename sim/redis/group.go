@@ -7,16 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Group is the onlooker of a shard: it sees the data of all its nodes at once, as nobody in the shard can, and so knows
+// Group is the onlooker of a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows
 // what a failover lost. It writes records only; what nodes do does not depend on it.
 //
-// The records of a shard are its masters'. A replica is silent until it is promoted. Then every key that the old master
+// The records of a group are its masters'. A replica is silent until it is promoted. Then every key that the old master
 // had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
 // arrive, as set again by nobody. What a deposed master was told later is recorded as lost when it drops it for the new
 // master's data; keys that a replica drops since its master came back without them go as they went there. A node that comes back as a master,
 // deposed or not, says what has become of all that stood by its own records: those are what a reader has of it.
 //
-// A run needs a Group for each shard, a new one each time; the zero Group is ready.
+// A run needs a Group for each group, a new one each time; the zero Group is ready.
 type Group struct {
 	// Promoted, if not nil, is called before the records of each promotion.
 	Promoted func(old, promoted sim.ProcessID)
@@ -92,7 +92,7 @@ func (g *Group) note(h *holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether the shard has lost h when n was deposed. That n loses it too is no reason of the shard's.
+// lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
 func (n *Node) lostBefore(h *holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.told != nil && g.lost[h.owned()] != ""

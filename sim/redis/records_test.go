@@ -35,9 +35,9 @@ func (a account) note(e *history.Event) {
 	}
 }
 
-// bookkeeper is a shard whose records are read as they come.
+// bookkeeper is a group whose records are read as they come.
 type bookkeeper struct {
-	*shardOfThree
+	*groupOfThree
 	accounts map[sim.ProcessID]account
 	replaced map[sim.ProcessID]account // what stood on a node before it was promoted; it says what of that has expired
 	group    *Group
@@ -65,7 +65,7 @@ func (d desk) Record(e history.Event) {
 }
 
 func newBookkeeper(t *testing.T, r *rand.Rand, p Persistence, grouped bool) *bookkeeper {
-	b := &bookkeeper{shardOfThree: &shardOfThree{t: t, r: r}, accounts: map[sim.ProcessID]account{},
+	b := &bookkeeper{groupOfThree: &groupOfThree{t: t, r: r}, accounts: map[sim.ProcessID]account{},
 		replaced: map[sim.ProcessID]account{}}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
 	if !grouped {
@@ -97,7 +97,7 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p Persistence, grouped bool) *boo
 
 func (b *bookkeeper) start(m *member) {
 	m.up = true
-	m.node.Start(desk{host{m, b.shardOfThree}, b})
+	m.node.Start(desk{host{m, b.groupOfThree}, b})
 }
 
 // pass lets time pass for all.
@@ -203,15 +203,15 @@ func (b *bookkeeper) act(v vocabulary) {
 }
 
 // TestRecordsTellWhatStands lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
-// full resyncs loose on a node and on a shard. After each step, whoever has read the records of a master knows what it
+// full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what it
 // holds.
 func TestRecordsTellWhatStands(t *testing.T) {
-	shards := 4000
+	groups := 4000
 	if !full() {
-		shards = 800
+		groups = 800
 	}
 	seen := map[string]int{}
-	for seed := range uint64(shards) {
+	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		b := newBookkeeper(t, r, Persistence(seed%4), seed%3 > 0)
 		for range 100 {
@@ -222,8 +222,8 @@ func TestRecordsTellWhatStands(t *testing.T) {
 		}
 	}
 	for what, times := range seen {
-		if times < shards/4 {
-			t.Errorf("%q only %d times in %d shards", what, times, shards)
+		if times < groups/4 {
+			t.Errorf("%q only %d times in %d groups", what, times, groups)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shardOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
+// groupOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
 // delivers by hand.
-type shardOfThree struct {
+type groupOfThree struct {
 	t     *testing.T
 	r     *rand.Rand
 	nodes []*member
@@ -39,19 +39,19 @@ func (m *member) Name() sim.ProcessID { return m.name }
 // host is the machine of a member: its messages go to the others.
 type host struct {
 	*member
-	shard *shardOfThree
+	group *groupOfThree
 }
 
 func (h host) Send(to sim.ProcessID, _ string, _ sim.Key, body any) {
-	for _, m := range h.shard.nodes {
+	for _, m := range h.group.nodes {
 		if m.name == to {
 			m.inbox = append(m.inbox, posted{h.name, body})
 		}
 	}
 }
 
-func newShardOfThree(t *testing.T, r *rand.Rand, p Persistence) *shardOfThree {
-	s := &shardOfThree{t: t, r: r}
+func newGroupOfThree(t *testing.T, r *rand.Rand, p Persistence) *groupOfThree {
+	s := &groupOfThree{t: t, r: r}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
 	for i, name := range names {
 		cfg := Config{Persistence: p, Replicas: names[1:]}
@@ -66,7 +66,7 @@ func newShardOfThree(t *testing.T, r *rand.Rand, p Persistence) *shardOfThree {
 }
 
 // deliver hands a node its next message, and notes which data came with it.
-func (s *shardOfThree) deliver(m *member) {
+func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
 	}
@@ -99,7 +99,7 @@ func dataOf(list []effect) []Key {
 }
 
 // restart stops a node in good order and starts it again.
-func (s *shardOfThree) restart(m *member) {
+func (s *groupOfThree) restart(m *member) {
 	was := m.node.Keys()
 	m.stop(sim.ShutDown)
 	m.freeze(time.Duration(s.r.IntN(3)) * 100 * time.Millisecond)
@@ -110,7 +110,7 @@ func (s *shardOfThree) restart(m *member) {
 }
 
 // promote makes a replica the master, and the others its replicas.
-func (s *shardOfThree) promote(m *member) {
+func (s *groupOfThree) promote(m *member) {
 	if m.node.Master() == "" {
 		return
 	}
@@ -128,7 +128,7 @@ func (s *shardOfThree) promote(m *member) {
 }
 
 // same checks that a node has what it had.
-func (s *shardOfThree) same(when string, m *member, was []Key) {
+func (s *groupOfThree) same(when string, m *member, was []Key) {
 	s.t.Helper()
 	is := m.node.Keys()
 	for _, list := range [][]Key{is, was} {
@@ -142,7 +142,7 @@ func (s *shardOfThree) same(when string, m *member, was []Key) {
 }
 
 // step does something at random.
-func (s *shardOfThree) step(v vocabulary) {
+func (s *groupOfThree) step(v vocabulary) {
 	m := s.nodes[v.IntN(len(s.nodes))]
 	tell := func(format string, args ...any) {
 		s.told = append(s.told, string(m.name)+" "+fmt.Sprintf(format, args...))
@@ -178,16 +178,16 @@ func (s *shardOfThree) step(v vocabulary) {
 }
 
 // TestDataOutlivesRestartsAndPromotions lets random commands, clocks that go both ways, restarts and promotions loose on a
-// shard. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
+// group. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
-	shards := 400
+	groups := 400
 	if !full() {
-		shards = 50
+		groups = 50
 	}
 	restarts, promotions := 0, 0
-	for seed := range uint64(shards) {
+	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		s := newShardOfThree(t, r, []Persistence{AppendEverysec, AppendAlways, AppendNo}[seed%3])
+		s := newGroupOfThree(t, r, []Persistence{AppendEverysec, AppendAlways, AppendNo}[seed%3])
 		for range 400 {
 			s.step(vocabulary{r})
 		}
@@ -196,7 +196,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 			promotions += strings.Count(line, "is promoted")
 		}
 	}
-	if restarts < shards || promotions < shards {
-		t.Errorf("%d restarts and %d promotions of %d shards", restarts, promotions, shards)
+	if restarts < groups || promotions < groups {
+		t.Errorf("%d restarts and %d promotions of %d groups", restarts, promotions, groups)
 	}
 }

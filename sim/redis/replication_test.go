@@ -286,7 +286,7 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client: the lock of a shard with a Sentinel, held only if one replica has it.
+// failoverLock is an example of a client: the lock of a group with a Sentinel, held only if one replica has it.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

@@ -23,52 +23,52 @@ const (
 // quick is a Sentinel that finds a master down after three seconds.
 var quick = sentinel.Config{DownAfter: 3 * time.Second}
 
-// shard is a master with its replicas and the Sentinel quick, behind links of a millisecond.
-type shard struct {
+// group is a master with its replicas and the Sentinel quick, behind links of a millisecond.
+type group struct {
 	*sim.World
 	group *redis.Group
 	said  []string // by clients, with the true time
 }
 
-func newShard(replicas int) *shard {
-	s := &shard{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), group: &redis.Group{}}
+func newGroup(replicas int) *group {
+	s := &group{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), group: &redis.Group{}}
 	names := []sim.ProcessID{master, replica1, replica2}[:replicas+1]
 	s.AddServer(master, redis.New(redis.Config{Replicas: names[1:], Group: s.group}))
 	for _, name := range names[1:] {
 		s.AddServer(name, redis.New(redis.Config{Replicates: master, Group: s.group}))
 	}
 	cfg := quick
-	cfg.Shards = [][]sim.ProcessID{names}
+	cfg.Groups = [][]sim.ProcessID{names}
 	s.AddServer(observer, sentinel.New(cfg))
 	return s
 }
 
-func (s *shard) at(t time.Duration, f func()) { s.At(sim.Time(t), f) }
+func (s *group) at(t time.Duration, f func()) { s.At(sim.Time(t), f) }
 
 // failOver orders a failover at the Sentinel.
-func (s *shard) failOver(to sim.ProcessID) {
+func (s *group) failOver(to sim.ProcessID) {
 	s.ServerFault(observer, sim.ServerFault{Kind: sim.FailOver, To: to})
 }
 
 // client adds a client that begins at the given time.
-func (s *shard) client(at time.Duration, code func(env sim.Env)) {
+func (s *group) client(at time.Duration, code func(env sim.Env)) {
 	s.AddClient("client-1", sim.Time(at), code)
 }
 
 // do sends a command and notes what came of it.
-func (s *shard) do(env sim.Env, to sim.ProcessID, command string) {
+func (s *group) do(env sim.Env, to sim.ProcessID, command string) {
 	args := strings.Fields(command)
 	request := sim.Request{Conn: sim.Conn{Server: to}, Args: args, Attempt: "client-1/1", Phase: args[0]}
 	r := env.Call(10*time.Second, nil, request)[0]
 	s.say("%s: %s", command, strings.Join(strings.Fields(string(r.Raw())), " "))
 }
 
-func (s *shard) say(format string, args ...any) {
+func (s *group) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf("%v "+format, append([]any{s.Now().Duration()}, args...)...))
 }
 
 // run lets the given time pass and compares what was said.
-func (s *shard) run(t *testing.T, limit time.Duration, want ...string) {
+func (s *group) run(t *testing.T, limit time.Duration, want ...string) {
 	t.Helper()
 	s.Run(sim.Time(limit), nil)
 	if s.Err() != nil {
@@ -83,7 +83,7 @@ func (s *shard) run(t *testing.T, limit time.Duration, want ...string) {
 const who = "SENTINEL GET-MASTER-ADDR-BY-NAME redis-1"
 
 func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
-	s := newShard(2)
+	s := newGroup(2)
 	s.Cut(master, replica1)
 	s.client(0, func(env sim.Env) {
 		s.do(env, master, "SET lock a NX PX 60000")
@@ -98,7 +98,7 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 }
 
 func TestSubscribersAreToldOfASwitch(t *testing.T) {
-	s := newShard(1)
+	s := newGroup(1)
 	s.client(0, func(env sim.Env) {
 		s.do(env, observer, "SUBSCRIBE switch-master")
 		for range 2 {
@@ -114,7 +114,7 @@ func TestSubscribersAreToldOfASwitch(t *testing.T) {
 
 func TestDeathIsDetectedWithinTheDownTimeAndAPing(t *testing.T) {
 	for _, death := range []time.Duration{4 * time.Second, 4500 * ms, 4999 * ms} {
-		s := newShard(1)
+		s := newGroup(1)
 		var at time.Duration
 		s.group.Promoted = func(_, _ sim.ProcessID) { at = s.Now().Duration() }
 		s.at(death, func() { s.Pause(master) })
@@ -126,7 +126,7 @@ func TestDeathIsDetectedWithinTheDownTimeAndAPing(t *testing.T) {
 }
 
 func TestSentinelThatWasPausedMistrustsWhatItSees(t *testing.T) {
-	s := newShard(1)
+	s := newGroup(1)
 	s.at(time.Second, func() { s.Pause(observer); s.Pause(master) })
 	s.at(10*time.Second, func() { s.Resume(observer) })
 	s.client(39*time.Second, func(env sim.Env) {
