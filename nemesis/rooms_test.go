@@ -199,8 +199,8 @@ func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 
 var replicatedAndConsensus = []string{
 	"name: replicated\nservers: {redis: 1, replicas: 2, persistence: {append-fsync: everysec}}\nlock: {protocol: set-nx-px, ttl: 4s}\n" +
-		"work: {writes: 1}\nlimit: 3m\n",
-	"name: sessions\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 4s}\nwork: {writes: 1}\nlimit: 3m\n",
+		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
+	"name: sessions\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 4s}\nwork: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
 // strikes counts the faults of a kind that a run's history records, and holds their ends against what the history's own

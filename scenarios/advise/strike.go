@@ -141,8 +141,10 @@ func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
 			}
 		}
 	}
-	if loss := nemesis.LosesEverything; weights[nemesis.Crash] > 0 && !seen[fmt.Sprint(nemesis.Crash, "loss", loss)] {
-		m.Without = append(m.Without, nemesis.Exclusion{Kind: nemesis.Crash, Loss: loss})
+	for _, k := range nemesis.Kinds {
+		if loss := nemesis.LosesEverything; weights[k] > 0 && k.Has(nemesis.FieldLoss) && !seen[fmt.Sprint(k, "loss", loss)] {
+			m.Without = append(m.Without, nemesis.Exclusion{Kind: k, Loss: loss})
+		}
 	}
 	return m
 }
