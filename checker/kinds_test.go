@@ -12,8 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/slow"
 )
 
-// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin that does the same under another name, in capitals, and
-// tells histories again with the twins in the place of the kinds. No law, no cause and no story may differ but in that name.
+// TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin that does the same under another name, in capitals,
+// and tells histories again with the twins in the place of the kinds. No law, no cause and no story may differ but in
+// that name.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)
 	t.Cleanup(func() { history.FaultKinds = rows })
@@ -55,7 +56,8 @@ func sameUnderOtherNames(t *testing.T, name string, h *history.History) {
 	twin.Events = slices.Clone(h.Events)
 	for i := range twin.Events {
 		// Who is master now is still known by the name of a failover.
-		if e := &twin.Events[i]; e.Type != history.Info && e.F.Does() != history.Unknown && e.F.Does() != history.Promotes {
+		e := &twin.Events[i]
+		if does := e.F.Does(); e.Type != history.Info && does != history.Unknown && does != history.Promotes {
 			e.F, e.Value = history.F(strings.ToUpper(string(e.F))), strings.ToUpper(e.Value)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so that
-// all that is told of the two differs in nothing else. What is recorded as an outcome, by whoever sees it, has none.
+// Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so
+// that all that is told of the two differs in nothing else. What is recorded as an outcome, by whoever sees it, has
+// none.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions

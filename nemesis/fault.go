@@ -11,17 +11,18 @@
 //
 // A kind is one file here, kind_NAME.go, and one row of history.FaultKinds:
 //
-//   - The row holds what every reader of a history must know, who may know nothing of the nemesis: the words, what the fault
-//     does to those whom it strikes, and whether it lasts. The laws, the causes, the stories and the page go by what it does:
-//     what stops a process is drawn as a pause and told as one. A kind that does something new needs a new history.Effect, and
-//     each law and lane must be asked what that means to it.
-//   - The file registers a definition, which says how its line is written, whom it can strike, how it begins and ends in the
-//     simulated world, how it is drawn at random, and where a verification places it. How it is made simpler, swept,
-//     counted and excluded follows from the parts of its line.
+//   - The row holds what every reader of a history must know, who may know nothing of the nemesis: the words, what the
+//     fault does to those whom it strikes, and whether it lasts. The laws, the causes, the stories and the page go by
+//     what it does: what stops a process is drawn as a pause and told as one. A kind that does something new needs a
+//     new history.Effect, and each law and lane must be asked what that means to it.
+//   - The file registers a definition, which says how its line is written, whom it can strike, how it begins and ends
+//     in the simulated world, how it is drawn at random, and where a verification places it. How it is made simpler,
+//     swept, counted and excluded follows from the parts of its line.
 //   - FORMAT.md must show its line and its weight; a test says so.
 //
-// A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which all tests
-// of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind itself.
+// A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which
+// all tests of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind
+// itself.
 package nemesis
 
 import (
@@ -116,8 +117,8 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded is the line by which a history records the fault. Of what came of it, whoever brought it about, the moment that
-// was planned is no part.
+// Recorded is the line by which a history records the fault. Of what came of it, whoever brought it about, the moment
+// that was planned is no part.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean. The last is
-// of the kind that only these tests know.
+// grammar holds the lines by which the design defines the grammar, exactly as they stand there, and what they mean.
+// The last is of the kind that only these tests know.
 var grammar = []struct {
 	line  string
 	fault Fault

@@ -8,17 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// part is a piece of the line of a fault. One table serves reading, printing and making simpler, so they cannot disagree.
+// part is a piece of the line of a fault. One table serves reading, printing and making simpler, so they cannot
+// disagree.
 type part struct {
 	usage  string // as the grammar is shown to people: names in capitals, what may be left out in brackets
 	states Field  // what it states of the fault
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer tries changes by which the part says less; nil if it cannot. The changes must not write into Left or Right.
+	// plainer tries changes by which the part says less; nil if it cannot. The changes must not write into Left or
+	// Right.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer tries changes of f by which parts of its line say less, or nothing. Not all of them give a fault that is possible.
+// Plainer tries changes of f by which parts of its line say less, or nothing. Not all of them give a fault that is
+// possible.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -27,8 +30,8 @@ func (f Fault) Plainer(try func(change func(*Fault))) {
 	}
 }
 
-// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a last
-// line for WHEN. Words in capitals stand for values; what is in brackets may be left out.
+// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a
+// last line for WHEN. Words in capitals stand for values; what is in brackets may be left out.
 func Usage() []string {
 	lines := make([]string, 0, len(Kinds)+1)
 	for _, k := range Kinds {

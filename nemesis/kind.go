@@ -22,13 +22,14 @@ var Kinds []Kind
 // definitions holds the definition of each kind, at its place.
 var definitions [MaxKinds + 1]*definition
 
-// definition is all that the nemesis, and whoever draws, shrinks and places faults, must know of a kind. What it does to
-// those whom it strikes, which every reader of a history must know, stands in its row of history.FaultKinds.
+// definition is all that the nemesis, and whoever draws, shrinks and places faults, must know of a kind. What it does
+// to those whom it strikes, which every reader of a history must know, stands in its row of history.FaultKinds.
 type definition struct {
 	words history.F // that its lines open with, and by which a history names it
 	parts []part    // what follows them in a line
 
-	// Whom it can strike: target and peer say what is right for Fault.Target and Fault.Peer, check what else must be so.
+	// Whom it can strike: target and peer say what is right for Fault.Target and Fault.Peer, check what else must be
+	// so.
 	target, peer roles
 	check        func(*validator, *Fault)
 
@@ -44,8 +45,8 @@ type definition struct {
 	// outcome says that what is recorded is what came of it, whoever brought it about: its line without a trigger.
 	outcome bool
 
-	// How it is drawn: its weight against others, if a mix does not say otherwise; whether there is anything to strike; and
-	// what the dice make of a fault of which only the kind is known. The trigger is drawn for it.
+	// How it is drawn: its weight against others, if a mix does not say otherwise; whether there is anything to
+	// strike; and what the dice make of a fault of which only the kind is known. The trigger is drawn for it.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
@@ -56,7 +57,8 @@ type definition struct {
 	opening []string // words, one by one
 }
 
-// register makes a kind known. It panics if the definition is not complete: a kind that is half known must reach nobody.
+// register makes a kind known. It panics if the definition is not complete: a kind that is half known must reach
+// nobody.
 func register(d definition) Kind {
 	row := slices.IndexFunc(history.FaultKinds, func(k history.FaultKind) bool { return k.F == d.words })
 	d.opening = strings.Fields(string(d.words))
@@ -182,7 +184,8 @@ const (
 	FieldTrigger
 )
 
-// Dice are what a fault is drawn with. What they roll is a matter of the mix behind them; it states the lengths and sizes.
+// Dice are what a fault is drawn with. What they roll is a matter of the mix behind them; it states the lengths and
+// sizes.
 type Dice interface {
 	Targets() *Targets
 	Among(list []sim.ProcessID) sim.ProcessID // any, as likely as another
@@ -199,20 +202,21 @@ type Dice interface {
 	Message() int                  // the number of a message, from 1
 }
 
-// Placement is how a verification, which tries every placement of a fault that can make a difference, places those of one
-// kind. What has a length or a restart is tried with every end that can make a difference.
+// Placement is how a verification, which tries every placement of a fault that can make a difference, places those of
+// one kind. What has a length or a restart is tried with every end that can make a difference.
 type Placement struct {
 	// Order, from 1, ranks the kinds, the simplest first.
 	Order int
 	// At is where a fault may start.
 	At Start
-	// Why says why the kind is not tried in a run with these processes; empty if it is. It is nil if the kind always is.
+	// Why says why the kind is not tried in a run with these processes; empty if it is. It is nil if the kind always
+	// is.
 	Why func(*Names) string
-	// Candidates lists the faults, without start and end, that a run may suffer. Where it is nil, as a message or a link is
-	// the target, they are found in the run.
+	// Candidates lists the faults, without start and end, that a run may suffer. Where it is nil, as a message or a
+	// link is the target, they are found in the run.
 	Candidates func(*Subjects) []Fault
-	// Between are the instants, besides those at which the target acts, between which one start is as good as another; nil
-	// if there are none.
+	// Between are the instants, besides those at which the target acts, between which one start is as good as another;
+	// nil if there are none.
 	Between func(*Fault) Instants
 	// Stills says that it does nothing to a process that never acts again.
 	Stills bool

@@ -15,7 +15,8 @@ var Crash = register(definition{
 	check: func(v *validator, f *Fault) {
 		switch isServer := v.known.role(f.Target).isServer(); {
 		case isServer && f.Loss == LosesMemory:
-			v.failWord(string(f.Target), "say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
+			v.failWord(string(f.Target),
+				"say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
 		case !isServer && f.Loss != LosesMemory:
 			v.failWord("losing", "a client has nothing on disk to lose: leave this out")
 		case !isServer && f.Restart > 0:
@@ -39,7 +40,8 @@ var Crash = register(definition{
 	possible: func(t *Targets) bool { return len(t.Crashing) > 0 },
 	draw: func(d Dice, f *Fault) {
 		f.Target = d.Among(d.Targets().Crashing)
-		downtime := d.DowntimeOrEver() // drawn for a client too, so that what is drawn next does not depend on the target
+		// It is drawn for a client too, so that what is drawn next does not depend on the target.
+		downtime := d.DowntimeOrEver()
 		if slices.Contains(d.Targets().Servers, f.Target) {
 			f.Loss, f.Restart = LosesUnsynced, downtime
 			if d.Coin() {

@@ -23,7 +23,8 @@ var DelayLink = register(definition{
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
 	recordsItself: func(f *Fault) bool { return f.For == 0 },
-	aftermath:     func(f *Fault) time.Duration { return f.By }, // the last message that was held up arrives that much later
+	// The last message that was held up arrives that much later.
+	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   4,
 	possible: func(t *Targets) bool { return len(t.linked) > 0 },

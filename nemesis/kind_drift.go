@@ -18,5 +18,7 @@ var Drift = register(definition{
 		f.Target, f.PPM, f.For = d.Among(d.Targets().Processes), d.PPM(), d.OutageOrEver()
 	},
 
-	placement: Placement{Order: 1, Why: never("what it does grows with its length: no few starts and ends stand for the others")},
+	placement: Placement{Order: 1,
+		Why: never("what it does grows with its length: no few starts and ends stand for the others"),
+	},
 })

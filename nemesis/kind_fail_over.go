@@ -16,7 +16,9 @@ var FailOver = register(definition{
 	peer:   aRedisNode,
 	check:  checkFailOver,
 
-	begin:         func(s *striker) { s.w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer}) },
+	begin: func(s *striker) {
+		s.w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
+	},
 	recordsItself: func(*Fault) bool { return true },
 	outcome:       true,
 
@@ -28,7 +30,9 @@ var FailOver = register(definition{
 		f.Target, f.Peer = group[i], group[(i+1+d.Below(len(group)-1))%len(group)]
 	},
 
-	placement: Placement{Order: 11, Why: never("who takes over, and when, is a matter of messages that its start sets off")},
+	placement: Placement{Order: 11,
+		Why: never("who takes over, and when, is a matter of messages that its start sets off"),
+	},
 })
 
 func checkFailOver(v *validator, f *Fault) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Pause: nothing of the process runs.
@@ -20,6 +21,6 @@ var Pause = register(definition{
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
 
 	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
-		return slices.Concat(on(LosesMemory, s.Clients...), on(LosesMemory, s.Servers()...), on(LosesMemory, s.Resource))
+		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })

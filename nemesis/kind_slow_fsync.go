@@ -16,8 +16,9 @@ var SlowFsync = register(definition{
 	begin: func(s *striker) {
 		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
 	},
-	end:       func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By}) },
-	aftermath: func(f *Fault) time.Duration { return f.By }, // the last fsync that began while they were slow ends that much later
+	end: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By}) },
+	// The last fsync that began while they were slow ends that much later.
+	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   1,
 	possible: func(t *Targets) bool { return len(t.Redis) > 0 },

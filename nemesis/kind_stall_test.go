@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Stall is what a contributor adds who wants one more kind of fault: this file, and its row among the faults that a history
-// knows. All tests of this folder run with it. It does what a pause does, and so all that is told of it must be alike.
+// Stall is what a contributor adds who wants one more kind of fault: this file, and its row among the faults that a
+// history knows. All tests of this folder run with it. It does what a pause does, and so all that is told of it must
+// be alike.
 var Stall = register(definition{
 	words:  known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:  []part{target, words("for"), lasting, trigger},
@@ -21,7 +23,7 @@ var Stall = register(definition{
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
 
 	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
-		return slices.Concat(on(LosesMemory, s.Clients...), on(LosesMemory, s.Servers()...), on(LosesMemory, s.Resource))
+		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
 	}},
 })
 

@@ -72,7 +72,7 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// groups are the groups of servers that hold the same data: a master with its replicas, or a whole cluster. There is none
+// groups are the servers that hold the same data: a master with its replicas, or a whole cluster. There is none
 // if every server stands alone.
 func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {

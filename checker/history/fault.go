@@ -18,8 +18,8 @@ const (
 	ExpireSession F = "expire session"
 )
 
-// Effect is what a fault does to those whom it strikes. Laws are judged, causes found and faults drawn by it, never by the
-// name of a kind.
+// Effect is what a fault does to those whom it strikes. Laws are judged, causes found and faults drawn by it, never by
+// the name of a kind.
 type Effect uint8
 
 // The effects. The zero Effect is that of a kind that is not known.
@@ -47,8 +47,8 @@ type FaultKind struct {
 	Lasts bool
 }
 
-// FaultKinds are the kinds of faults that are known, in the order in which they are documented. A foreign history may name
-// others: they are faults of no known effect, which last until their end is recorded.
+// FaultKinds are the kinds of faults that are known, in the order in which they are documented. A foreign history may
+// name others: they are faults of no known effect, which last until their end is recorded.
 var FaultKinds = []FaultKind{
 	{Pause, Stops, true},
 	{Jump, SetsClock, false},
@@ -85,15 +85,15 @@ const (
 	LosesEverything Loss = "everything"
 )
 
-// Fault says whom a fault strikes and how, as the nemesis knows it when it strikes. Its kind is the event's F, its line in
-// the words of a plan the event's Value.
+// Fault says whom a fault strikes and how, as the nemesis knows it when it strikes. Its kind is the event's F, its
+// line in the words of a plan the event's Value.
 type Fault struct {
 	// On names the processes struck: the one paused or crashed, the master replaced, or the sending side of a link.
 	On []Process
 	// To names the other side of a link, or the replica promoted. Empty for other faults.
 	To []Process
-	// Ends says that an end will be recorded: the fault has a length, or the crashed server restarts. Without it a fault
-	// whose end is not recorded is over as it strikes, or never.
+	// Ends says that an end will be recorded: the fault has a length, or the crashed server restarts. Without it a
+	// fault whose end is not recorded is over as it strikes, or never.
 	Ends  bool
 	Loses Loss
 	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message takes (Delay,
@@ -116,7 +116,8 @@ func (f *Fault) Struck() []Process {
 	return slices.Concat(f.On, f.To)
 }
 
-// Lasts reports whether a fault of this kind goes on until its end is recorded. Of a kind that is not known it is assumed.
+// Lasts reports whether a fault of this kind goes on until its end is recorded. Of a kind that is not known it is
+// assumed.
 func (f F) Lasts() bool { return f.kind().Lasts }
 
 // IsClock reports whether a fault of this kind changes clocks and nothing else.

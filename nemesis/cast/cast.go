@@ -1,5 +1,6 @@
-// Package cast names the processes of a run that has all sorts of them, for the tests of faults: three Redis nodes alone, one
-// with two replicas, an etcd cluster. It can be told as nemesis.Names, and does not import the nemesis, whose own tests use it.
+// Package cast names the processes of a run that has all sorts of them, for the tests of faults: three Redis nodes
+// alone, one with two replicas, an etcd cluster. It can be told as nemesis.Names, and does not import the nemesis,
+// whose own tests use it.
 package cast
 
 import "github.com/fencepost-sim/fencepost/sim"

@@ -142,7 +142,8 @@ func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
 		}
 	}
 	for _, k := range nemesis.Kinds {
-		if loss := nemesis.LosesEverything; weights[k] > 0 && k.Has(nemesis.FieldLoss) && !seen[fmt.Sprint(k, "loss", loss)] {
+		loss := nemesis.LosesEverything
+		if weights[k] > 0 && k.Has(nemesis.FieldLoss) && !seen[fmt.Sprint(k, "loss", loss)] {
 			m.Without = append(m.Without, nemesis.Exclusion{Kind: k, Loss: loss})
 		}
 	}

@@ -19,7 +19,9 @@ import (
 )
 
 // placed are the kinds whose faults are placed where nothing stands against it.
-var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return k.Placement().At == nemesis.Nowhere })
+var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
+	return k.Placement().At == nemesis.Nowhere
+})
 
 // tiny are scenarios so small that faults can start at every instant of a fine grid.
 var tiny = []struct {
