@@ -157,11 +157,10 @@ func (k Kind) StrikesOne(of Sort) bool {
 // Weight is how often a fault of this kind is drawn against others, where a mix does not say otherwise.
 func (k Kind) Weight() int { return k.definition().weight }
 
-// Draw draws a fault of this kind, all but its trigger.
-func (k Kind) Draw(d Dice) Fault {
-	f := Fault{Kind: k}
-	k.definition().draw(d, &f)
-	return f
+// Draw makes f a fault of this kind, all but its trigger.
+func (k Kind) Draw(d Dice, f *Fault) {
+	*f = Fault{Kind: k}
+	k.definition().draw(d, f)
 }
 
 // Placement says how a verification places faults of this kind.

@@ -24,6 +24,7 @@ type Generator struct {
 	enabled []nemesis.Kind // those that the current draw chooses from
 	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
+	dice    *dice
 }
 
 // ErrNothing reports a mix that can draw nothing for a run.
@@ -48,6 +49,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	if mix.Most == 0 || !slices.ContainsFunc(g.kinds, g.possible) {
 		return nil, ErrNothing
 	}
+	g.dice = &dice{Generator: g}
 	g.fuzzer = fuzz.NewWithSeed(0).Funcs(g.fuzzPlan, g.fuzzFault, g.fuzzTrigger)
 	return g, nil
 }
@@ -108,7 +110,8 @@ func (g *Generator) excluded(f nemesis.Fault) bool {
 }
 
 func (g *Generator) fuzzFault(f *nemesis.Fault, c fuzz.Continue) {
-	*f = g.kind(c).Draw(dice{g, c})
+	g.dice.c = c
+	g.kind(c).Draw(g.dice, f)
 	if f.Kind.Has(nemesis.FieldTrigger) {
 		c.Fuzz(&f.Trigger)
 		g.choosePasser(f, c)
@@ -158,27 +161,27 @@ type dice struct {
 	c fuzz.Continue
 }
 
-func (d dice) Targets() *nemesis.Targets                { return &d.targets }
-func (d dice) Among(list []sim.ProcessID) sim.ProcessID { return pick(d.c, list) }
-func (d dice) Below(n int) int                          { return d.c.Intn(n) }
-func (d dice) Coin() bool                               { return d.c.RandBool() }
-func (d dice) Pause() time.Duration                     { return duration(d.c, d.mix.Pause) }
-func (d dice) Jump() time.Duration                      { return duration(d.c, d.mix.Jump) }
-func (d dice) Delay() time.Duration                     { return duration(d.c, d.mix.Delay) }
-func (d dice) Fsync() time.Duration                     { return duration(d.c, d.mix.Fsync) }
-func (d dice) Outage() time.Duration                    { return duration(d.c, d.mix.Outage) }
-func (d dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
-func (d dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
+func (d *dice) Targets() *nemesis.Targets                { return &d.targets }
+func (d *dice) Among(list []sim.ProcessID) sim.ProcessID { return pick(d.c, list) }
+func (d *dice) Below(n int) int                          { return d.c.Intn(n) }
+func (d *dice) Coin() bool                               { return d.c.RandBool() }
+func (d *dice) Pause() time.Duration                     { return duration(d.c, d.mix.Pause) }
+func (d *dice) Jump() time.Duration                      { return duration(d.c, d.mix.Jump) }
+func (d *dice) Delay() time.Duration                     { return duration(d.c, d.mix.Delay) }
+func (d *dice) Fsync() time.Duration                     { return duration(d.c, d.mix.Fsync) }
+func (d *dice) Outage() time.Duration                    { return duration(d.c, d.mix.Outage) }
+func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
+func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
 
 // orEver is a length, or zero for ever.
-func (d dice) orEver(s Span) time.Duration {
+func (d *dice) orEver(s Span) time.Duration {
 	if d.c.Intn(100) < d.mix.Forever {
 		return 0
 	}
 	return duration(d.c, s)
 }
 
-func (d dice) PPM() int {
+func (d *dice) PPM() int {
 	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
 	if ppm > 1000 {
 		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
@@ -191,7 +194,7 @@ func (d dice) PPM() int {
 }
 
 // Message draws low numbers more often, since links that carry few messages are many.
-func (d dice) Message() int {
+func (d *dice) Message() int {
 	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
 
