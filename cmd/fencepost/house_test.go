@@ -95,7 +95,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 
 // simulated are the rooms in which nothing may come from the host.
 var simulated = []string{"sim", "sim/redis", "sim/redis/lua", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
-	"sim/zookeeper", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
+	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/format", "scenarios/locks",
 	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
