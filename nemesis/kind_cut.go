@@ -34,7 +34,7 @@ func checkCut(v *validator, f *Fault) {
 	}
 	for _, a := range f.Left {
 		for _, b := range f.Right {
-			if v.known.Linked(a, b) {
+			if v.known.linked(a, b) {
 				return
 			}
 		}

@@ -99,9 +99,9 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// Linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
+// linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
 // one group replicate, the Sentinel watches them, members of a cluster agree.
-func (n *Names) Linked(a, b sim.ProcessID) bool {
+func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
 	case a == b:
@@ -157,7 +157,7 @@ func TargetsOf(n *Names) Targets {
 	for _, a := range t.Processes {
 		end := linkEnd{process: a, first: len(t.links)}
 		for _, b := range t.Processes {
-			if n.Linked(a, b) {
+			if n.linked(a, b) {
 				t.links = append(t.links, b)
 			}
 		}

@@ -130,7 +130,7 @@ func (v *validator) is(p sim.ProcessID, of roles) {
 
 // linked fails unless the two ends of the link ever talk to each other.
 func (v *validator) linked(f *Fault) {
-	if !v.known.Linked(f.Target, f.Peer) {
+	if !v.known.linked(f.Target, f.Peer) {
 		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
 	}
 }
