@@ -55,18 +55,13 @@ func sameUnderOtherNames(t *testing.T, name string, h *history.History) {
 	twin := *h
 	twin.Events = slices.Clone(h.Events)
 	for i := range twin.Events {
-		// Who is master now is still known by the name of a failover.
-		e := &twin.Events[i]
-		if does := e.F.Does(); e.Type != history.Info && does != history.Unknown && does != history.Promotes {
+		if e := &twin.Events[i]; e.Type != history.Info && e.F.Does() != history.Unknown {
 			e.F, e.Value = history.F(strings.ToUpper(string(e.F))), strings.ToUpper(e.Value)
 		}
 	}
 	v := Check(&twin)
 	for _, law := range Laws {
 		a, b := own.Of(law), v.Of(law)
-		if law == DeadlockFreedom { // which still tells by name what ended a client
-			a.Explanation, b.Explanation = "", ""
-		}
 		if was, is := strings.ToLower(tell(a)), strings.ToLower(tell(b)); was != is {
 			t.Fatalf("%s\n%s\nbut under other names\n%s\n%s", name, was, is, encoded(t, &twin))
 		}
