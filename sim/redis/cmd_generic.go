@@ -73,7 +73,7 @@ func rename(onlyNew bool) func(n *Node, args []string) {
 func (n *Node) duplicate(to, from string, k *key) {
 	t := n.find(to)
 	if t != nil {
-		n.overwrite(to, t)
+		n.overwrite(to, t, k.members != nil)
 		n.data.db.Del(to)
 	} else {
 		t = n.data.add(to, k.of, k.text)

@@ -13,7 +13,8 @@ import (
 // The records of a shard are its masters'. A replica is silent until it is promoted. Then every key that the old master
 // had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
 // arrive, as set again by nobody. What a deposed master was told later is recorded as lost when it drops it for the new
-// master's data; keys that a replica drops since its master came back without them go as they went there.
+// master's data; keys that a replica drops since its master came back without them go as they went there. A node that comes back as a master,
+// deposed or not, says what has become of all that stood by its own records: those are what a reader has of it.
 //
 // A run needs a Group for each shard, a new one each time; the zero Group is ready.
 type Group struct {
@@ -48,33 +49,40 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// lastData is what a node has, or had when it stopped.
-func (n *Node) lastData() *snapshot {
-	if n.host == nil {
-		return n.before
+// standing is what stands by a node's records.
+func (n *Node) standing() []holding {
+	if n.host == nil || n.repl.master != "" {
+		return n.stood
 	}
-	return n.snapshot()
+	return n.snapshot().holdings()
 }
 
-// promoted records how the data of a new master differs from that of the old one.
+// stands reports whether something stood by the node's own records when it last wrote any.
+func (n *Node) stands(h *holding) bool {
+	return slices.ContainsFunc(n.stood, func(o holding) bool { return !o.ended && o.owned() == h.owned() })
+}
+
+// promoted records how the data of a new master differs from what stands by the records of the old one; or by its own,
+// if nobody has been promoted since it was the master.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
 	}
-	old, name := g.nodes[g.master], n.host.Name()
-	if g.Promoted != nil {
-		g.Promoted(g.master, name)
+	old, name, stood := g.nodes[g.master], n.host.Name(), n.stood
+	if old != n {
+		if g.Promoted != nil {
+			g.Promoted(g.master, name)
+		}
+		g.master = name
+		stood = nil
 	}
-	g.master = name
-	if old == nil || old == n {
-		return
+	if old != nil && old != n {
+		stood = old.standing()
+		if old.repl.master == "" {
+			old.repl.told = ownedOf(stood)
+		}
 	}
-	was := *old.lastData()
-	if old.repl.master == "" {
-		old.repl.told = &was
-	}
-	was.lost = history.LostInFailover
-	n.compareWith(&was)
+	n.compareWith(stood, history.LostInFailover)
 }
 
 // note remembers a loss that has been recorded.
@@ -84,15 +92,14 @@ func (g *Group) note(h *holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether h is gone and has been recorded as lost when n was deposed.
-func (n *Node) lostBefore(h holding) bool {
+// lostBefore reports whether the shard has lost h when n was deposed. That n loses it too is no reason of the shard's.
+func (n *Node) lostBefore(h *holding) bool {
 	g := n.cfg.Group
-	_, there := n.ownerOf(&h)
-	return g != nil && n.repl.told != nil && !there && g.lost[h.owned()] != ""
+	return g != nil && n.repl.told != nil && g.lost[h.owned()] != ""
 }
 
 // divergent reports whether h was set while n was deposed.
-func (n *Node) divergent(h *holding) bool { return n.repl.told != nil && !n.repl.told.has(h) }
+func (n *Node) divergent(h *holding) bool { return n.repl.told != nil && !n.repl.told[h.owned()] }
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
 func (g *Group) resynced(n *Node, was *snapshot) {
@@ -114,12 +121,17 @@ func (g *Group) resynced(n *Node, was *snapshot) {
 			gone := h.gone(why)
 			gone.Type = history.OK
 			n.host.Record(gone)
+			n.stood = slices.DeleteFunc(n.stood, func(o holding) bool { return o.owned() == h.owned() })
 		}
 	}
 	n.repl.told, n.repl.had = nil, nil
 }
 
-// has reports whether h was there, in the hands of the same owner.
-func (s *snapshot) has(h *holding) bool {
-	return slices.ContainsFunc(s.holdings(), func(o holding) bool { return o.owned() == h.owned() })
+// ownedOf is what of a list is in whose hands.
+func ownedOf(list []holding) map[ownedKey]bool {
+	set := make(map[ownedKey]bool, len(list))
+	for i := range list {
+		set[list[i].owned()] = true
+	}
+	return set
 }

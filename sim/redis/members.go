@@ -93,9 +93,10 @@ func (n *Node) settleMembers(name string, k *key, c change) {
 	}
 }
 
-// overwrite ends what the members of a key are to their owners, since a command puts something else in its place.
-func (n *Node) overwrite(name string, k *key) {
-	if k.members != nil {
+// overwrite ends what a key is to its owners, since a command puts something else in its place. Where a key as a whole
+// takes the place of another, the record of the new one says it all.
+func (n *Node) overwrite(name string, k *key, byMembers bool) {
+	if k.members != nil || byMembers {
 		n.recordGone(name, k, history.Deleted, n.attempt)
 		k.members = nil
 	}

@@ -17,7 +17,11 @@ type Node struct {
 	aof     aof
 	scripts scripts
 	before  *snapshot // the data at the last Stop, until the next Start
-	loading bool      // replaying the file: no records, no effects, no expiry
+	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
+	// next life does not find it.
+	stood   []holding
+	lost    history.Why
+	loading bool // replaying the file: no records, no effects, no expiry
 
 	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
 	wall int64 // wall clock, ns
@@ -98,7 +102,7 @@ func (n *Node) Reset(cfg Config) {
 	n.data.clear()
 	n.data.seq = 0
 	n.aof.forget()
-	n.before = nil
+	n.before, n.stood, n.lost = nil, nil, ""
 	n.timer, n.slow = 0, 0
 	n.endLife()
 	n.resetReplication()
@@ -134,9 +138,12 @@ func (n *Node) Start(h sim.Host) {
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.snapshot()
-	n.before.lost = history.LostUnsynced
+	if n.repl.master == "" {
+		n.stood = n.before.holdings()
+	}
+	n.lost = history.LostUnsynced
 	if n.cfg.Persistence == None || how == sim.LoseAllState {
-		n.before.lost = history.LostUnpersisted
+		n.lost = history.LostUnpersisted
 	}
 	switch how {
 	case sim.LoseAllState:

@@ -67,9 +67,12 @@ func (n *Node) settle(name string, c change) {
 		n.gone(name, k, history.Deleted, n.attempt)
 		return
 	}
-	fresh := k == nil || c.replaced
+	made := k == nil
 	if k == nil {
 		k = n.data.add(name, n.attempt, kind == "string")
+	}
+	if !made && k.members == nil && hasMembers(kind) {
+		n.overwrite(name, k, true)
 	}
 	if c.replaced {
 		n.data.expireAt(name, k, never)
@@ -81,7 +84,7 @@ func (n *Node) settle(name string, c change) {
 		n.settleMembers(name, k, c)
 	case hasMembers(kind):
 		n.settleMembers(name, k, c)
-	case fresh:
+	case made || c.replaced:
 		n.recordSet(name, n.valueOf(name, k), k)
 	}
 	n.changed(name)

@@ -98,7 +98,7 @@ func (n *Node) promote() {
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
-	r.told, r.had = nil, nil
+	r.told, r.had, n.stood = nil, nil, nil
 	n.data.ended()
 }
 
@@ -110,6 +110,9 @@ func (n *Node) replicate(master sim.ProcessID) {
 		n.post(r.master, phaseLeave, n.second(), leave{})
 	}
 	wasMaster := r.master == ""
+	if wasMaster {
+		n.stood = n.snapshot().holdings()
+	}
 	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
 	n.restrict()
 	n.armed = never
@@ -118,7 +121,7 @@ func (n *Node) replicate(master sim.ProcessID) {
 	n.tickAfter(ackEvery)
 	if wasMaster {
 		if r.told == nil {
-			r.told = &snapshot{} // nobody was promoted in its place: it alone has all that it has
+			r.told = map[ownedKey]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n")
 	}

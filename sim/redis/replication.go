@@ -50,7 +50,8 @@ type replication struct {
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new master's
 	// data.
-	told, had *snapshot
+	told map[ownedKey]bool
+	had  *snapshot
 }
 
 // replica is what a master knows of one of its replicas.

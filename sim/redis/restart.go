@@ -7,12 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// snapshot is the data at one moment, hidden keys included, sorted by name, and why what the next life does not find is
-// lost.
-type snapshot struct {
-	keys []Key
-	lost history.Why
-}
+// snapshot is the data at one moment, hidden keys included, sorted by name.
+type snapshot struct{ keys []Key }
 
 // wholeOf is the command that reads all of a value of a type.
 var wholeOf = map[string][]string{
@@ -71,19 +67,21 @@ func (n *Node) compare() {
 	switch {
 	case was == nil:
 	case n.repl.master == "":
-		n.compareWith(was)
+		n.compareWith(n.stood, n.lost)
+		n.stood = nil
 	case n.repl.told != nil && n.repl.had == nil:
 		n.repl.had = was
 	}
 }
 
-// compareWith hides what has expired, and records how the data differs from what it was. A key that is gone and that would
-// have expired meanwhile has expired. A key that is there in another state (other value, owner or deadline) is lost and set.
-func (n *Node) compareWith(was *snapshot) {
+// compareWith hides what has expired, and records how the data differs from what stands by the records. A key that is
+// gone and that would have expired meanwhile has expired. A key that is there in another state (other value, owner or
+// deadline) is lost and set.
+func (n *Node) compareWith(before []holding, lost history.Why) {
 	n.loading = true // the records depend on what was
 	n.expireDue()
 	n.loading = false
-	before, is := slices.DeleteFunc(was.holdings(), n.lostBefore), n.snapshot().holdings()
+	is := n.snapshot().holdings()
 	for len(before) > 0 || len(is) > 0 {
 		order := 0
 		switch {
@@ -101,7 +99,7 @@ func (n *Node) compareWith(was *snapshot) {
 		if order >= 0 {
 			now, is = &is[0], is[1:]
 		}
-		n.compareOne(old, now, was.lost)
+		n.compareOne(old, now, lost)
 	}
 	n.data.ended()
 }
@@ -112,8 +110,8 @@ func (n *Node) compareOne(before, after *holding, lost history.Why) {
 		before = nil
 	}
 	if after != nil && n.ms > after.deadline {
-		if before == nil && n.divergent(after) {
-			before = after // set while the node was deposed
+		if (before == nil || before.owner != after.owner) && n.stands(after) { // set while the node was deposed
+			n.record(after.gone(history.Expired))
 		}
 		after = nil
 	}
@@ -125,7 +123,9 @@ func (n *Node) compareOne(before, after *holding, lost history.Why) {
 		if n.ms > before.deadline {
 			why = history.Expired
 		}
-		n.cfg.Group.note(before, why)
+		if !n.lostBefore(before) {
+			n.cfg.Group.note(before, why)
+		}
 		n.record(before.gone(why))
 	}
 	if after != nil {

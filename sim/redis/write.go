@@ -19,7 +19,7 @@ func (n *Node) setString(name, value string, when int64) {
 	case k == nil:
 		k = n.data.add(name, n.attempt, true)
 	case !k.text:
-		n.overwrite(name, k)
+		n.overwrite(name, k, false)
 		n.data.db.Del(name)
 		k.text = true
 	}
