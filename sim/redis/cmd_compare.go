@@ -6,109 +6,109 @@ import "strings"
 // SET … IFEQ of Redis 8.4, DELIFEQ of Valkey 9.
 
 // compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
-func compareAndDelete(n *Node, args []string) {
-	k := n.find(args[1])
+func compareAndDelete(d *dataset, args []string) {
+	k := d.find(args[1])
 	switch {
 	case k == nil:
-		n.replyInt(-1)
+		d.replyInt(-1)
 	case !k.text:
-		n.replyError(errWrongType)
-	case n.data.get(args[1]) != args[2]:
-		n.replyInt(0)
+		d.replyError(errWrongType)
+	case d.get(args[1]) != args[2]:
+		d.replyInt(0)
 	default:
-		n.removeAsked(args[1])
-		n.replyInt(1)
+		removeAsked(d, args[1])
+		d.replyInt(1)
 	}
 }
 
 // compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair). Without
 // an option the key has no expiry any more.
-func compareAndSet(n *Node, args []string) {
+func compareAndSet(d *dataset, args []string) {
 	o, ok := parseSetOptions(args[4:], false)
 	if !ok || o.nx || o.xx || o.get || o.compares() {
-		n.replyError(errSyntax)
+		d.replyError(errSyntax)
 		return
 	}
 	when := never
 	if o.unit != "" {
 		var trouble string
-		if when, trouble = n.deadlineOf(o.unit, o.amount, "cas"); trouble != "" {
-			n.replyError(errSyntax) // Tair has no other
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "cas"); trouble != "" {
+			d.replyError(errSyntax) // Tair has no other
 			return
 		}
 	}
 	name := args[1]
-	k := n.find(name)
+	k := d.find(name)
 	switch {
 	case k == nil:
-		n.replyInt(-1)
+		d.replyInt(-1)
 		return
 	case !k.text:
-		n.replyError(errWrongType)
+		d.replyError(errWrongType)
 		return
-	case n.data.get(name) != args[2]:
-		n.replyInt(0)
+	case d.get(name) != args[2]:
+		d.replyInt(0)
 		return
 	}
 	if o.keepTTL {
 		when = k.when
 	}
-	n.setString(name, args[3], when)
-	n.replyInt(1)
+	d.setString(name, args[3], when)
+	d.replyInt(1)
 }
 
 // deleteIfEqual is DELIFEQ: 1 deleted, 0 not (Valkey 9).
-func deleteIfEqual(n *Node, args []string) {
-	k := n.find(args[1])
+func deleteIfEqual(d *dataset, args []string) {
+	k := d.find(args[1])
 	switch {
 	case k == nil:
-		n.replyInt(0)
+		d.replyInt(0)
 	case !k.text:
-		n.replyError(errWrongType)
-	case n.data.get(args[1]) != args[2]:
-		n.replyInt(0)
+		d.replyError(errWrongType)
+	case d.get(args[1]) != args[2]:
+		d.replyInt(0)
 	default:
-		n.removeAsked(args[1])
-		n.replyInt(1)
+		removeAsked(d, args[1])
+		d.replyInt(1)
 	}
 }
 
 // delex is DELEX key [IFEQ value | IFNE value]: 1 deleted, 0 not (Redis 8.4). Digests are not simulated.
-func delex(n *Node, args []string) {
+func delex(d *dataset, args []string) {
 	if len(args) == 2 {
-		del(n, args)
+		del(d, args)
 		return
 	}
 	if len(args) != 4 {
-		n.replyError(wrongArity("delex"))
+		d.replyError(wrongArity("delex"))
 		return
 	}
 	name := args[1]
-	k := n.find(name)
+	k := d.find(name)
 	if k == nil {
-		n.replyInt(0)
+		d.replyInt(0)
 		return
 	}
 	if !k.text {
-		n.replyError("ERR Key should be of string type if conditions are specified")
+		d.replyError("ERR Key should be of string type if conditions are specified")
 		return
 	}
-	equal := n.data.get(name) == args[3]
+	equal := d.get(name) == args[3]
 	switch strings.ToUpper(args[2]) {
 	case "IFEQ":
 	case "IFNE":
 		equal = !equal
 	case "IFDEQ", "IFDNE":
-		n.replyError(errDigest)
+		d.replyError(errDigest)
 		return
 	default:
-		n.replyError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
+		d.replyError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
 		return
 	}
 	if equal {
-		n.removeAsked(name)
+		removeAsked(d, name)
 	}
-	n.replyBool(equal)
+	d.replyBool(equal)
 }
 
 const errDigest = "ERR fencepost: IFDEQ and IFDNE are not simulated: locks do not use digests"
@@ -122,13 +122,13 @@ type condition struct {
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
 // met reports whether SET may go on; it answers with an error and reports false if the key holds another type.
-func (n *Node) met(c condition, name string, k *key) (ok, answered bool) {
+func met(d *dataset, c condition, name string, k *key) (ok, answered bool) {
 	switch {
 	case k == nil:
 		return c.name == "IFNE", false
 	case !k.text:
-		n.replyError(errWrongType)
+		d.replyError(errWrongType)
 		return false, true
 	}
-	return (n.data.get(name) == c.value) == (c.name == "IFEQ"), false
+	return (d.get(name) == c.value) == (c.name == "IFEQ"), false
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // removeAsked deletes an existing key because the current request says so.
-func (n *Node) removeAsked(name string) { n.remove(name, history.Deleted, n.attempt) }
+func removeAsked(d *dataset, name string) { d.remove(name, history.Deleted, d.attempt) }
 
 // expireOptions are NX, XX, GT and LT of EXPIRE and its kin.
 type expireOptions struct{ nx, xx, gt, lt bool }
@@ -49,82 +49,82 @@ func (o expireOptions) admits(old, when int64) bool {
 }
 
 // expire is EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. A deadline that is not after now deletes the key at once.
-func expire(command string, seconds, absolute bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
+func expire(command string, seconds, absolute bool) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
 		var o expireOptions
 		if len(args) > 3 {
 			var trouble string
 			if o, trouble = parseExpireOptions(args[3:]); trouble != "" {
-				n.replyError(trouble)
+				d.replyError(trouble)
 				return
 			}
 		}
 		when, ok := parseInt(args[2])
 		if !ok {
-			n.replyError(errNotInt)
+			d.replyError(errNotInt)
 			return
 		}
-		base := n.ms
+		base := d.ms
 		if absolute {
 			base = 0
 		}
 		if seconds && (when > math.MaxInt64/1000 || when < math.MinInt64/1000) {
-			n.replyError(badExpire(command))
+			d.replyError(badExpire(command))
 			return
 		}
 		if seconds {
 			when *= 1000
 		}
 		if base > 0 && when > math.MaxInt64-base || base < 0 && when < math.MinInt64-base {
-			n.replyError(badExpire(command))
+			d.replyError(badExpire(command))
 			return
 		}
-		n.replyBool(n.giveDeadline(args[1], when+base, o))
+		d.replyBool(giveDeadline(d, args[1], when+base, o))
 	}
 }
 
 // giveDeadline gives a key a deadline if it exists and the options admit it.
-func (n *Node) giveDeadline(name string, when int64, o expireOptions) bool {
-	k := n.find(name)
+func giveDeadline(d *dataset, name string, when int64, o expireOptions) bool {
+	k := d.find(name)
 	if k == nil || !o.admits(k.when, when) {
 		return false
 	}
-	if when <= n.ms {
-		n.removeAsked(name)
+	if when <= d.ms {
+		removeAsked(d, name)
 	} else {
-		n.moveDeadline(name, k, when)
+		d.moveDeadline(name, k, when)
 	}
 	return true
 }
 
-func persist(n *Node, args []string) {
-	k := n.find(args[1])
+func persist(d *dataset, args []string) {
+	k := d.find(args[1])
 	timed := k != nil && k.when != never
 	if timed {
-		n.moveDeadline(args[1], k, never)
+		d.moveDeadline(args[1], k, never)
 	}
-	n.replyBool(timed)
+	d.replyBool(timed)
 }
 
 // ttl is TTL, PTTL, EXPIRETIME and PEXPIRETIME: −2 without the key, −1 without a deadline, seconds are rounded.
-func ttl(seconds, absolute bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
-		k := n.find(args[1])
+func ttl(seconds, absolute bool) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
+		k := d.find(args[1])
 		switch {
 		case k == nil:
-			n.replyInt(-2)
+			d.replyInt(-2)
 			return
 		case k.when == never:
-			n.replyInt(-1)
+			d.replyInt(-1)
 			return
 		}
 		v := k.when
 		if !absolute {
-			v = max(v-n.ms, 0)
+			v = max(v-d.ms, 0)
 		}
 		if seconds {
 			v = v/1000 + (v%1000+500)/1000
 		}
-		n.replyInt(v)
+		d.replyInt(v)
 	}
 }

@@ -50,34 +50,34 @@ func formatFloat(v *big.Float) string {
 
 // incrByFloat is INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL; here the
 // addition is repeated, which gives the same and keeps the owner.
-func incrByFloat(n *Node, args []string) {
+func incrByFloat(d *dataset, args []string) {
 	name := args[1]
-	k := n.find(name)
+	k := d.find(name)
 	old := "0"
 	if k != nil {
 		if !k.text {
-			n.replyError(errWrongType)
+			d.replyError(errWrongType)
 			return
 		}
-		old = n.data.get(name)
+		old = d.get(name)
 	}
 	v, ok := parseFloat(old)
 	by, ok2 := parseFloat(args[2])
 	if !ok || !ok2 {
-		n.replyError(errNotFloat)
+		d.replyError(errNotFloat)
 		return
 	}
 	if v.IsInf() || by.IsInf() {
-		n.replyError(errInfinite)
+		d.replyError(errInfinite)
 		return
 	}
 	total := new(big.Float).SetPrec(mantissa).Add(v, by)
 	if outOfRange(total) {
-		n.replyError(errInfinite)
+		d.replyError(errInfinite)
 		return
 	}
 	sum := formatFloat(total)
-	n.logCommand([]string{"INCRBYFLOAT", name, args[2]})
-	n.setNumber(name, sum, k)
-	n.replyBulk(sum)
+	d.node.LogCommand([]string{"INCRBYFLOAT", name, args[2]})
+	setNumber(d, name, sum, k)
+	d.replyBulk(sum)
 }

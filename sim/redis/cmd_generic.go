@@ -1,91 +1,74 @@
 package redis
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-func del(n *Node, args []string) {
+func del(d *dataset, args []string) {
 	count := int64(0)
 	for _, name := range args[1:] {
-		if n.find(name) != nil {
-			n.removeAsked(name)
+		if d.find(name) != nil {
+			removeAsked(d, name)
 			count++
 		}
 	}
-	n.replyInt(count)
+	d.replyInt(count)
 }
 
 // exists is EXISTS and TOUCH.
-func exists(n *Node, args []string) {
+func exists(d *dataset, args []string) {
 	count := int64(0)
 	for _, name := range args[1:] {
-		if n.find(name) != nil {
+		if d.find(name) != nil {
 			count++
 		}
 	}
-	n.replyInt(count)
+	d.replyInt(count)
 }
 
-func typeOf(n *Node, args []string) {
-	if n.find(args[1]) == nil {
-		n.replyStatus("none")
+func typeOf(d *dataset, args []string) {
+	if d.find(args[1]) == nil {
+		d.replyStatus("none")
 		return
 	}
-	n.replyStatus(n.data.db.Type(args[1]))
+	d.replyStatus(d.db.Type(args[1]))
 }
 
 // dbsize counts what is hidden, as Redis does.
-func dbsize(n *Node, _ []string) { n.replyInt(int64(len(n.data.keys) + len(n.data.hidden))) }
+func dbsize(d *dataset, _ []string) { d.replyInt(int64(len(d.keys) + len(d.hidden))) }
 
 // rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says whose
 // it is.
-func rename(onlyNew bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
+func rename(onlyNew bool) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
 		from, to := args[1], args[2]
-		k := n.find(from)
+		k := d.find(from)
 		if k == nil {
-			n.replyError(errNoKey)
+			d.replyError(errNoKey)
 			return
 		}
-		if onlyNew && n.find(to) != nil {
-			n.replyInt(0)
+		if onlyNew && d.find(to) != nil {
+			d.replyInt(0)
 			return
 		}
 		if from != to {
-			n.logCommand(args)
-			n.duplicate(to, from, k)
-			n.data.db.Del(from)
-			n.gone(from, k, history.Deleted, n.attempt)
+			d.node.LogCommand(args)
+			d.duplicate(to, from, k)
+			d.db.Del(from)
+			d.gone(from, k, history.Deleted, d.attempt)
 		}
 		if onlyNew {
-			n.replyInt(1)
+			d.replyInt(1)
 		} else {
-			n.replyOK()
+			d.replyOK()
 		}
 	}
 }
 
-// duplicate makes to what the key from is: value, owner and deadline.
-func (n *Node) duplicate(to, from string, k *key) {
-	t := n.find(to)
-	if t != nil {
-		n.overwrite(to, t, k.members != nil)
-		n.data.db.Del(to)
-	} else {
-		t = n.data.add(to, k.of, k.text)
-	}
-	_ = n.data.mini.Copy(0, from, 0, to) // fails only without the source
-	t.of, t.text, t.members = k.of, k.text, maps.Clone(k.members)
-	n.data.expireAt(to, t, k.when)
-	n.changed(to)
-	n.recordSet(to, n.valueOf(to, t), t)
-}
-
-func copyKey(n *Node, args []string) {
+func copyKey(d *dataset, args []string) {
 	replace := false
 	for i := 3; i < len(args); i++ {
 		switch strings.ToUpper(args[i]) {
@@ -93,30 +76,30 @@ func copyKey(n *Node, args []string) {
 			replace = true
 		case "DB":
 			if i++; i == len(args) {
-				n.replyError(errSyntax)
+				d.replyError(errSyntax)
 				return
 			}
 			if trouble := checkDB(args[i]); trouble != "" {
-				n.replyError(trouble)
+				d.replyError(trouble)
 				return
 			}
 		default:
-			n.replyError(errSyntax)
+			d.replyError(errSyntax)
 			return
 		}
 	}
 	from, to := args[1], args[2]
 	if from == to {
-		n.replyError("ERR source and destination objects are the same")
+		d.replyError("ERR source and destination objects are the same")
 		return
 	}
-	switch k := n.find(from); {
-	case k == nil, n.find(to) != nil && !replace:
-		n.replyInt(0)
+	switch k := d.find(from); {
+	case k == nil, d.find(to) != nil && !replace:
+		d.replyInt(0)
 	default:
-		n.logCommand(args)
-		n.duplicate(to, from, k)
-		n.replyInt(1)
+		d.node.LogCommand(args)
+		d.duplicate(to, from, k)
+		d.replyInt(1)
 	}
 }
 
@@ -134,22 +117,13 @@ func checkDB(s string) (trouble string) {
 }
 
 // flush is FLUSHALL and FLUSHDB.
-func flush(n *Node, args []string) {
+func flush(d *dataset, args []string) {
 	if len(args) > 2 || len(args) == 2 && !isOneOf(args[1], "SYNC", "ASYNC") {
-		n.replyError(errSyntax)
+		d.replyError(errSyntax)
 		return
 	}
-	names := make([]string, 0, len(n.data.keys))
-	for name := range n.data.keys {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		n.recordGone(name, n.data.keys[name], history.Flushed, n.attempt)
-	}
-	n.dropAll()
-	n.log(effect{op: opFlush})
-	n.replyOK()
+	d.flush()
+	d.replyOK()
 }
 
 func isOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }

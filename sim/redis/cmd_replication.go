@@ -19,30 +19,30 @@ func role(n *Node, _ []string) {
 		if r.linked {
 			state, offset = "connected", r.offset
 		}
-		n.replyLen(5)
-		n.replyBulk("slave")
-		n.replyBulk(string(r.master))
-		n.replyInt(6379)
-		n.replyBulk(state)
-		n.replyInt(offset)
+		n.data.replyLen(5)
+		n.data.replyBulk("slave")
+		n.data.replyBulk(string(r.master))
+		n.data.replyInt(6379)
+		n.data.replyBulk(state)
+		n.data.replyInt(offset)
 		return
 	}
-	n.replyLen(3)
-	n.replyBulk("master")
-	n.replyInt(r.end())
+	n.data.replyLen(3)
+	n.data.replyBulk("master")
+	n.data.replyInt(r.end())
 	online := int64(0)
 	for i := range r.replicas {
 		if r.replicas[i].online {
 			online++
 		}
 	}
-	n.replyLen(int(online))
+	n.data.replyLen(int(online))
 	for i := range r.replicas {
 		if s := &r.replicas[i]; s.online {
-			n.replyLen(3)
-			n.replyBulk(string(s.name))
-			n.replyBulk(Port)
-			n.replyBulk(strconv.FormatInt(s.acked, 10))
+			n.data.replyLen(3)
+			n.data.replyBulk(string(s.name))
+			n.data.replyBulk(Port)
+			n.data.replyBulk(strconv.FormatInt(s.acked, 10))
 		}
 	}
 }
@@ -51,22 +51,22 @@ func role(n *Node, _ []string) {
 func replicaOf(n *Node, args []string) {
 	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
 		n.repl.involved, n.repl.ordered = true, n.host.Name()
-		n.replyOK()
+		n.data.replyOK()
 		return
 	}
 	if v, ok := parseInt(args[2]); !ok || v < 0 || v > 65535 {
-		n.replyError("ERR Invalid master port")
+		n.data.replyError("ERR Invalid master port")
 		return
 	}
 	master := sim.ProcessID(args[1])
 	switch {
 	case master == n.repl.master:
-		n.replyStatus("OK Already connected to specified master")
+		n.data.replyStatus("OK Already connected to specified master")
 	case master == n.host.Name() || args[2] != Port || !n.knows(master):
-		n.replyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] + " is no node that this one has heard of")
+		n.data.replyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] + " is no node that this one has heard of")
 	default:
 		n.repl.involved, n.repl.ordered = true, master
-		n.replyOK()
+		n.data.replyOK()
 	}
 }
 
@@ -92,7 +92,7 @@ func info(n *Node, args []string) {
 	if wanted("keyspace") {
 		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(len(n.data.keys)+len(n.data.hidden)) + "\r\n")
 	}
-	n.replyBulk(b.String())
+	n.data.replyBulk(b.String())
 }
 
 func (n *Node) infoReplication(b *strings.Builder) {
@@ -121,7 +121,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 		s := &r.replicas[i]
 		state := map[bool]string{true: "online", false: "send_bulk"}[s.online]
 		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+Port+",state="+state+
-			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.wall), 10))
+			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.data.wall), 10))
 	}
 	if n.cfg.SemiSync { // Fencepost's own line
 		line("semi_sync", map[bool]string{false: "on", true: "degraded"}[r.degraded])

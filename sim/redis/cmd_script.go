@@ -110,12 +110,12 @@ func (n *Node) compile(t *scriptText) (trouble string) {
 
 func eval(n *Node, args []string) {
 	if len(args[1]) > maxText {
-		n.replyError("ERR fencepost: the script is longer than a megabyte")
+		n.data.replyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
 	keys, argv, trouble := scriptArgs(args)
 	if trouble != "" {
-		n.replyError(trouble)
+		n.data.replyError(trouble)
 		return
 	}
 	t := n.scripts.load(args[1])
@@ -125,12 +125,12 @@ func eval(n *Node, args []string) {
 func evalSHA(n *Node, args []string) {
 	keys, argv, trouble := scriptArgs(args)
 	if trouble != "" {
-		n.replyError(trouble)
+		n.data.replyError(trouble)
 		return
 	}
 	t := n.scripts.known(args[1])
 	if t == nil {
-		n.replyError("NOSCRIPT No matching script. Please use EVAL.")
+		n.data.replyError("NOSCRIPT No matching script. Please use EVAL.")
 		return
 	}
 	n.runScript(t, keys, argv)
@@ -153,18 +153,18 @@ func scriptArgs(args []string) (keys, argv []string, trouble string) {
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
 func (n *Node) runScript(t *scriptText, keys, argv []string) {
 	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
-	if t.twin != nil && !restricted && t.twin(n, keys, argv) {
+	if t.twin != nil && !restricted && t.twin(n.data, keys, argv) {
 		return
 	}
 	if trouble := n.compile(t); trouble != "" {
-		n.replyError(trouble)
+		n.data.replyError(trouble)
 		return
 	}
-	from := len(n.out)
+	from := len(n.data.out)
 	n.inScript = true
 	reply := n.scripts.engine.Run(t.lua, keys, argv)
 	n.inScript = false
-	n.out = append(n.out[:from], reply...)
+	n.data.out = append(n.data.out[:from], reply...)
 }
 
 // callFromScript executes a command for a script.
@@ -178,12 +178,12 @@ func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
 		return nil, "ERR Unknown Redis command called from script"
 	case c.flags&noScript != 0:
 		return nil, "ERR This Redis command is not allowed from script"
-	case refusal(c, args) != "":
+	case c.refusal(args) != "":
 		return nil, "ERR Wrong number of args calling Redis command from script"
 	}
-	from := len(n.out)
+	from := len(n.data.out)
 	n.dispatch(args)
-	reply, n.out = n.out[from:], n.out[:from]
+	reply, n.data.out = n.data.out[from:], n.data.out[:from]
 	return reply, ""
 }
 
@@ -192,29 +192,29 @@ func script(n *Node, args []string) {
 	case "load":
 		n.loadScript(args[2])
 	case "exists":
-		n.replyLen(len(args) - 2)
+		n.data.replyLen(len(args) - 2)
 		for _, sha := range args[2:] {
-			n.replyBool(n.scripts.known(sha) != nil)
+			n.data.replyBool(n.scripts.known(sha) != nil)
 		}
 	case "flush":
 		if len(args) > 3 || len(args) == 3 && !isOneOf(args[2], "SYNC", "ASYNC") {
-			n.replyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+			n.data.replyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}
 		n.scripts.forget()
-		n.replyOK()
+		n.data.replyOK()
 	}
 }
 
 func (n *Node) loadScript(text string) {
 	if len(text) > maxText {
-		n.replyError("ERR fencepost: the script is longer than a megabyte")
+		n.data.replyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
 	t := n.scripts.load(text)
 	if trouble := n.compile(t); trouble != "" {
-		n.replyError(trouble)
+		n.data.replyError(trouble)
 		return
 	}
-	n.replyBulk(t.sha)
+	n.data.replyBulk(t.sha)
 }

@@ -12,34 +12,34 @@ func ping(n *Node, args []string) {
 	c := n.conns[n.conn]
 	switch {
 	case len(args) > 2:
-		n.replyError(wrongArity("ping"))
+		n.data.replyError(wrongArity("ping"))
 	case c != nil && c.listens():
-		n.replyLen(2)
-		n.replyBulk("pong")
-		n.replyBulk(append(args, "")[1])
+		n.data.replyLen(2)
+		n.data.replyBulk("pong")
+		n.data.replyBulk(append(args, "")[1])
 	case len(args) == 1:
-		n.replyStatus("PONG")
+		n.data.replyStatus("PONG")
 	default:
-		n.replyBulk(args[1])
+		n.data.replyBulk(args[1])
 	}
 }
 
-func echo(n *Node, args []string) { n.replyBulk(args[1]) }
+func echo(n *Node, args []string) { n.data.replyBulk(args[1]) }
 
 func selectDB(n *Node, args []string) {
 	if trouble := checkDB(args[1]); trouble != "" {
-		n.replyError(trouble)
+		n.data.replyError(trouble)
 		return
 	}
-	n.replyOK()
+	n.data.replyOK()
 }
 
 // now is TIME: seconds and microseconds of the node's wall clock.
 func now(n *Node, _ []string) {
-	micros := n.wall / 1000
-	n.replyLen(2)
-	n.replyBulk(strconv.FormatInt(micros/1_000_000, 10))
-	n.replyBulk(strconv.FormatInt(micros%1_000_000, 10))
+	micros := n.data.wall / 1000
+	n.data.replyLen(2)
+	n.data.replyBulk(strconv.FormatInt(micros/1_000_000, 10))
+	n.data.replyBulk(strconv.FormatInt(micros%1_000_000, 10))
 }
 
 // hello speaks RESP2 only; clients that ask for RESP3 fall back.
@@ -47,58 +47,58 @@ func hello(n *Node, args []string) {
 	if len(args) > 1 {
 		switch v, ok := parseInt(args[1]); {
 		case !ok:
-			n.replyError("ERR Protocol version is not an integer or out of range")
+			n.data.replyError("ERR Protocol version is not an integer or out of range")
 			return
 		case v != 2:
-			n.replyError("NOPROTO unsupported protocol version")
+			n.data.replyError("NOPROTO unsupported protocol version")
 			return
 		}
 	}
 	if len(args) > 2 {
-		n.replyError("ERR fencepost: options of HELLO are not simulated")
+		n.data.replyError("ERR fencepost: options of HELLO are not simulated")
 		return
 	}
-	n.replyLen(14)
+	n.data.replyLen(14)
 	for _, pair := range [][2]string{{"server", "redis"}, {"version", version}} {
-		n.replyBulk(pair[0])
-		n.replyBulk(pair[1])
+		n.data.replyBulk(pair[0])
+		n.data.replyBulk(pair[1])
 	}
-	n.replyBulk("proto")
-	n.replyInt(2)
-	n.replyBulk("id")
-	n.replyInt(int64(n.conn))
+	n.data.replyBulk("proto")
+	n.data.replyInt(2)
+	n.data.replyBulk("id")
+	n.data.replyInt(int64(n.conn))
 	role := "master"
 	if n.repl.master != "" {
 		role = "replica"
 	}
 	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", role}} {
-		n.replyBulk(pair[0])
-		n.replyBulk(pair[1])
+		n.data.replyBulk(pair[0])
+		n.data.replyBulk(pair[1])
 	}
-	n.replyBulk("modules")
-	n.replyLen(0)
+	n.data.replyBulk("modules")
+	n.data.replyLen(0)
 }
 
 // client is CLIENT, as far as client libraries use it when they connect.
 func client(n *Node, args []string) {
 	switch strings.ToLower(args[1]) {
 	case "id":
-		n.replyInt(int64(n.conn))
+		n.data.replyInt(int64(n.conn))
 	case "getname":
 		if c := n.conns[n.conn]; c != nil && c.name != "" {
-			n.replyBulk(c.name)
+			n.data.replyBulk(c.name)
 		} else {
-			n.replyNull()
+			n.data.replyNull()
 		}
 	case "setname":
 		if strings.ContainsFunc(args[2], func(r rune) bool { return r < '!' || r > '~' }) {
-			n.replyError("ERR Client names cannot contain spaces, newlines or special characters.")
+			n.data.replyError("ERR Client names cannot contain spaces, newlines or special characters.")
 			return
 		}
 		n.state().name = args[2]
-		n.replyOK()
+		n.data.replyOK()
 	case "setinfo":
-		n.replyOK()
+		n.data.replyOK()
 	}
 }
 
@@ -106,19 +106,19 @@ func client(n *Node, args []string) {
 func auth(n *Node, args []string) {
 	switch len(args) {
 	case 2:
-		n.replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+		n.data.replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	case 3:
 		if args[1] == "default" {
-			n.replyOK()
+			n.data.replyOK()
 			return
 		}
-		n.replyError("WRONGPASS invalid username-password pair or user is disabled.")
+		n.data.replyError("WRONGPASS invalid username-password pair or user is disabled.")
 	default:
-		n.replyError(errSyntax)
+		n.data.replyError(errSyntax)
 	}
 }
 
-func quit(n *Node, _ []string) { n.replyOK() }
+func quit(n *Node, _ []string) { n.data.replyOK() }
 
 // reset gives a connection back the state of a new one.
 func reset(n *Node, _ []string) {
@@ -127,5 +127,5 @@ func reset(n *Node, _ []string) {
 		n.unsubscribeAll(n.conn, c)
 		*c = connection{woff: c.woff}
 	}
-	n.replyStatus("RESET")
+	n.data.replyStatus("RESET")
 }

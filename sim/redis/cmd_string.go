@@ -73,7 +73,7 @@ func parseSetOptions(args []string, getex bool) (o setOptions, ok bool) {
 }
 
 // deadlineOf turns an expiry option into a deadline in ms; trouble is the error if it is none.
-func (n *Node) deadlineOf(unit, amount, command string) (when int64, trouble string) {
+func deadlineOf(d *dataset, unit, amount, command string) (when int64, trouble string) {
 	v, ok := parseInt(amount)
 	if !ok {
 		return 0, errNotInt
@@ -86,258 +86,258 @@ func (n *Node) deadlineOf(unit, amount, command string) (when int64, trouble str
 		v *= 1000
 	}
 	if unit == "EX" || unit == "PX" {
-		if v > math.MaxInt64-n.ms {
+		if v > math.MaxInt64-d.ms {
 			return 0, badExpire(command)
 		}
-		v += n.ms
+		v += d.ms
 	}
 	return v, ""
 }
 
 func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
 
-func set(n *Node, args []string) {
+func set(d *dataset, args []string) {
 	name, value := args[1], args[2]
 	o, ok := parseSetOptions(args[3:], false)
 	if !ok {
-		n.replyError(errSyntax)
+		d.replyError(errSyntax)
 		return
 	}
 	when := never
 	if o.unit != "" {
 		var trouble string
-		if when, trouble = n.deadlineOf(o.unit, o.amount, "set"); trouble != "" {
-			n.replyError(trouble)
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "set"); trouble != "" {
+			d.replyError(trouble)
 			return
 		}
 	}
-	k := n.find(name)
+	k := d.find(name)
 	refused := o.nx && k != nil || o.xx && k == nil
 	if o.compares() {
-		met, answered := n.met(o.only, name, k)
+		met, answered := met(d, o.only, name, k)
 		if answered {
 			return
 		}
 		refused = !met
 	}
 	if o.get {
-		if !n.replyText(name, k) {
+		if !replyText(d, name, k) {
 			return
 		}
 	}
 	if refused {
 		if !o.get {
-			n.replyNull()
+			d.replyNull()
 		}
 		return
 	}
 	if o.keepTTL && k != nil {
 		when = k.when
 	}
-	n.setString(name, value, when)
+	d.setString(name, value, when)
 	if !o.get {
-		n.replyOK()
+		d.replyOK()
 	}
 }
 
 // replyText answers with a string, or null; it answers with an error and reports false if the key holds another type.
-func (n *Node) replyText(name string, k *key) bool {
+func replyText(d *dataset, name string, k *key) bool {
 	switch {
 	case k == nil:
-		n.replyNull()
+		d.replyNull()
 	case !k.text:
-		n.replyError(errWrongType)
+		d.replyError(errWrongType)
 		return false
 	default:
-		n.replyBulk(n.data.get(name))
+		d.replyBulk(d.get(name))
 	}
 	return true
 }
 
-func get(n *Node, args []string) { n.replyText(args[1], n.find(args[1])) }
+func get(d *dataset, args []string) { replyText(d, args[1], d.find(args[1])) }
 
-func setnx(n *Node, args []string) {
-	absent := n.find(args[1]) == nil
+func setnx(d *dataset, args []string) {
+	absent := d.find(args[1]) == nil
 	if absent {
-		n.setString(args[1], args[2], never)
+		d.setString(args[1], args[2], never)
 	}
-	n.replyBool(absent)
+	d.replyBool(absent)
 }
 
 // setex is SETEX and PSETEX.
-func setex(unit, command string) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
-		when, trouble := n.deadlineOf(unit, args[2], command)
+func setex(unit, command string) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
+		when, trouble := deadlineOf(d, unit, args[2], command)
 		if trouble != "" {
-			n.replyError(trouble)
+			d.replyError(trouble)
 			return
 		}
-		n.setString(args[1], args[3], when)
-		n.replyOK()
+		d.setString(args[1], args[3], when)
+		d.replyOK()
 	}
 }
 
-func getset(n *Node, args []string) {
-	if n.replyText(args[1], n.find(args[1])) {
-		n.setString(args[1], args[2], never)
+func getset(d *dataset, args []string) {
+	if replyText(d, args[1], d.find(args[1])) {
+		d.setString(args[1], args[2], never)
 	}
 }
 
-func getdel(n *Node, args []string) {
-	k := n.find(args[1])
-	if n.replyText(args[1], k) && k != nil {
-		n.removeAsked(args[1])
+func getdel(d *dataset, args []string) {
+	k := d.find(args[1])
+	if replyText(d, args[1], k) && k != nil {
+		removeAsked(d, args[1])
 	}
 }
 
-func getex(n *Node, args []string) {
+func getex(d *dataset, args []string) {
 	o, ok := parseSetOptions(args[2:], true)
 	if !ok {
-		n.replyError(errSyntax)
+		d.replyError(errSyntax)
 		return
 	}
 	name := args[1]
-	k := n.find(name)
+	k := d.find(name)
 	if k == nil || !k.text {
-		n.replyText(name, k)
+		replyText(d, name, k)
 		return
 	}
 	when := never
 	if o.unit != "" {
 		var trouble string
-		if when, trouble = n.deadlineOf(o.unit, o.amount, "getex"); trouble != "" {
-			n.replyError(trouble)
+		if when, trouble = deadlineOf(d, o.unit, o.amount, "getex"); trouble != "" {
+			d.replyError(trouble)
 			return
 		}
 	}
-	n.replyText(name, k)
+	replyText(d, name, k)
 	switch {
-	case o.unit != "" && when <= n.ms && strings.HasSuffix(o.unit, "AT"):
-		n.removeAsked(name)
+	case o.unit != "" && when <= d.ms && strings.HasSuffix(o.unit, "AT"):
+		removeAsked(d, name)
 	case o.unit != "", o.persist && k.when != never:
-		n.moveDeadline(name, k, when)
+		d.moveDeadline(name, k, when)
 	}
 }
 
-func mget(n *Node, args []string) {
-	n.replyLen(len(args) - 1)
+func mget(d *dataset, args []string) {
+	d.replyLen(len(args) - 1)
 	for _, name := range args[1:] {
-		if k := n.find(name); k == nil || !k.text {
-			n.replyNull()
+		if k := d.find(name); k == nil || !k.text {
+			d.replyNull()
 		} else {
-			n.replyBulk(n.data.get(name))
+			d.replyBulk(d.get(name))
 		}
 	}
 }
 
 // mset is MSET and, if it must find none of the keys, MSETNX.
-func mset(onlyNew bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
+func mset(onlyNew bool) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
 		pairs := args[1:]
 		if len(pairs)%2 != 0 {
-			n.replyError(wrongArity(strings.ToLower(args[0])))
+			d.replyError(wrongArity(strings.ToLower(args[0])))
 			return
 		}
 		for i := 0; onlyNew && i < len(pairs); i += 2 {
-			if n.find(pairs[i]) != nil {
-				n.replyInt(0)
+			if d.find(pairs[i]) != nil {
+				d.replyInt(0)
 				return
 			}
 		}
 		for i := 0; i < len(pairs); i += 2 {
-			n.setString(pairs[i], pairs[i+1], never)
+			d.setString(pairs[i], pairs[i+1], never)
 		}
 		if onlyNew {
-			n.replyInt(1)
+			d.replyInt(1)
 		} else {
-			n.replyOK()
+			d.replyOK()
 		}
 	}
 }
 
 // incr is INCR and DECR (sign), incrBy the two with an amount.
-func incr(sign int64) func(n *Node, args []string) {
-	return func(n *Node, args []string) { n.increase(args, sign) }
+func incr(sign int64) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) { increase(d, args, sign) }
 }
 
-func incrBy(sign int64) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
+func incrBy(sign int64) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
 		by, ok := parseInt(args[2])
 		switch {
 		case !ok:
-			n.replyError(errNotInt)
+			d.replyError(errNotInt)
 		case sign < 0 && by == math.MinInt64:
-			n.replyError("ERR decrement would overflow")
+			d.replyError("ERR decrement would overflow")
 		default:
-			n.increase(args, sign*by)
+			increase(d, args, sign*by)
 		}
 	}
 }
 
 // increase adds to a counter. A counter that is there keeps its owner and deadline, and has no record.
-func (n *Node) increase(args []string, by int64) {
+func increase(d *dataset, args []string, by int64) {
 	name := args[1]
-	k := n.find(name)
+	k := d.find(name)
 	var v int64
 	if k != nil {
 		if !k.text {
-			n.replyError(errWrongType)
+			d.replyError(errWrongType)
 			return
 		}
 		var ok bool
-		if v, ok = parseInt(n.data.get(name)); !ok {
-			n.replyError(errNotInt)
+		if v, ok = parseInt(d.get(name)); !ok {
+			d.replyError(errNotInt)
 			return
 		}
 	}
 	if by > 0 && v > math.MaxInt64-by || by < 0 && v < math.MinInt64-by {
-		n.replyError(errOverflow)
+		d.replyError(errOverflow)
 		return
 	}
 	v += by
-	n.logCommand(args)
-	n.setNumber(name, strconv.FormatInt(v, 10), k)
-	n.replyInt(v)
+	d.node.LogCommand(args)
+	setNumber(d, name, strconv.FormatInt(v, 10), k)
+	d.replyInt(v)
 }
 
 // setNumber gives a counter its value; the effect has been logged.
-func (n *Node) setNumber(name, value string, k *key) {
-	n.replaceText(name, value)
+func setNumber(d *dataset, name, value string, k *key) {
+	d.replaceText(name, value)
 	if k == nil {
-		n.recordSet(name, value, n.data.add(name, n.attempt, true))
+		d.recordSet(name, value, d.add(name, d.attempt, true))
 	}
 }
 
-func strlen(n *Node, args []string) {
-	k := n.find(args[1])
+func strlen(d *dataset, args []string) {
+	k := d.find(args[1])
 	switch {
 	case k == nil:
-		n.replyInt(0)
+		d.replyInt(0)
 	case !k.text:
-		n.replyError(errWrongType)
+		d.replyError(errWrongType)
 	default:
-		n.replyInt(int64(len(n.data.get(args[1]))))
+		d.replyInt(int64(len(d.get(args[1]))))
 	}
 }
 
 // getrange gives the bytes from one index to another, both included; negative ones count from the end.
-func getrange(n *Node, args []string) {
+func getrange(d *dataset, args []string) {
 	from, ok := parseInt(args[2])
 	to, ok2 := parseInt(args[3])
 	if !ok || !ok2 {
-		n.replyError(errNotInt)
+		d.replyError(errNotInt)
 		return
 	}
-	k := n.find(args[1])
+	k := d.find(args[1])
 	if k == nil {
-		n.replyBulk("")
+		d.replyBulk("")
 		return
 	}
 	if !k.text {
-		n.replyError(errWrongType)
+		d.replyError(errWrongType)
 		return
 	}
-	s := n.data.get(args[1])
+	s := d.get(args[1])
 	size := int64(len(s))
 	backwards := from < 0 && to < 0 && from > to
 	if from < 0 {
@@ -348,8 +348,8 @@ func getrange(n *Node, args []string) {
 	}
 	to = min(to, size-1)
 	if backwards || from > to {
-		n.replyBulk("")
+		d.replyBulk("")
 		return
 	}
-	n.replyBulk(s[from : to+1])
+	d.replyBulk(s[from : to+1])
 }

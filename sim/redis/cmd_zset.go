@@ -2,7 +2,6 @@ package redis
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -55,8 +54,8 @@ func (o *zaddOptions) trouble(words int) string {
 }
 
 // zadd is ZADD and, with INCR from the start, ZINCRBY.
-func zadd(incr bool) func(n *Node, args []string) {
-	return func(n *Node, args []string) {
+func zadd(incr bool) func(d *dataset, args []string) {
+	return func(d *dataset, args []string) {
 		o := zaddOptions{incr: incr}
 		pairs := args[2:]
 		pairs = pairs[parseZaddOptions(pairs, &o):]
@@ -69,23 +68,23 @@ func zadd(incr bool) func(n *Node, args []string) {
 			}
 		}
 		if trouble != "" {
-			n.replyError(trouble)
+			d.replyError(trouble)
 			return
 		}
-		if n.find(args[1]) != nil && n.data.db.Type(args[1]) != "zset" {
-			n.replyError(errWrongType)
+		if d.find(args[1]) != nil && d.db.Type(args[1]) != "zset" {
+			d.replyError(errWrongType)
 			return
 		}
-		n.addScores(args, o, scores, pairs)
+		addScores(d, args, o, scores, pairs)
 	}
 }
 
 // addScores gives members their scores; pairs are args from the first score on.
-func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs []string) {
+func addScores(d *dataset, args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
 	var done change
-	members, _ := n.data.db.SortedSet(name) // of another type it is not
+	members, _ := d.db.SortedSet(name) // of another type it is not
 	if members == nil {
 		members = map[string]float64{}
 	}
@@ -101,7 +100,7 @@ func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs [
 			score += old
 		}
 		if score != score {
-			n.replyError("ERR resulting score is not a number (NaN)")
+			d.replyError("ERR resulting score is not a number (NaN)")
 			return
 		}
 		if exists && (o.gt && score <= old || o.lt && score >= old) {
@@ -118,62 +117,34 @@ func (n *Node) addScores(args []string, o zaddOptions, scores []float64, pairs [
 		}
 		done.set = append(done.set, member)
 		members[member] = score + 0 // Redis keeps no -0
-		_, _ = n.data.db.ZAdd(name, score+0, member)
+		_, _ = d.db.ZAdd(name, score+0, member)
 	}
 	if added+updated > 0 {
-		n.settle(name, done)
-		n.logCommand(args)
+		d.settle(name, done)
+		d.node.LogCommand(args)
 	}
 	switch {
 	case o.incr && processed:
-		n.replyBulk(lua.FormatNumber(score, 17))
+		d.replyBulk(lua.FormatNumber(score, 17))
 	case o.incr:
-		n.replyNull()
+		d.replyNull()
 	case o.ch:
-		n.replyInt(added + updated)
+		d.replyInt(added + updated)
 	default:
-		n.replyInt(added)
+		d.replyInt(added)
 	}
-}
-
-// parseDouble reads a score as Redis does: what strtod reads, save white space, NaN and what is too great or too small.
-func parseDouble(s string) (float64, bool) {
-	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
-		return 0, false
-	}
-	f, ranged, ok := strtod(s)
-	return f, ok && !ranged
-}
-
-// strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number was
-// too great or too small for a double. NaN is no number here.
-func strtod(s string) (f float64, ranged, ok bool) {
-	s = strings.TrimLeft(s, " \t\r\n\v\f")
-	if s == "" {
-		return 0, false, true
-	}
-	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
-	if strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
-		s += "p0"
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if errors.Is(err, strconv.ErrRange) {
-		return f, true, true
-	}
-	mantissa, _, _ := strings.Cut(digits, "e")
-	return f, f == 0 && strings.ContainsAny(mantissa, "123456789"), err == nil && f == f && !strings.Contains(s, "_")
 }
 
 // byScore is a command whose arguments 2 and 3 are bounds of scores: they are read as Redis does, and written as miniredis
 // reads them, which takes an open infinite bound for a closed one.
-func byScore(n *Node, args []string) bool {
+func byScore(d *dataset, args []string) bool {
 	args = slices.Clone(args)
 	nothing := false
 	for i := 2; i <= 3; i++ {
 		text, open := strings.CutPrefix(args[i], "(")
 		f, _, ok := strtod(text)
 		if !ok {
-			n.replyError("ERR min or max is not a float")
+			d.replyError("ERR min or max is not a float")
 			return true
 		}
 		if open && math.IsInf(f, 0) {
@@ -189,7 +160,7 @@ func byScore(n *Node, args []string) bool {
 	if nothing {
 		args[2], args[3] = "NaN", "NaN"
 	}
-	n.passOn(findCommand(args[0]), args)
+	passOn(d, dataCommands[strings.ToLower(args[0])], args)
 	return true
 }
 
@@ -279,17 +250,17 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 }
 
 // lpos is LPOS. The least integer as a rank is as any other Redis counts: it overflows.
-func lpos(n *Node, args []string) {
+func lpos(d *dataset, args []string) {
 	o, trouble := parseLposOptions(args[3:])
 	if trouble != "" {
-		n.replyError(trouble)
+		d.replyError(trouble)
 		return
 	}
-	if n.find(args[1]) != nil && n.data.db.Type(args[1]) != "list" {
-		n.replyError(errWrongType)
+	if d.find(args[1]) != nil && d.db.Type(args[1]) != "list" {
+		d.replyError(errWrongType)
 		return
 	}
-	list, _ := n.data.db.List(args[1]) // of another type it is not
+	list, _ := d.db.List(args[1]) // of another type it is not
 	rank, size, matches := o.rank, int64(len(list)), int64(0)
 	if o.rank < 0 {
 		rank = -rank
@@ -313,13 +284,13 @@ func lpos(n *Node, args []string) {
 	}
 	switch {
 	case o.all:
-		n.replyLen(len(found))
+		d.replyLen(len(found))
 		for _, at := range found {
-			n.replyInt(at)
+			d.replyInt(at)
 		}
 	case len(found) > 0:
-		n.replyInt(found[0])
+		d.replyInt(found[0])
 	default:
-		n.replyNull()
+		d.replyNull()
 	}
 }

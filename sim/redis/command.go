@@ -21,8 +21,8 @@ type command struct {
 	arity int    // number of arguments with the name; negative: at least
 	flags flag
 	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
-	run   func(n *Node, args []string)
-	first func(n *Node, args []string) (answered bool)
+	run   func(d *dataset, args []string)
+	first func(d *dataset, args []string) (answered bool)
 	keys  keyRange // of a command that is passed on
 	subs  arities  // of a command with subcommands
 }
@@ -39,81 +39,37 @@ var (
 	twoKeys = keyRange{1, 2}
 )
 
-// commands finds a command by its name in lower or upper case.
-var commands = map[string]*command{}
+// dataCommands finds one of these commands by its name in lower case.
+var dataCommands = map[string]*command{}
 
 func init() {
+	for _, c := range allCommands() {
+		dataCommands[c.name] = c
+	}
+}
+
+// allCommands are the commands that are about data.
+func allCommands() (list []*command) {
 	for _, table := range [][]command{ownCommands, passedCommands} {
 		for i := range table {
-			c := &table[i]
-			commands[c.name] = c
-			commands[strings.ToUpper(c.name)] = c
+			list = append(list, &table[i])
 		}
 	}
+	return list
 }
 
-func findCommand(name string) *command {
-	if c := commands[name]; c != nil {
-		return c
+// do carries the command out on the data.
+func (c *command) do(d *dataset, args []string) {
+	switch {
+	case c.run != nil:
+		c.run(d, args)
+	case c.first == nil || !c.first(d, args):
+		passOn(d, c, args)
 	}
-	return commands[strings.ToLower(name)]
-}
-
-// dispatch executes a command, or queues it in a transaction, and appends its reply to out.
-func (n *Node) dispatch(args []string) {
-	if len(args) == 0 {
-		n.replyError("ERR fencepost: a request without a command")
-		return
-	}
-	c := findCommand(args[0])
-	trouble := refusal(c, args)
-	if trouble == "" && n.repl.restricted && c.flags&write != 0 {
-		trouble = n.refusesWrites()
-	}
-	if trouble == "" {
-		trouble = n.refusesListener(c, append(args, "")[1])
-	}
-	if trouble != "" {
-		n.refuse(c, trouble)
-		return
-	}
-	if t := n.transaction(); t != nil && c.flags&immediate == 0 {
-		t.queue = append(t.queue, append([]string(nil), args...))
-		n.replyStatus("QUEUED")
-		return
-	}
-	if !n.replaying() {
-		n.expireDue()
-	}
-	if c.run != nil {
-		c.run(n, args)
-		return
-	}
-	if c.first == nil || !c.first(n, args) {
-		n.passOn(c, args)
-	}
-}
-
-// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
-// executed; an EXEC ends it.
-func (n *Node) refuse(c *command, trouble string) {
-	t := n.transaction()
-	if c != nil && c.name == "exec" {
-		trouble = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(trouble, "ERR ")
-		if conn := n.conns[n.conn]; conn != nil {
-			n.leave(conn)
-		}
-	} else if t != nil {
-		t.refused = true
-	}
-	n.replyError(trouble)
 }
 
 // refusal is the error with which a command is refused before anything is looked at, or nothing.
-func refusal(c *command, args []string) string {
-	if c == nil {
-		return unknown(args)
-	}
+func (c *command) refusal(args []string) string {
 	name, arity := c.name, c.arity
 	if c.subs != nil && len(args) > 1 {
 		sub := strings.ToLower(args[1])

@@ -30,7 +30,16 @@ type dataset struct {
 	srv  *server.Server
 	peer *server.Peer
 	w    *bufio.Writer
-	out  *[]byte // where w writes
+
+	node Server
+
+	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
+	wall int64 // wall clock, ns
+	ms   int64 // wall clock, ms
+
+	attempt history.Attempt // of the current request
+	writer                  // the reply to it
+	loading bool            // replaying the file: no records, no effects, no expiry
 
 	keys      map[string]*key
 	free      []*key // of removed keys, for reuse
@@ -39,6 +48,23 @@ type dataset struct {
 	made      int // keys made since mini is new
 
 	hidden []hiddenKey // in the order in which they expired; none of them is in keys
+}
+
+// Server is the node whose data it is.
+type Server interface {
+	// Replica reports whether another node decides what expires, and records what becomes of the keys.
+	Replica() bool
+	// Record writes a record.
+	Record(e history.Event)
+	// Due is the true time after d on the node's clock, if it runs true.
+	Due(d time.Duration) history.Time
+	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
+	Log(e effect)
+	LogCommand(args []string)
+	// Changed is told of every key that changes, once it has.
+	Changed(name string)
+	// Do carries out a command of an effect.
+	Do(args []string)
 }
 
 // maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
@@ -52,8 +78,8 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func newDataset(out *[]byte) dataset {
-	d := dataset{out: out, keys: map[string]*key{}}
+func newDataset(node Server) *dataset {
+	d := &dataset{node: node, keys: map[string]*key{}}
 	d.renew()
 	return d
 }
@@ -69,7 +95,7 @@ func (d *dataset) renew() {
 	d.mini.SetTime(time.Unix(0, 0)) // keeps it from reading the machine's clock
 	d.db = d.mini.DB(0)
 	d.srv = d.mini.Server()
-	d.w = bufio.NewWriter(appender{d.out})
+	d.w = bufio.NewWriter(appender{&d.out})
 	d.peer = server.NewPeer(d.w)
 	d.made = 0
 }
@@ -78,6 +104,12 @@ func (d *dataset) renew() {
 func (d *dataset) pass(args []string) {
 	d.srv.Dispatch(d.peer, args)
 	_ = d.w.Flush() // an appender does not fail
+}
+
+// reset makes d as good as new, for the next run.
+func (d *dataset) reset() {
+	d.clear()
+	d.seq = 0
 }
 
 // clear removes all keys.

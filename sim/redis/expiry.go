@@ -96,30 +96,10 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
-// nothing due and arms the next.
-func (n *Node) armTimer() {
-	n.armCron()
-	if n.repl.master != "" {
-		return
-	}
-	for len(n.data.deadlines) > 0 && !n.data.stands(n.data.deadlines[0]) {
-		n.data.deadlines.pop()
-	}
-	if len(n.data.deadlines) == 0 {
-		return
-	}
-	if when := n.data.deadlines[0].when; when < n.armed {
-		n.armed = when
-		n.timer++
-		n.host.WakeAtWall(endOf(when), wakeExpiry|n.timer)
-	}
-}
-
 // until is the true time at which a key with this deadline will end if the clock runs true.
-func (n *Node) until(when int64) history.Time {
+func (d *dataset) until(when int64) history.Time {
 	if when > lastTimed {
 		return history.Never
 	}
-	return n.host.Due(timeUntil(endOf(when), n.wall))
+	return d.node.Due(timeUntil(endOf(when), d.wall))
 }

@@ -54,7 +54,7 @@ func (n *Node) standing() []holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
 	}
-	return n.snapshot().holdings()
+	return n.data.snapshot().holdings()
 }
 
 // stands reports whether something stood by the node's own records when it last wrote any.
@@ -107,14 +107,14 @@ func (g *Group) resynced(n *Node, was *snapshot) {
 		return
 	}
 	for _, h := range was.holdings() {
-		if of, there := n.ownerOf(&h); h.ended || there && of == h.owner {
+		if of, there := n.data.ownerOf(&h); h.ended || there && of == h.owner {
 			continue
 		}
 		why := g.lost[h.owned()]
 		if why == "" && n.divergent(&h) {
 			why = history.LostInFailover
 		}
-		if why != "" && n.ms > h.deadline {
+		if why != "" && n.data.ms > h.deadline {
 			why = history.Expired
 		}
 		if why != "" {

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"slices"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -18,65 +17,62 @@ type hiddenKey struct {
 	Key
 }
 
-// cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
-const cronEvery = 100 * time.Millisecond
-
 // expireDue hides every key whose deadline has passed on the clock of this turn, the earliest deadline first.
-func (n *Node) expireDue() {
-	for len(n.data.deadlines) > 0 {
-		top := n.data.deadlines[0]
-		stands := n.data.stands(top)
-		if stands && n.ms <= top.when {
+func (d *dataset) expireDue() {
+	for len(d.deadlines) > 0 {
+		top := d.deadlines[0]
+		stands := d.stands(top)
+		if stands && d.ms <= top.when {
 			return
 		}
-		n.data.deadlines.pop()
+		d.deadlines.pop()
 		if stands {
-			n.hide(top.name)
+			d.hide(top.name)
 		}
 	}
 }
 
-func (n *Node) hide(name string) {
-	h := hiddenKey{n.look(name)}
-	h.ended = !n.silent()
-	n.recordGone(name, n.data.keys[name], history.Expired, "")
-	n.data.db.Del(name)
-	n.data.forget(name, n.data.keys[name])
-	n.data.hidden = append(n.data.hidden, h)
+func (d *dataset) hide(name string) {
+	h := hiddenKey{d.look(name)}
+	h.ended = !d.silent()
+	d.recordGone(name, d.keys[name], history.Expired, "")
+	d.db.Del(name)
+	d.forget(name, d.keys[name])
+	d.hidden = append(d.hidden, h)
 }
 
 // revive shows again what a clock that went back has brought to life.
-func (n *Node) revive() {
-	dead := slices.DeleteFunc(slices.Clone(n.data.hidden), func(h hiddenKey) bool { return n.ms <= h.Deadline })
-	alive := slices.DeleteFunc(n.data.hidden, func(h hiddenKey) bool { return n.ms > h.Deadline })
-	n.data.hidden = dead
+func (d *dataset) revive() {
+	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.ms <= h.Deadline })
+	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.ms > h.Deadline })
+	d.hidden = dead
 	for i := range alive {
 		h := &alive[i]
-		n.show(h)
+		d.show(h)
 		if h.ended {
-			n.attempt = ""
-			k := n.data.keys[h.Name]
-			n.recordSet(h.Name, n.valueOf(h.Name, k), k)
+			d.attempt = ""
+			k := d.keys[h.Name]
+			d.recordSet(h.Name, d.valueOf(h.Name, k), k)
 		}
 	}
 }
 
 // show brings a hidden key back without a record; the caller drops it from hidden.
-func (n *Node) show(h *hiddenKey) {
-	was := n.loading
-	n.loading = true
+func (d *dataset) show(h *hiddenKey) {
+	was := d.loading
+	d.loading = true
 	for _, e := range h.remake(nil) {
-		n.apply(&e)
+		d.apply(&e)
 	}
-	n.loading = was
+	d.loading = was
 }
 
 // unveil shows all keys.
-func (n *Node) unveil() {
-	all := n.data.hidden
-	n.data.hidden = nil
+func (d *dataset) unveil() {
+	all := d.hidden
+	d.hidden = nil
 	for i := range all {
-		n.show(&all[i])
+		d.show(&all[i])
 	}
 }
 
@@ -89,42 +85,32 @@ func (d *dataset) ended() {
 
 // find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it, and
 // says so before anything that the command does.
-func (n *Node) find(name string) *key {
-	if len(n.data.hidden) > 0 && n.repl.master == "" {
-		for i := range n.data.hidden {
-			if n.data.hidden[i].Name == name {
-				n.reap(i, i+1)
+func (d *dataset) find(name string) *key {
+	if len(d.hidden) > 0 && !d.node.Replica() {
+		for i := range d.hidden {
+			if d.hidden[i].Name == name {
+				d.reap(i, i+1)
 				break
 			}
 		}
 	}
-	return n.data.keys[name]
+	return d.keys[name]
 }
 
 // reap deletes the hidden keys from one to another.
-func (n *Node) reap(from, to int) {
-	gone := slices.Clone(n.data.hidden[from:to])
-	n.data.hidden = slices.Delete(n.data.hidden, from, to)
-	asking := n.attempt
-	n.attempt = "" // nobody's doing
+func (d *dataset) reap(from, to int) {
+	gone := slices.Clone(d.hidden[from:to])
+	d.hidden = slices.Delete(d.hidden, from, to)
+	asking := d.attempt
+	d.attempt = "" // nobody's doing
 	for i := range gone {
-		n.changed(gone[i].Name)
-		n.log(effect{op: opDel, key: gone[i].Name})
+		d.node.Changed(gone[i].Name)
+		d.node.Log(effect{op: opDel, key: gone[i].Name})
 	}
-	n.attempt = asking
+	d.attempt = asking
 }
 
 // isHidden reports whether a key is there and must not be seen.
 func (d *dataset) isHidden(name string) bool {
 	return slices.ContainsFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
-}
-
-// armCron makes sure that a master is woken at the next background cycle that has something to delete.
-func (n *Node) armCron() {
-	if n.cron || len(n.data.hidden) == 0 || n.repl.master != "" {
-		return
-	}
-	n.cron = true
-	since := n.host.Monotonic() - n.born
-	n.host.WakeAfter(cronEvery-since%cronEvery, wakeCron)
 }

@@ -27,13 +27,13 @@ type Member struct {
 func hasMembers(kind string) bool { return kind == "hash" || kind == "zset" || kind == "set" }
 
 // members lists those of a key, by name, with their values.
-func (n *Node) members(name string, k *key) []Member {
-	kind := n.data.db.Type(name)
+func (d *dataset) members(name string, k *key) []Member {
+	kind := d.db.Type(name)
 	if !hasMembers(kind) {
 		return nil
 	}
 	var list []Member
-	switch all := bulks(n.whole(name, kind)); kind {
+	switch all := bulks(d.whole(name, kind)); kind {
 	case "set":
 		for _, m := range all {
 			list = append(list, Member{m, "", k.members[m]})
@@ -60,8 +60,8 @@ type change struct {
 }
 
 // settleMembers brings the owners of a key's members into line with what miniredis now has, and records what became of them.
-func (n *Node) settleMembers(name string, k *key, c change) {
-	is := n.members(name, k)
+func (d *dataset) settleMembers(name string, k *key, c change) {
+	is := d.members(name, k)
 	there := map[string]bool{}
 	for _, m := range is {
 		there[m.Name] = true
@@ -74,79 +74,79 @@ func (n *Node) settleMembers(name string, k *key, c change) {
 		h := holding{name: name, member: m, owner: k.members[m]}
 		gone := h.gone(history.Expired)
 		if !c.expired {
-			gone.By, gone.Why = n.attempt, history.Deleted
+			gone.By, gone.Why = d.attempt, history.Deleted
 		}
-		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && n.data.db.Type(name) == "hash"
-		n.record(gone)
+		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.db.Type(name) == "hash"
+		d.record(gone)
 		delete(k.members, m)
 	}
 	for _, m := range is {
 		if _, known := k.members[m.Name]; known && !c.replaced && !slices.Contains(c.set, m.Name) {
-			if gaveBack && m.Owner == n.attempt {
+			if gaveBack && m.Owner == d.attempt {
 				k.members[m.Name] = ""
 			}
 			continue
 		}
-		k.members[m.Name] = n.attempt
-		m.Owner = n.attempt
-		n.recordMember(name, m, k)
+		k.members[m.Name] = d.attempt
+		m.Owner = d.attempt
+		d.recordMember(name, m, k)
 	}
 }
 
 // overwrite ends what a key is to its owners, since a command puts something else in its place. Where a key as a whole
 // takes the place of another, the record of the new one says it all.
-func (n *Node) overwrite(name string, k *key, byMembers bool) {
+func (d *dataset) overwrite(name string, k *key, byMembers bool) {
 	if k.members != nil || byMembers {
-		n.recordGone(name, k, history.Deleted, n.attempt)
+		d.recordGone(name, k, history.Deleted, d.attempt)
 		k.members = nil
 	}
 }
 
 // recordMember records that a member came to be or was set anew.
-func (n *Node) recordMember(name string, m Member, k *key) {
-	if n.silent() {
+func (d *dataset) recordMember(name string, m Member, k *key) {
+	if d.silent() {
 		return
 	}
-	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: n.attempt,
-		Value: m.Value, Until: n.until(k.when)})
+	d.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.attempt,
+		Value: m.Value, Until: d.until(k.when)})
 }
 
 // recordGone records that a key ceased to be, or that all its members did.
-func (n *Node) recordGone(name string, k *key, why history.Why, by history.Attempt) {
-	if n.silent() {
+func (d *dataset) recordGone(name string, k *key, why history.Why, by history.Attempt) {
+	if d.silent() {
 		return
 	}
 	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why}
 	if k.members == nil {
-		n.record(gone)
+		d.record(gone)
 		return
 	}
 	for _, m := range slices.Sorted(maps.Keys(k.members)) {
 		gone.Member, gone.Of = m, k.members[m]
-		n.record(gone)
+		d.record(gone)
 	}
 }
 
 // recordProlonged records that a deadline was moved from one time to another.
-func (n *Node) recordProlonged(name string, k *key, from, to int64) {
-	if n.silent() {
+func (d *dataset) recordProlonged(name string, k *key, from, to int64) {
+	if d.silent() {
 		return
 	}
-	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: n.attempt, Until: n.until(to)}
+	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.attempt, Until: d.until(to)}
 	if k.members == nil {
-		n.record(moved)
+		d.record(moved)
 		return
 	}
 	holder := false
 	for _, of := range k.members {
-		holder = holder || of == n.attempt
+		holder = holder || of == d.attempt
 	}
 	for _, m := range slices.Sorted(maps.Keys(k.members)) {
-		moved.Member, moved.Of, moved.By = m, k.members[m], n.attempt
-		if holder && moved.Of != n.attempt && to >= from {
+		moved.Member, moved.Of, moved.By = m, k.members[m], d.attempt
+		if holder && moved.Of != d.attempt && to >= from {
 			moved.By = ""
 		}
-		n.record(moved)
+		d.record(moved)
 	}
 }
 
@@ -193,8 +193,8 @@ func (h *holding) compare(o *holding) int {
 }
 
 // ownerOf is who owns a key or a member now; there is false if nobody can see it.
-func (n *Node) ownerOf(h *holding) (of history.Attempt, there bool) {
-	k := n.data.keys[h.name]
+func (d *dataset) ownerOf(h *holding) (of history.Attempt, there bool) {
+	k := d.keys[h.name]
 	switch {
 	case k == nil:
 		return "", false

@@ -13,27 +13,20 @@ type Node struct {
 	cfg  Config
 	host sim.Host // nil between lives
 
-	data    dataset
+	data    *dataset
 	aof     aof
 	scripts scripts
 	before  *snapshot // the data at the last Stop, until the next Start
 	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
 	// next life does not find it.
-	stood   []holding
-	lost    history.Why
-	loading bool // replaying the file: no records, no effects, no expiry
+	stood []holding
+	lost  history.Why
 
-	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
-	wall int64 // wall clock, ns
-	ms   int64 // wall clock, ms
-	mono int64 // monotonic clock, ns; only kept up with persistence
+	mono int64 // monotonic clock of the current turn, ns; only kept up with persistence
 
-	// The current request.
-	attempt  history.Attempt
-	conn     uint64
+	conn     uint64 // of the current request
 	inScript bool
 	inExec   bool
-	out      []byte // the reply
 
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
@@ -91,7 +84,7 @@ const (
 // New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
-	n.data = newDataset(&n.out)
+	n.data = newDataset((*hooks)(n))
 	n.Reset(cfg)
 	return n
 }
@@ -99,8 +92,7 @@ func New(cfg Config) *Node {
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	n.cfg, n.host = cfg.withDefaults(), nil
-	n.data.clear()
-	n.data.seq = 0
+	n.data.reset()
 	n.aof.forget()
 	n.before, n.stood, n.lost = nil, nil, ""
 	n.timer, n.slow = 0, 0
@@ -119,7 +111,7 @@ func (n *Node) endLife() {
 	clear(n.batch)
 	clear(n.held)
 	n.queue, n.batch, n.held, n.heldBytes = n.queue[:0], n.batch[:0], n.held[:0], n.heldBytes[:0]
-	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.data.attempt, n.conn, n.data.out = "", 0, n.data.out[:0]
 	n.endReplication()
 }
 
@@ -128,7 +120,7 @@ func (n *Node) Start(h sim.Host) {
 	n.host, n.born = h, h.Monotonic()
 	n.beginTurn()
 	n.load()
-	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
+	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.wall)
 	n.joinReplication()
 	n.compare()
 	n.finishTurn()
@@ -137,7 +129,7 @@ func (n *Node) Start(h sim.Host) {
 // Stop ends the life. What the next one finds depends on how and on the persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
-	n.before = n.snapshot()
+	n.before = n.data.snapshot()
 	if n.repl.master == "" {
 		n.stood = n.before.holdings()
 	}
@@ -178,27 +170,27 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	if len(n.held) > 0 { // pushes, which the reply comes after
-		n.hold(r, n.out)
+		n.hold(r, n.data.out)
 		n.finishTurn()
 		return
 	}
 	n.endTurn()
 	if n.fsyncAlways() {
-		n.hold(r, n.out)
+		n.hold(r, n.data.out)
 		return
 	}
-	r.Reply(n.out)
+	r.Reply(n.data.out)
 }
 
 // execute carries out a request and leaves its reply in out.
 func (n *Node) execute(r *sim.Incoming) {
-	n.attempt, n.conn, n.out = r.Attempt, r.ConnID, n.out[:0]
+	n.data.attempt, n.conn, n.data.out = r.Attempt, r.ConnID, n.data.out[:0]
 	n.dispatch(r.Args)
 }
 
 func (n *Node) beginTurn() {
-	n.wall = n.host.Wall()
-	n.ms = millis(n.wall)
+	n.data.wall = n.host.Wall()
+	n.data.ms = millis(n.data.wall)
 	if n.cfg.Persistence != None {
 		n.mono = int64(n.host.Monotonic())
 	}
@@ -234,15 +226,15 @@ func (n *Node) Wake(tag uint64) {
 		return
 	}
 	n.beginTurn()
-	n.attempt, n.conn = "", 0
+	n.data.attempt, n.conn = "", 0
 	switch tag &^ wakeNumber {
 	case wakeExpiry:
 		n.armed = never
-		n.expireDue()
+		n.data.expireDue()
 	case wakeCron:
 		n.cron = false
 		if n.repl.master == "" {
-			n.reap(0, len(n.data.hidden))
+			n.data.reap(0, len(n.data.hidden))
 		}
 	case wakeTick:
 		n.ticked()
@@ -256,12 +248,12 @@ func (n *Node) Wake(tag uint64) {
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != None {
-		n.aof.clockChanged(n.mono, n.wall)
+		n.aof.clockChanged(n.mono, n.data.wall)
 	}
 	n.armed = never
-	n.attempt = ""
-	n.revive()
-	n.expireDue()
+	n.data.attempt = ""
+	n.data.revive()
+	n.data.expireDue()
 	n.limitAgain()
 	n.finishTurn()
 }
@@ -359,7 +351,7 @@ func (n *Node) take(a arrival) {
 		if n.repl.involved { // by this request
 			n.conclude(a.request, n.state(), n.repl.end())
 		} else {
-			n.hold(a.request, n.out)
+			n.hold(a.request, n.data.out)
 		}
 	}
 }
@@ -384,7 +376,7 @@ type Key struct {
 }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
-func (n *Node) Keys() []Key { return n.snapshot().keys }
+func (n *Node) Keys() []Key { return n.data.snapshot().keys }
 
 // Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
 func (n *Node) Log() []string {

@@ -3,20 +3,17 @@ package redis
 import (
 	"bytes"
 	"slices"
-	"strconv"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // passOn has miniredis execute a command that is only about data. What became of the keys is found by comparing.
-func (n *Node) passOn(c *command, args []string) {
-	from := len(n.out)
-	n.data.pass(args)
-	reply := n.out[from:]
+func passOn(d *dataset, c *command, args []string) {
+	from := len(d.out)
+	d.pass(args)
+	reply := d.out[from:]
 	if c.flags&scored != 0 {
 		if step := scoreStep(args); step > 0 {
-			n.out = append(n.out[:from], rescore(reply, step)...)
-			reply = n.out[from:]
+			d.out = append(d.out[:from], rescore(reply, step)...)
+			reply = d.out[from:]
 		}
 	}
 	if c.flags&unordered != 0 {
@@ -27,7 +24,7 @@ func (n *Node) passOn(c *command, args []string) {
 	}
 	nothing := c.flags&unlessNil != 0 && saysNothing(reply)
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		if n.find(args[i]); nothing { // Redis has come across it, and without a source looks no further
+		if d.find(args[i]); nothing { // Redis has come across it, and without a source looks no further
 			break
 		}
 	}
@@ -35,9 +32,9 @@ func (n *Node) passOn(c *command, args []string) {
 		return
 	}
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		n.settle(args[i], changeOf(c, args))
+		d.settle(args[i], changeOf(c, args))
 	}
-	n.logCommand(args)
+	d.node.LogCommand(args)
 }
 
 // changeOf says what comparing would not show.
@@ -51,51 +48,6 @@ func changeOf(c *command, args []string) (done change) {
 		done.expired = true
 	}
 	return done
-}
-
-// settle brings the entry of a key into line with what miniredis now has.
-func (n *Node) settle(name string, c change) {
-	k := n.data.keys[name]
-	kind := n.data.db.Type(name) // empty if there is none
-	switch {
-	case kind == "" && k == nil:
-		return
-	case kind == "" && c.expired:
-		n.gone(name, k, history.Expired, "")
-		return
-	case kind == "":
-		n.gone(name, k, history.Deleted, n.attempt)
-		return
-	}
-	made := k == nil
-	if k == nil {
-		k = n.data.add(name, n.attempt, kind == "string")
-	}
-	if !made && k.members == nil && hasMembers(kind) {
-		n.overwrite(name, k, true)
-	}
-	if c.replaced {
-		n.data.expireAt(name, k, never)
-		k.of, k.text = n.attempt, kind == "string"
-	}
-	switch {
-	case hasMembers(kind) && k.members == nil:
-		k.members = map[string]history.Attempt{}
-		n.settleMembers(name, k, c)
-	case hasMembers(kind):
-		n.settleMembers(name, k, c)
-	case made || c.replaced:
-		n.recordSet(name, n.valueOf(name, k), k)
-	}
-	n.changed(name)
-}
-
-// valueOf is the value of a key as records give it: empty unless it is a string.
-func (n *Node) valueOf(name string, k *key) string {
-	if !k.text {
-		return ""
-	}
-	return n.data.get(name)
 }
 
 // saysNothing reports whether a reply is 0, null or empty.
@@ -127,17 +79,4 @@ func sortArray(reply []byte) {
 		return bytes.Compare(a[bytes.IndexByte(a, '\n'):], b[bytes.IndexByte(b, '\n'):])
 	})
 	copy(body, bytes.Join(items, nil))
-}
-
-// bulkSize is the number of bytes of the bulk string at the start of b; 0 if there is none.
-func bulkSize(b []byte) int {
-	line := bytes.IndexByte(b, '\n')
-	if b[0] != '$' || line < 2 {
-		return 0
-	}
-	size, err := strconv.Atoi(string(b[1 : line-1]))
-	if err != nil || size < 0 || line+1+size+2 > len(b) {
-		return 0
-	}
-	return line + 1 + size + 2
 }

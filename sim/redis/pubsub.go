@@ -52,7 +52,7 @@ func (c *connection) listens() bool { return c.subscriptions(toChannels)+c.subsc
 
 // refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing. sub is
 // its first argument.
-func (n *Node) refusesListener(c *command, sub string) string {
+func (n *Node) refusesListener(c *nodeCommand, sub string) string {
 	if c.flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
 	}
@@ -72,7 +72,7 @@ func subscribe(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[sort]
 		if n.inExec && sort == toShards { // of the other two Redis lets it pass, for old clients
-			n.replyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+			n.data.replyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 			return
 		}
 		for _, name := range args[1:] {
@@ -104,19 +104,19 @@ func unsubscribe(sort int) func(n *Node, args []string) {
 			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(sort))
 		}
 		if len(names) == 0 {
-			n.replyLen(3)
-			n.replyBulk(a.prefix + "unsubscribe")
-			n.replyNull()
-			n.replyInt(int64(c.subscriptions(sort)))
+			n.data.replyLen(3)
+			n.data.replyBulk(a.prefix + "unsubscribe")
+			n.data.replyNull()
+			n.data.replyInt(int64(c.subscriptions(sort)))
 		}
 	}
 }
 
 func (n *Node) replySubscription(what, name string, count int) {
-	n.replyLen(3)
-	n.replyBulk(what)
-	n.replyBulk(name)
-	n.replyInt(int64(count))
+	n.data.replyLen(3)
+	n.data.replyBulk(what)
+	n.data.replyBulk(name)
+	n.data.replyInt(int64(count))
 }
 
 // unsubscribe takes a connection out of the audience of a channel.
@@ -147,7 +147,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 func publish(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		n.log(effect{op: opPublish + op(sort), key: args[1], value: args[2]})
-		n.replyInt(n.publish(sort, args[1], args[2]))
+		n.data.replyInt(n.publish(sort, args[1], args[2]))
 	}
 }
 
@@ -194,7 +194,7 @@ func pubSub(n *Node, args []string) {
 	switch sub {
 	case "channels", "shardchannels":
 		if len(args) > 3 {
-			n.replyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) + "'. Try PUBSUB HELP.")
+			n.data.replyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) + "'. Try PUBSUB HELP.")
 			return
 		}
 		var names []string
@@ -204,21 +204,21 @@ func pubSub(n *Node, args []string) {
 			}
 		}
 		slices.Sort(names)
-		n.replyLen(len(names))
+		n.data.replyLen(len(names))
 		for _, name := range names {
-			n.replyBulk(name)
+			n.data.replyBulk(name)
 		}
 	case "numsub", "shardnumsub":
-		n.replyLen(2 * (len(args) - 2))
+		n.data.replyLen(2 * (len(args) - 2))
 		for _, name := range args[2:] {
-			n.replyBulk(name)
+			n.data.replyBulk(name)
 			count := 0
 			if i, found := n.audiences[sort].find(name); found {
 				count = len(n.audiences[sort].channels[i].conns)
 			}
-			n.replyInt(int64(count))
+			n.data.replyInt(int64(count))
 		}
 	case "numpat":
-		n.replyInt(int64(len(n.audiences[toPatterns].channels)))
+		n.data.replyInt(int64(len(n.audiences[toPatterns].channels)))
 	}
 }

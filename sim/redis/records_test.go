@@ -110,7 +110,7 @@ func (b *bookkeeper) pass(d time.Duration) {
 // holds is what a node truly holds, by its own clock.
 func (m *member) holds() account {
 	is := account{}
-	for _, h := range m.node.snapshot().holdings() {
+	for _, h := range m.node.data.snapshot().holdings() {
 		end := history.Time(endOf(h.deadline))
 		if h.deadline > lastTimed {
 			end = history.Never
@@ -129,7 +129,7 @@ func (b *bookkeeper) audit() {
 		if !m.up || m.node.Master() != "" {
 			continue
 		}
-		for _, h := range m.node.snapshot().holdings() {
+		for _, h := range m.node.data.snapshot().holdings() {
 			was := b.replaced[m.name][[2]string{h.name, h.member}]
 			if was.of == h.owner && was.of != "" && millis(m.wall) > h.deadline {
 				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.told, "\n"))

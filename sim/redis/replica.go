@@ -63,7 +63,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 		return
 	}
 	if !r.linked || m.id != r.id { // else asked for twice
-		was := n.snapshot()
+		was := n.data.snapshot()
 		if r.had != nil {
 			was = r.had
 		}
@@ -111,7 +111,7 @@ func (n *Node) replicate(master sim.ProcessID) {
 	}
 	wasMaster := r.master == ""
 	if wasMaster {
-		n.stood = n.snapshot().holdings()
+		n.stood = n.data.snapshot().holdings()
 	}
 	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
 	n.restrict()

@@ -135,7 +135,7 @@ func (n *Node) joinReplication() {
 		n.beginStream()
 		for _, name := range n.cfg.Replicas {
 			if first {
-				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.wall})
+				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.data.wall})
 			}
 		}
 		return
@@ -183,7 +183,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 
 // read acts on a message.
 func (n *Node) read(from sim.ProcessID, body any) {
-	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.data.attempt, n.conn, n.data.out = "", 0, n.data.out[:0]
 	n.repl.involved = true
 	switch m := body.(type) {
 	case effects:
@@ -228,7 +228,7 @@ func (n *Node) keyOf(list []effect) sim.Key {
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
-		n.attempt, n.conn = "", 0
+		n.data.attempt, n.conn = "", 0
 		n.obey(to)
 	}
 	n.feed()
@@ -294,7 +294,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if r == nil {
 		return // it has left
 	}
-	r.online, r.acked, r.at = true, m.offset, n.wall
+	r.online, r.acked, r.at = true, m.offset, n.data.wall
 	if n.repl.degraded && m.offset == n.repl.end() {
 		n.repl.degraded = false
 	}
@@ -315,7 +315,7 @@ func (n *Node) acked(offset int64) (count int64) {
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {
-	case n.loading || r.applying:
+	case n.data.loading || r.applying:
 		return ""
 	case r.master != "":
 		return "READONLY You can't write against a read only replica."
@@ -329,7 +329,7 @@ func (n *Node) refusesWrites() string {
 // clock. Redis counts once a second; here the count is never stale.
 func (n *Node) goodReplicas() (count int) {
 	for i := range n.repl.replicas {
-		lag := n.repl.replicas[i].lag(n.wall)
+		lag := n.repl.replicas[i].lag(n.data.wall)
 		if n.repl.replicas[i].online && time.Duration(lag)*time.Second <= n.cfg.MinReplicasMaxLag {
 			count++
 		}

@@ -1,8 +1,6 @@
 package redis
 
 import (
-	"strconv"
-
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -17,34 +15,21 @@ const (
 	errNoKey     = "ERR no such key"
 )
 
-func (n *Node) replyOK()                { n.out = append(n.out, "+OK\r\n"...) }
-func (n *Node) replyNull()              { n.out = append(n.out, "$-1\r\n"...) }
-func (n *Node) replyInt(v int64)        { n.out = sim.AppendInt(n.out, v) }
-func (n *Node) replyBulk(s string)      { n.out = sim.AppendBulk(n.out, s) }
-func (n *Node) replyLen(count int)      { n.out = sim.AppendArray(n.out, count) }
-func (n *Node) replyError(text string)  { n.out = sim.AppendLine(n.out, '-', text) }
-func (n *Node) replyStatus(text string) { n.out = sim.AppendLine(n.out, '+', text) }
+// writer writes a reply.
+type writer struct{ out []byte }
 
-func (n *Node) replyBool(yes bool) {
+func (w *writer) replyOK()                { w.out = append(w.out, "+OK\r\n"...) }
+func (w *writer) replyNull()              { w.out = append(w.out, "$-1\r\n"...) }
+func (w *writer) replyInt(v int64)        { w.out = sim.AppendInt(w.out, v) }
+func (w *writer) replyBulk(s string)      { w.out = sim.AppendBulk(w.out, s) }
+func (w *writer) replyLen(count int)      { w.out = sim.AppendArray(w.out, count) }
+func (w *writer) replyError(text string)  { w.out = sim.AppendLine(w.out, '-', text) }
+func (w *writer) replyStatus(text string) { w.out = sim.AppendLine(w.out, '+', text) }
+
+func (w *writer) replyBool(yes bool) {
 	if yes {
-		n.replyInt(1)
+		w.replyInt(1)
 	} else {
-		n.replyInt(0)
+		w.replyInt(0)
 	}
-}
-
-// parseInt reads a decimal integer as strictly as Redis does: no sign but '-', no leading zeros, no spaces.
-func parseInt(s string) (int64, bool) {
-	digits := s
-	if len(s) > 1 && s[0] == '-' {
-		digits = s[1:]
-		if digits == "0" {
-			return 0, false
-		}
-	}
-	if digits == "" || len(digits) > 1 && digits[0] == '0' || digits[0] < '0' || digits[0] > '9' {
-		return 0, false
-	}
-	v, err := strconv.ParseInt(s, 10, 64)
-	return v, err == nil
 }

@@ -1,7 +1,7 @@
 package redis
 
-// ownCommands are the commands that the node carries out itself: all that have to do with existence, time, ownership,
-// connections and scripts, and what locks use.
+// ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and what
+// locks use.
 var ownCommands = []command{
 	{name: "get", arity: 2, run: get},
 	{name: "set", arity: -3, flags: write, run: set},
@@ -47,42 +47,6 @@ var ownCommands = []command{
 	{name: "pttl", arity: 2, run: ttl(false, false)},
 	{name: "expiretime", arity: 2, run: ttl(true, true)},
 	{name: "pexpiretime", arity: 2, run: ttl(false, true)},
-
-	{name: "multi", arity: 1, flags: noScript | immediate, run: multi},
-	{name: "exec", arity: 1, flags: noScript | immediate, run: execQueue},
-	{name: "discard", arity: 1, flags: noScript | immediate, run: discard},
-	{name: "watch", arity: -2, flags: noScript | immediate, run: watch},
-	{name: "unwatch", arity: 1, flags: noScript, run: unwatch},
-
-	{name: "eval", arity: -3, flags: noScript, run: eval},
-	{name: "evalsha", arity: -3, flags: noScript, run: evalSHA},
-	{name: "script", arity: -2, flags: noScript, run: script, subs: arities{"load": 3, "exists": -3, "flush": -2}},
-
-	{name: "publish", arity: 3, run: publish(toChannels)},
-	{name: "spublish", arity: 3, run: publish(toShards)},
-	{name: "subscribe", arity: -2, flags: noScript | listener, run: subscribe(toChannels)},
-	{name: "psubscribe", arity: -2, flags: noScript | listener, run: subscribe(toPatterns)},
-	{name: "ssubscribe", arity: -2, flags: noScript | listener, run: subscribe(toShards)},
-	{name: "unsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toChannels)},
-	{name: "punsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toPatterns)},
-	{name: "sunsubscribe", arity: -1, flags: noScript | listener, run: unsubscribe(toShards)},
-	{name: "pubsub", arity: -2, run: pubSub,
-		subs: arities{"channels": -2, "shardchannels": -2, "numsub": -2, "shardnumsub": -2, "numpat": 2}},
-
-	{name: "ping", arity: -1, flags: listener, run: ping},
-	{name: "echo", arity: 2, run: echo},
-	{name: "select", arity: 2, run: selectDB},
-	{name: "time", arity: 1, run: now},
-	{name: "wait", arity: 3, run: wait},
-	{name: "role", arity: 1, flags: noScript, run: role},
-	{name: "replicaof", arity: 3, flags: noScript, run: replicaOf},
-	{name: "slaveof", arity: 3, flags: noScript, run: replicaOf},
-	{name: "info", arity: -1, run: info},
-	{name: "hello", arity: -1, flags: noScript, run: hello},
-	{name: "client", arity: -2, flags: noScript, run: client, subs: arities{"id": 2, "getname": 2, "setname": 3, "setinfo": 4}},
-	{name: "auth", arity: -2, flags: noScript, run: auth},
-	{name: "quit", arity: -1, flags: noScript | immediate | listener, run: quit},
-	{name: "reset", arity: 1, flags: noScript | immediate | listener, run: reset},
 }
 
 // passedCommands are executed by miniredis.

@@ -8,7 +8,7 @@ import "github.com/fencepost-sim/fencepost/sim/redis/lua"
 
 // twin carries out a script. It declines, before it has changed anything, whatever it does not do exactly as Lua does:
 // missing arguments, keys of other types, numbers that Redis refuses.
-type twin func(n *Node, keys, argv []string) (done bool)
+type twin func(d *dataset, keys, argv []string) (done bool)
 
 // wellKnown are the texts and their twins. Users: the documents' releases and renewals, Redis's own manual, redis-py,
 // redsync, redlock-rb, node-redlock, and Fencepost's fenced acquisition.

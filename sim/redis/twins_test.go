@@ -105,9 +105,9 @@ func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 			if held != "" {
 				m.do("client-1/1", "SET lock "+held+" PX 10000")
 			}
-			m.node.attempt = "client-1/1"
+			m.node.data.attempt = "client-1/1"
 			check(t, fmt.Sprintf("%s is taken on with %q held", w.name, held),
-				w.twin(m.node, []string{"lock", "fence"}, []string{"a", "1000", "yes"}), true)
+				w.twin(m.node.data, []string{"lock", "fence"}, []string{"a", "1000", "yes"}), true)
 		}
 	}
 }

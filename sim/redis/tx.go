@@ -41,7 +41,7 @@ type watchedKey struct {
 
 // changed tells the connections that watch a key. That a key which had expired before is now deleted is no change.
 func (n *Node) changed(name string) {
-	if n.watchers == 0 || n.loading {
+	if n.watchers == 0 || n.data.loading {
 		return
 	}
 	for _, c := range n.conns {
@@ -84,21 +84,21 @@ func (n *Node) unwatch(c *connection) {
 func multi(n *Node, _ []string) {
 	c := n.state()
 	if c.multi {
-		n.replyError("ERR MULTI calls can not be nested")
+		n.data.replyError("ERR MULTI calls can not be nested")
 		return
 	}
 	c.multi = true
-	n.replyOK()
+	n.data.replyOK()
 }
 
 func discard(n *Node, _ []string) {
 	c := n.transaction()
 	if c == nil {
-		n.replyError("ERR DISCARD without MULTI")
+		n.data.replyError("ERR DISCARD without MULTI")
 		return
 	}
 	n.leave(c)
-	n.replyOK()
+	n.data.replyOK()
 }
 
 // leave ends a transaction without executing it.
@@ -110,22 +110,22 @@ func (n *Node) leave(c *connection) {
 func execQueue(n *Node, _ []string) {
 	c := n.transaction()
 	if c == nil {
-		n.replyError("ERR EXEC without MULTI")
+		n.data.replyError("ERR EXEC without MULTI")
 		return
 	}
-	n.expireDue()
+	n.data.expireDue()
 	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
 	n.leave(c)
 	switch {
 	case refused:
-		n.replyError("EXECABORT Transaction discarded because of previous errors.")
+		n.data.replyError("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
-		n.out = append(n.out, "*-1\r\n"...)
+		n.data.out = append(n.data.out, "*-1\r\n"...)
 	case n.repl.restricted && slices.ContainsFunc(queue, isWrite) && n.refusesWrites() != "":
-		n.replyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
+		n.data.replyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
 	default:
-		n.replyLen(len(queue))
+		n.data.replyLen(len(queue))
 		n.inExec = true
 		for _, args := range queue {
 			n.dispatch(args)
@@ -139,7 +139,7 @@ func isWrite(args []string) bool { return findCommand(args[0]).flags&write != 0 
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {
-		n.replyError("ERR WATCH inside MULTI is not allowed")
+		n.data.replyError("ERR WATCH inside MULTI is not allowed")
 		return
 	}
 	c := n.state()
@@ -151,12 +151,12 @@ func watch(n *Node, args []string) {
 			c.watched = append(c.watched, watchedKey{name, n.data.isHidden(name)})
 		}
 	}
-	n.replyOK()
+	n.data.replyOK()
 }
 
 func unwatch(n *Node, _ []string) {
 	if c := n.conns[n.conn]; c != nil {
 		n.unwatch(c)
 	}
-	n.replyOK()
+	n.data.replyOK()
 }

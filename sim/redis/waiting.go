@@ -19,7 +19,7 @@ type blocked struct {
 // 7.0 refuses it in scripts, and takes every command for a write: a WAIT after a WAIT may count less.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
-		n.replyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
+		n.data.replyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
 			"configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 		return
 	}
@@ -27,13 +27,13 @@ func wait(n *Node, args []string) {
 	timeout, ok2 := parseInt(args[2])
 	switch {
 	case !ok:
-		n.replyError(errNotInt)
+		n.data.replyError(errNotInt)
 		return
 	case !ok2:
-		n.replyError("ERR timeout is not an integer or out of range")
+		n.data.replyError("ERR timeout is not an integer or out of range")
 		return
 	case timeout < 0:
-		n.replyError("ERR timeout is negative")
+		n.data.replyError("ERR timeout is negative")
 		return
 	}
 	b := &blocked{need: need}
@@ -41,14 +41,14 @@ func wait(n *Node, args []string) {
 		b.offset = c.woff
 	}
 	if timeout > 0 {
-		b.until = n.ms + min(timeout, lastTimed-n.ms)
+		b.until = n.data.ms + min(timeout, lastTimed-n.data.ms)
 	}
 	if count := n.acked(b.offset); count >= need || n.inScript || n.inExec {
-		n.replyInt(count)
+		n.data.replyInt(count)
 		return
 	}
 	n.repl.involved, n.repl.block = true, b
-	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.attempt))
+	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.attempt))
 }
 
 // admit executes a request, unless its connection waits.
@@ -72,11 +72,11 @@ func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	if now := n.repl.end(); now > before {
 		c.woff = now
 		if n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {
-			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.out...)}
+			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.data.out...)}
 		}
 	}
 	if b == nil {
-		n.hold(r, n.out)
+		n.hold(r, n.data.out)
 		return
 	}
 	n.repl.numbers++
@@ -138,7 +138,7 @@ func (n *Node) timedOut(number uint64) {
 		if b.reply != nil {
 			return n.repl.degraded
 		}
-		return b.number == number && n.ms > b.until
+		return b.number == number && n.data.ms > b.until
 	})
 }
 

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -13,94 +15,119 @@ import (
 func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
 
 // setString makes name a string, whatever it was.
-func (n *Node) setString(name, value string, when int64) {
-	k := n.find(name)
+func (d *dataset) setString(name, value string, when int64) {
+	k := d.find(name)
 	switch {
 	case k == nil:
-		k = n.data.add(name, n.attempt, true)
+		k = d.add(name, d.attempt, true)
 	case !k.text:
-		n.overwrite(name, k, false)
-		n.data.db.Del(name)
+		d.overwrite(name, k, false)
+		d.db.Del(name)
 		k.text = true
 	}
-	k.of = n.attempt
-	_ = n.data.db.Set(name, value) // fails on other types only
-	n.data.expireAt(name, k, when)
-	n.log(effect{op: opSet, key: name, value: value, when: when})
-	n.changed(name)
-	n.recordSet(name, value, k)
+	k.of = d.attempt
+	_ = d.db.Set(name, value) // fails on other types only
+	d.expireAt(name, k, when)
+	d.node.Log(effect{op: opSet, key: name, value: value, when: when})
+	d.node.Changed(name)
+	d.recordSet(name, value, k)
+}
+
+// duplicate makes to what the key from is: value, owner and deadline.
+func (d *dataset) duplicate(to, from string, k *key) {
+	t := d.find(to)
+	if t != nil {
+		d.overwrite(to, t, k.members != nil)
+		d.db.Del(to)
+	} else {
+		t = d.add(to, k.of, k.text)
+	}
+	_ = d.mini.Copy(0, from, 0, to) // fails only without the source
+	t.of, t.text, t.members = k.of, k.text, maps.Clone(k.members)
+	d.expireAt(to, t, k.when)
+	d.node.Changed(to)
+	d.recordSet(to, d.valueOf(to, t), t)
 }
 
 // replaceText changes the value of an existing string; its owner and deadline stay.
-func (n *Node) replaceText(name, value string) {
-	_ = n.data.db.Set(name, value)
-	n.changed(name)
+func (d *dataset) replaceText(name, value string) {
+	_ = d.db.Set(name, value)
+	d.node.Changed(name)
 }
 
 // remove deletes an existing key. by is empty unless a request did it.
-func (n *Node) remove(name string, why history.Why, by history.Attempt) {
-	k := n.data.keys[name]
-	n.data.db.Del(name)
-	n.gone(name, k, why, by)
-	n.log(effect{op: opDel, key: name})
+func (d *dataset) remove(name string, why history.Why, by history.Attempt) {
+	k := d.keys[name]
+	d.db.Del(name)
+	d.gone(name, k, why, by)
+	d.node.Log(effect{op: opDel, key: name})
+}
+
+// flush empties the data because the current request says so.
+func (d *dataset) flush() {
+	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
+		d.recordGone(name, d.keys[name], history.Flushed, d.attempt)
+	}
+	d.dropAll()
+	d.node.Log(effect{op: opFlush})
 }
 
 // dropAll empties the data without a record.
-func (n *Node) dropAll() {
-	for name := range n.data.keys {
-		n.changed(name)
+func (d *dataset) dropAll() {
+	for name := range d.keys {
+		d.node.Changed(name)
 	}
-	for i := range n.data.hidden {
-		n.changed(n.data.hidden[i].Name)
+	for i := range d.hidden {
+		d.node.Changed(d.hidden[i].Name)
 	}
-	n.data.clear()
+	d.clear()
 }
 
 // gone notes that a key has left miniredis.
-func (n *Node) gone(name string, k *key, why history.Why, by history.Attempt) {
-	n.changed(name)
-	n.recordGone(name, k, why, by)
-	n.data.forget(name, k)
+func (d *dataset) gone(name string, k *key, why history.Why, by history.Attempt) {
+	d.node.Changed(name)
+	d.recordGone(name, k, why, by)
+	d.forget(name, k)
 }
 
 // moveDeadline gives an existing key another deadline, or none.
-func (n *Node) moveDeadline(name string, k *key, when int64) {
+func (d *dataset) moveDeadline(name string, k *key, when int64) {
 	if when == never {
-		n.log(effect{op: opPersist, key: name})
+		d.node.Log(effect{op: opPersist, key: name})
 	} else {
-		n.log(effect{op: opExpire, key: name, when: when})
+		d.node.Log(effect{op: opExpire, key: name, when: when})
 	}
-	n.changed(name)
+	d.node.Changed(name)
 	if k.when == when {
 		return // a record says that a deadline moved
 	}
 	from := k.when
-	n.data.expireAt(name, k, when)
-	n.recordProlonged(name, k, from, when)
+	d.expireAt(name, k, when)
+	d.recordProlonged(name, k, from, when)
 }
 
 // recordSet records that k came to be or was overwritten, with all its members if it has any.
-func (n *Node) recordSet(name, value string, k *key) {
-	if n.silent() {
+func (d *dataset) recordSet(name, value string, k *key) {
+	if d.silent() {
 		return
 	}
 	if k.members != nil {
-		for _, m := range n.members(name, k) {
-			n.recordMember(name, m, k)
+		for _, m := range d.members(name, k) {
+			d.recordMember(name, m, k)
 		}
 		return
 	}
-	n.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: n.attempt, Value: value, Until: n.until(k.when)})
+	d.record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.attempt, Value: value, Until: d.until(k.when)})
 }
 
 // silent reports whether nothing is recorded: what a file is replayed for has been recorded before, and what a replica
 // does its master has recorded.
-func (n *Node) silent() bool { return n.loading || n.repl.master != "" }
+func (d *dataset) silent() bool { return d.loading || d.node.Replica() }
 
-func (n *Node) record(e history.Event) {
-	if n.silent() {
+func (d *dataset) record(e history.Event) {
+	if d.silent() {
 		return
 	}
 	e.Type = history.OK
-	n.host.Record(e)
+	d.node.Record(e)
 }

@@ -1,17 +1,5 @@
 package redis
 
-import "strconv"
-
-// image is the data as effects that make it anew: what a full resync sends.
-func (n *Node) image() []effect {
-	s := n.snapshot()
-	list := make([]effect, 0, len(s.keys))
-	for i := range s.keys {
-		list = s.keys[i].remake(list)
-	}
-	return list
-}
-
 // remake appends the effects that make the key anew.
 func (k *Key) remake(list []effect) []effect {
 	if k.Type == "string" {
@@ -39,23 +27,3 @@ func (k *Key) add(m Member) []string {
 	}
 	return []string{"zadd", k.Name, m.Value, m.Name}
 }
-
-// replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
-func (n *Node) replaceBy(image []effect) {
-	n.dropAll()
-	n.loading = true
-	n.replay(image)
-	n.loading = false
-	if n.cfg.Persistence == None {
-		return
-	}
-	n.aof.forget()
-	n.aof.effects = append(n.aof.effects, image...)
-	for i := range n.aof.effects {
-		n.aof.effects[i].at = n.mono
-	}
-	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
-}
-
-// replid is a replication id as Redis writes it: forty hexadecimal digits.
-func (s streamID) replid() string { return sha1Hex(string(s.master) + "/" + strconv.Itoa(s.number)) }

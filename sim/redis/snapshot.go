@@ -1,0 +1,60 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+)
+
+// snapshot is the data at one moment, hidden keys included, sorted by name.
+type snapshot struct{ keys []Key }
+
+// wholeOf is the command that reads all of a value of a type.
+var wholeOf = map[string][]string{
+	"hash": {"HGETALL", ""},
+	"list": {"LRANGE", "", "0", "-1"},
+	"set":  {"SMEMBERS", ""},
+	"zset": {"ZRANGE", "", "0", "-1", "WITHSCORES"},
+}
+
+func (d *dataset) snapshot() *snapshot {
+	s := &snapshot{keys: make([]Key, 0, len(d.keys)+len(d.hidden))}
+	for name := range d.keys {
+		s.keys = append(s.keys, d.look(name))
+	}
+	for i := range d.hidden {
+		s.keys = append(s.keys, d.hidden[i].Key)
+	}
+	slices.SortFunc(s.keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// look reads one existing key.
+func (d *dataset) look(name string) Key {
+	k := d.keys[name]
+	l := Key{Name: name, Type: d.db.Type(name), Owner: k.of, Deadline: k.when}
+	if k.text {
+		l.Value = d.get(name)
+		return l
+	}
+	l.Value, l.Members = d.whole(name, l.Type), d.members(name, k)
+	if hasMembers(l.Type) {
+		l.Owner = ""
+	}
+	return l
+}
+
+// whole is all of a value that is no string, in RESP.
+func (d *dataset) whole(name, kind string) string {
+	whole := slices.Clone(wholeOf[kind])
+	whole[1] = name
+	return d.ask(whole...)
+}
+
+// ask has miniredis execute a command whose reply is not for the client.
+func (d *dataset) ask(args ...string) string {
+	from := len(d.out)
+	d.pass(args)
+	reply := string(d.out[from:])
+	d.out = d.out[:from]
+	return reply
+}
