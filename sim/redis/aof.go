@@ -47,8 +47,35 @@ func (a *aof) forget() {
 	a.effects, a.words = a.effects[:0], a.words[:0]
 }
 
-// commit takes the effects that were made at now.
+// all lists the effects, whether or not they are on disk yet.
+func (a *aof) all() []effect { return a.effects }
+
+// add appends an effect that is made at now. It is not on its way to the disk before it is committed.
+func (a *aof) add(e effect, now int64) {
+	e.at = now
+	a.effects = append(a.effects, e)
+}
+
+// keep makes an argument list that lives as long as the file.
+func (a *aof) keep(name string, args []string) []string {
+	from := len(a.words)
+	a.words = append(append(a.words, name), args...)
+	return a.words[from:len(a.words):len(a.words)]
+}
+
+// replace puts other effects in the place of all, made at now and on disk.
+func (a *aof) replace(list []effect, now int64) {
+	a.forget()
+	for i := range list {
+		a.add(list[i], now)
+	}
+}
+
+// commit takes the effects that were made at now, if there are any.
 func (a *aof) commit(now int64) {
+	if len(a.effects) == a.appended {
+		return
+	}
 	a.advance(now)
 	a.appended = len(a.effects)
 	if a.policy == AppendEverysec && a.running {
@@ -131,6 +158,29 @@ func (a *aof) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) 
 
 // startOf is when the wall clock comes to show a second, if it runs true.
 func (a *aof) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
+
+// syncAlways begins the fsync that AppendAlways demands. wait reports whether replies must wait for one, began whether
+// it is a new one, which finish has to end.
+func (a *aof) syncAlways(now int64) (wait, began bool) {
+	switch {
+	case a.written == a.synced:
+		return false, false
+	case a.running:
+		return true, false
+	}
+	a.begin(now)
+	if a.fsyncTime <= 0 {
+		a.finish()
+		return false, false
+	}
+	return true, true
+}
+
+// isRunning reports whether an fsync is under way.
+func (a *aof) isRunning() bool { return a.running }
+
+// takes is how long an fsync takes that begins now.
+func (a *aof) takes() time.Duration { return time.Duration(a.fsyncTime) }
 
 // finish ends the running fsync.
 func (a *aof) finish() {

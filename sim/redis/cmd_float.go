@@ -77,7 +77,7 @@ func incrByFloat(d *dataset, args []string) {
 		return
 	}
 	sum := formatFloat(total)
-	d.node.LogCommand([]string{"INCRBYFLOAT", name, args[2]})
-	setNumber(d, name, sum, k)
+	d.logCommand([]string{"INCRBYFLOAT", name, args[2]})
+	d.setNumber(name, sum, k)
 	d.replyBulk(sum)
 }

@@ -3,8 +3,6 @@ package redis
 import (
 	"slices"
 	"strings"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 func del(d *dataset, args []string) {
@@ -34,11 +32,11 @@ func typeOf(d *dataset, args []string) {
 		d.replyStatus("none")
 		return
 	}
-	d.replyStatus(d.db.Type(args[1]))
+	d.replyStatus(d.DB.Type(args[1]))
 }
 
 // dbsize counts what is hidden, as Redis does.
-func dbsize(d *dataset, _ []string) { d.replyInt(int64(len(d.keys) + len(d.hidden))) }
+func dbsize(d *dataset, _ []string) { d.replyInt(int64(d.size())) }
 
 // rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says whose
 // it is.
@@ -55,10 +53,8 @@ func rename(onlyNew bool) func(d *dataset, args []string) {
 			return
 		}
 		if from != to {
-			d.node.LogCommand(args)
-			d.duplicate(to, from, k)
-			d.db.Del(from)
-			d.gone(from, k, history.Deleted, d.attempt)
+			d.logCommand(args)
+			d.rename(to, from, k)
 		}
 		if onlyNew {
 			d.replyInt(1)
@@ -97,7 +93,7 @@ func copyKey(d *dataset, args []string) {
 	case k == nil, d.find(to) != nil && !replace:
 		d.replyInt(0)
 	default:
-		d.node.LogCommand(args)
+		d.logCommand(args)
 		d.duplicate(to, from, k)
 		d.replyInt(1)
 	}

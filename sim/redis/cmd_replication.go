@@ -90,7 +90,7 @@ func info(n *Node, args []string) {
 		n.infoReplication(&b)
 	}
 	if wanted("keyspace") {
-		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(len(n.data.keys)+len(n.data.hidden)) + "\r\n")
+		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(n.data.size()) + "\r\n")
 	}
 	n.data.replyBulk(b.String())
 }

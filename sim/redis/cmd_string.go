@@ -295,17 +295,9 @@ func increase(d *dataset, args []string, by int64) {
 		return
 	}
 	v += by
-	d.node.LogCommand(args)
-	setNumber(d, name, strconv.FormatInt(v, 10), k)
+	d.logCommand(args)
+	d.setNumber(name, strconv.FormatInt(v, 10), k)
 	d.replyInt(v)
-}
-
-// setNumber gives a counter its value; the effect has been logged.
-func setNumber(d *dataset, name, value string, k *key) {
-	d.replaceText(name, value)
-	if k == nil {
-		d.recordSet(name, value, d.add(name, d.attempt, true))
-	}
 }
 
 func strlen(d *dataset, args []string) {

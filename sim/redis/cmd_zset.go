@@ -71,7 +71,7 @@ func zadd(incr bool) func(d *dataset, args []string) {
 			d.replyError(trouble)
 			return
 		}
-		if d.find(args[1]) != nil && d.db.Type(args[1]) != "zset" {
+		if d.find(args[1]) != nil && d.DB.Type(args[1]) != "zset" {
 			d.replyError(errWrongType)
 			return
 		}
@@ -84,7 +84,7 @@ func addScores(d *dataset, args []string, o zaddOptions, scores []float64, pairs
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
 	var done change
-	members, _ := d.db.SortedSet(name) // of another type it is not
+	members, _ := d.DB.SortedSet(name) // of another type it is not
 	if members == nil {
 		members = map[string]float64{}
 	}
@@ -117,11 +117,11 @@ func addScores(d *dataset, args []string, o zaddOptions, scores []float64, pairs
 		}
 		done.set = append(done.set, member)
 		members[member] = score + 0 // Redis keeps no -0
-		_, _ = d.db.ZAdd(name, score+0, member)
+		_, _ = d.DB.ZAdd(name, score+0, member)
 	}
 	if added+updated > 0 {
 		d.settle(name, done)
-		d.node.LogCommand(args)
+		d.logCommand(args)
 	}
 	switch {
 	case o.incr && processed:
@@ -256,11 +256,11 @@ func lpos(d *dataset, args []string) {
 		d.replyError(trouble)
 		return
 	}
-	if d.find(args[1]) != nil && d.db.Type(args[1]) != "list" {
+	if d.find(args[1]) != nil && d.DB.Type(args[1]) != "list" {
 		d.replyError(errWrongType)
 		return
 	}
-	list, _ := d.db.List(args[1]) // of another type it is not
+	list, _ := d.DB.List(args[1]) // of another type it is not
 	rank, size, matches := o.rank, int64(len(list)), int64(0)
 	if o.rank < 0 {
 		rank = -rank

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -18,7 +17,7 @@ func checkType(d *dataset, name, kind string, ifAbsent func()) (answered bool) {
 		ifAbsent()
 		return true
 	}
-	if d.db.Type(name) != kind {
+	if d.DB.Type(name) != kind {
 		d.replyError(errWrongType)
 		return true
 	}
@@ -87,17 +86,13 @@ func scan(d *dataset, args []string) {
 			pattern = args[i+1]
 		}
 	}
-	for _, h := range slices.Clone(d.hidden) {
-		if pattern == "*" || match(pattern, h.Name) {
-			d.find(h.Name)
-		}
-	}
+	d.findHidden(func(name string) bool { return pattern == "*" || match(pattern, name) })
 }
 
 // findSets comes across the keys of a command about sets, up to one that is none.
 func findSets(d *dataset, names []string) {
 	for _, name := range names {
-		if d.find(name) != nil && d.db.Type(name) != "set" {
+		if d.find(name) != nil && d.DB.Type(name) != "set" {
 			return
 		}
 	}
@@ -180,14 +175,14 @@ func storeSet(read string) func(d *dataset, args []string) {
 		members := bulks(reply)
 		name := args[1]
 		d.find(name)
-		d.db.Del(name)
+		d.DB.Del(name)
 		if len(members) > 0 {
 			d.ask(append([]string{"SADD", name}, members...)...)
 		} else if d.find(name) == nil {
 			d.replyInt(0)
 			return
 		}
-		d.node.LogCommand(args)
+		d.logCommand(args)
 		d.settle(name, change{replaced: true})
 		d.replyInt(int64(len(members)))
 	}

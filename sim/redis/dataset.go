@@ -26,7 +26,7 @@ type key struct {
 // knows no TTL.
 type dataset struct {
 	mini *miniredis.Miniredis
-	db   *miniredis.RedisDB
+	DB   *miniredis.RedisDB // whoever changes it settles the key, or is a method of the data
 	srv  *server.Server
 	peer *server.Peer
 	w    *bufio.Writer
@@ -93,7 +93,7 @@ func (d *dataset) renew() {
 	}
 	_ = conn.Close()
 	d.mini.SetTime(time.Unix(0, 0)) // keeps it from reading the machine's clock
-	d.db = d.mini.DB(0)
+	d.DB = d.mini.DB(0)
 	d.srv = d.mini.Server()
 	d.w = bufio.NewWriter(appender{&d.out})
 	d.peer = server.NewPeer(d.w)
@@ -105,6 +105,29 @@ func (d *dataset) pass(args []string) {
 	d.srv.Dispatch(d.peer, args)
 	_ = d.w.Flush() // an appender does not fail
 }
+
+// begin begins a turn of the event loop at a time of the wall clock, in ns.
+func (d *dataset) begin(wall int64) { d.wall, d.ms = wall, millis(wall) }
+
+// quietly carries out what has been recorded and logged before.
+func (d *dataset) quietly(do func()) {
+	was := d.loading
+	d.loading = true
+	do()
+	d.loading = was
+}
+
+// size counts the keys, hidden ones too, as Redis does.
+func (d *dataset) size() int { return len(d.keys) + len(d.hidden) }
+
+// peek is what is known of a key that can be seen, or nil. It deletes nothing.
+func (d *dataset) peek(name string) *key { return d.keys[name] }
+
+// exists reports whether a key is there, hidden or not.
+func (d *dataset) exists(name string) bool { return d.keys[name] != nil || d.isHidden(name) }
+
+// logCommand notes a command as it was executed, for the file and for the replicas.
+func (d *dataset) logCommand(args []string) { d.node.LogCommand(args) }
 
 // reset makes d as good as new, for the next run.
 func (d *dataset) reset() {
@@ -125,11 +148,11 @@ func (d *dataset) clear() {
 		return
 	}
 	clear(d.keys)
-	d.db.FlushDB()
+	d.DB.FlushDB()
 }
 
 func (d *dataset) get(name string) string {
-	v, err := d.db.Get(name)
+	v, err := d.DB.Get(name)
 	if err != nil {
 		return "" // not a string: callers have asked before
 	}

@@ -81,8 +81,8 @@ func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 		var names []string
 		for _, k := range m.node.Keys() {
 			names = append(names, k.Name)
-			check(t, "a string is known as one", m.node.data.keys[k.Name].text, k.Type == "string")
+			check(t, "a string is known as one", m.node.data.peek(k.Name).text, k.Type == "string")
 		}
-		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(m.node.data.db.Keys()))
+		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(m.node.data.DB.Keys()))
 	}
 }

@@ -96,6 +96,17 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
+// nextDeadline is the earliest deadline, in ms, of a key that can be seen; never without.
+func (d *dataset) nextDeadline() int64 {
+	for len(d.deadlines) > 0 && !d.stands(d.deadlines[0]) {
+		d.deadlines.pop()
+	}
+	if len(d.deadlines) == 0 {
+		return never
+	}
+	return d.deadlines[0].when
+}
+
 // until is the true time at which a key with this deadline will end if the clock runs true.
 func (d *dataset) until(when int64) history.Time {
 	if when > lastTimed {

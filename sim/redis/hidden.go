@@ -36,7 +36,7 @@ func (d *dataset) hide(name string) {
 	h := hiddenKey{d.look(name)}
 	h.ended = !d.silent()
 	d.recordGone(name, d.keys[name], history.Expired, "")
-	d.db.Del(name)
+	d.DB.Del(name)
 	d.forget(name, d.keys[name])
 	d.hidden = append(d.hidden, h)
 }
@@ -59,12 +59,11 @@ func (d *dataset) revive() {
 
 // show brings a hidden key back without a record; the caller drops it from hidden.
 func (d *dataset) show(h *hiddenKey) {
-	was := d.loading
-	d.loading = true
-	for _, e := range h.remake(nil) {
-		d.apply(&e)
-	}
-	d.loading = was
+	d.quietly(func() {
+		for _, e := range h.remake(nil) {
+			d.apply(&e)
+		}
+	})
 }
 
 // unveil shows all keys.
@@ -76,8 +75,8 @@ func (d *dataset) unveil() {
 	}
 }
 
-// ended notes that the records know of the end of all that is hidden.
-func (d *dataset) ended() {
+// noteEnds notes that the records know of the end of all that is hidden.
+func (d *dataset) noteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true
 	}
@@ -108,6 +107,21 @@ func (d *dataset) reap(from, to int) {
 		d.node.Log(effect{op: opDel, key: gone[i].Name})
 	}
 	d.attempt = asking
+}
+
+// reapAll deletes all hidden keys, as the background cycle does.
+func (d *dataset) reapAll() { d.reap(0, len(d.hidden)) }
+
+// hasHidden reports whether anything is hidden.
+func (d *dataset) hasHidden() bool { return len(d.hidden) > 0 }
+
+// findHidden comes across the hidden keys whose names match.
+func (d *dataset) findHidden(matches func(name string) bool) {
+	for _, h := range slices.Clone(d.hidden) {
+		if matches(h.Name) {
+			d.find(h.Name)
+		}
+	}
 }
 
 // isHidden reports whether a key is there and must not be seen.

@@ -28,7 +28,7 @@ func hasMembers(kind string) bool { return kind == "hash" || kind == "zset" || k
 
 // members lists those of a key, by name, with their values.
 func (d *dataset) members(name string, k *key) []Member {
-	kind := d.db.Type(name)
+	kind := d.DB.Type(name)
 	if !hasMembers(kind) {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (d *dataset) settleMembers(name string, k *key, c change) {
 		if !c.expired {
 			gone.By, gone.Why = d.attempt, history.Deleted
 		}
-		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.db.Type(name) == "hash"
+		gaveBack = gaveBack || gone.By != "" && gone.By == gone.Of && d.DB.Type(name) == "hash"
 		d.record(gone)
 		delete(k.members, m)
 	}

@@ -189,8 +189,7 @@ func (n *Node) execute(r *sim.Incoming) {
 }
 
 func (n *Node) beginTurn() {
-	n.data.wall = n.host.Wall()
-	n.data.ms = millis(n.data.wall)
+	n.data.begin(n.host.Wall())
 	if n.cfg.Persistence != None {
 		n.mono = int64(n.host.Monotonic())
 	}
@@ -200,9 +199,7 @@ func (n *Node) endTurn() {
 	if n.repl.involved {
 		n.endReplicationTurn()
 	}
-	if len(n.aof.effects) > n.aof.appended {
-		n.aof.commit(n.mono)
-	}
+	n.aof.commit(n.mono)
 	n.armTimer()
 }
 
@@ -234,7 +231,7 @@ func (n *Node) Wake(tag uint64) {
 	case wakeCron:
 		n.cron = false
 		if n.repl.master == "" {
-			n.data.reap(0, len(n.data.hidden))
+			n.data.reapAll()
 		}
 	case wakeTick:
 		n.ticked()
@@ -279,23 +276,18 @@ func (n *Node) Fault(f sim.ServerFault) {
 }
 
 // standsStill reports whether the event loop is inside an fsync.
-func (n *Node) standsStill() bool { return n.cfg.Persistence == AppendAlways && n.aof.running }
+func (n *Node) standsStill() bool { return n.cfg.Persistence == AppendAlways && n.aof.isRunning() }
 
 // fsyncAlways begins the fsync that AppendAlways demands at the end of a turn, and reports whether replies must wait.
 func (n *Node) fsyncAlways() bool {
-	if n.cfg.Persistence != AppendAlways || n.aof.written == n.aof.synced {
+	if n.cfg.Persistence != AppendAlways {
 		return false
 	}
-	if n.aof.running {
-		return true
+	wait, began := n.aof.syncAlways(n.mono)
+	if began {
+		n.host.WakeAfter(n.aof.takes(), wakeFsync)
 	}
-	n.aof.begin(n.mono)
-	if n.aof.fsyncTime <= 0 {
-		n.aof.finish()
-		return false
-	}
-	n.host.WakeAfter(time.Duration(n.aof.fsyncTime), wakeFsync)
-	return true
+	return wait
 }
 
 func (n *Node) hold(r *sim.Incoming, reply []byte) {
@@ -364,25 +356,15 @@ func (n *Node) Settled(now time.Duration) []time.Duration {
 	return n.aof.settled(int64(now))
 }
 
-// Key is a key as an onlooker sees it.
-type Key struct {
-	Name     string
-	Type     string          // as TYPE answers
-	Value    string          // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
-	Deadline int64           // ms on the wall clock; math.MaxInt64 without
-	Members  []Member
-	ended    bool // it is hidden, and the records know of its end
-}
-
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
 func (n *Node) Keys() []Key { return n.data.snapshot().keys }
 
 // Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
 func (n *Node) Log() []string {
-	lines := make([]string, len(n.aof.effects))
-	for i := range n.aof.effects {
-		lines[i] = strings.Join(n.aof.effects[i].command(), " ")
+	list := n.aof.all()
+	lines := make([]string, len(list))
+	for i := range list {
+		lines[i] = strings.Join(list[i].command(), " ")
 	}
 	return lines
 }

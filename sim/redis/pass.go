@@ -34,7 +34,7 @@ func passOn(d *dataset, c *command, args []string) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		d.settle(args[i], changeOf(c, args))
 	}
-	d.node.LogCommand(args)
+	d.logCommand(args)
 }
 
 // changeOf says what comparing would not show.

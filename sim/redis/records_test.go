@@ -131,7 +131,7 @@ func (b *bookkeeper) audit() {
 		}
 		for _, h := range m.node.data.snapshot().holdings() {
 			was := b.replaced[m.name][[2]string{h.name, h.member}]
-			if was.of == h.owner && was.of != "" && millis(m.wall) > h.deadline {
+			if was.of == h.owner && was.of != "" && m.wall/1_000_000 > h.deadline {
 				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.told, "\n"))
 			}
 		}

@@ -42,9 +42,9 @@ func (n *Node) log(e effect) {
 	if n.data.loading || n.cfg.Persistence == None && !n.repl.involved {
 		return
 	}
-	e.attempt, e.at = n.data.attempt, n.mono
+	e.attempt = n.data.attempt
 	if n.cfg.Persistence != None && e.op < opPublish {
-		n.aof.effects = append(n.aof.effects, e)
+		n.aof.add(e, n.mono)
 	}
 	if n.repl.involved && n.repl.master == "" {
 		n.repl.pending = append(n.repl.pending, e)
@@ -61,7 +61,5 @@ func (n *Node) logCommand(args []string) {
 		n.log(effect{op: opCommand, args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return
 	}
-	from := len(n.aof.words)
-	n.aof.words = append(append(n.aof.words, name), args[1:]...)
-	n.log(effect{op: opCommand, args: n.aof.words[from:len(n.aof.words):len(n.aof.words)]})
+	n.log(effect{op: opCommand, args: n.aof.keep(name, args[1:])})
 }

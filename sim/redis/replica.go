@@ -99,7 +99,7 @@ func (n *Node) promote() {
 	n.beginStream()
 	n.cfg.Group.promoted(n)
 	r.told, r.had, n.stood = nil, nil, nil
-	n.data.ended()
+	n.data.noteEnds()
 }
 
 // replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.

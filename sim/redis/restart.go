@@ -6,9 +6,7 @@ import (
 
 // load replays the file. Nothing expires meanwhile.
 func (n *Node) load() {
-	n.data.loading = true
-	n.replay(n.aof.effects)
-	n.data.loading = false
+	n.data.quietly(func() { n.replay(n.aof.all()) })
 }
 
 // compare hides what the wall clock has ended while the node was down, and records how the data differs from what it
@@ -30,9 +28,7 @@ func (n *Node) compare() {
 // gone and that would have expired meanwhile has expired. A key that is there in another state (other value, owner or
 // deadline) is lost and set.
 func (n *Node) compareWith(before []holding, lost history.Why) {
-	n.data.loading = true // the records depend on what was
-	n.data.expireDue()
-	n.data.loading = false
+	n.data.quietly(n.data.expireDue) // the records depend on what was
 	is := n.data.snapshot().holdings()
 	for len(before) > 0 || len(is) > 0 {
 		order := 0
@@ -53,7 +49,7 @@ func (n *Node) compareWith(before []holding, lost history.Why) {
 		}
 		n.compareOne(old, now, lost)
 	}
-	n.data.ended()
+	n.data.noteEnds()
 }
 
 // compareOne does it for a key or a member; before or after is nil where there is none.

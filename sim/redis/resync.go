@@ -15,17 +15,11 @@ func (n *Node) image() []effect {
 // replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []effect) {
 	n.data.dropAll()
-	n.data.loading = true
-	n.replay(image)
-	n.data.loading = false
+	n.data.quietly(func() { n.replay(image) })
 	if n.cfg.Persistence == None {
 		return
 	}
-	n.aof.forget()
-	n.aof.effects = append(n.aof.effects, image...)
-	for i := range n.aof.effects {
-		n.aof.effects[i].at = n.mono
-	}
+	n.aof.replace(image, n.mono)
 	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.wall)
 }
 

@@ -5,7 +5,7 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // settle brings the entry of a key into line with what miniredis now has.
 func (d *dataset) settle(name string, c change) {
 	k := d.keys[name]
-	kind := d.db.Type(name) // empty if there is none
+	kind := d.DB.Type(name) // empty if there is none
 	switch {
 	case kind == "" && k == nil:
 		return

@@ -3,7 +3,20 @@ package redis
 import (
 	"slices"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
+
+// Key is a key as an onlooker sees it.
+type Key struct {
+	Name     string
+	Type     string          // as TYPE answers
+	Value    string          // of a string; for other types the RESP of the command that reads all of it
+	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
+	Deadline int64           // ms on the wall clock; math.MaxInt64 without
+	Members  []Member
+	ended    bool // it is hidden, and the records know of its end
+}
 
 // snapshot is the data at one moment, hidden keys included, sorted by name.
 type snapshot struct{ keys []Key }
@@ -31,7 +44,7 @@ func (d *dataset) snapshot() *snapshot {
 // look reads one existing key.
 func (d *dataset) look(name string) Key {
 	k := d.keys[name]
-	l := Key{Name: name, Type: d.db.Type(name), Owner: k.of, Deadline: k.when}
+	l := Key{Name: name, Type: d.DB.Type(name), Owner: k.of, Deadline: k.when}
 	if k.text {
 		l.Value = d.get(name)
 		return l

@@ -12,13 +12,7 @@ func (n *Node) armTimer() {
 	if n.repl.master != "" {
 		return
 	}
-	for len(n.data.deadlines) > 0 && !n.data.stands(n.data.deadlines[0]) {
-		n.data.deadlines.pop()
-	}
-	if len(n.data.deadlines) == 0 {
-		return
-	}
-	if when := n.data.deadlines[0].when; when < n.armed {
+	if when := n.data.nextDeadline(); when < n.armed {
 		n.armed = when
 		n.timer++
 		n.host.WakeAtWall(endOf(when), wakeExpiry|n.timer)
@@ -27,7 +21,7 @@ func (n *Node) armTimer() {
 
 // armCron makes sure that a master is woken at the next background cycle that has something to delete.
 func (n *Node) armCron() {
-	if n.cron || len(n.data.hidden) == 0 || n.repl.master != "" {
+	if n.cron || !n.data.hasHidden() || n.repl.master != "" {
 		return
 	}
 	n.cron = true

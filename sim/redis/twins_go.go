@@ -165,7 +165,7 @@ func twinAcquireAll(d *dataset, keys, argv []string) bool {
 
 func twinReleaseAll(d *dataset, keys, argv []string) bool {
 	for _, name := range keys { // without coming across them before their turn
-		if k := d.keys[name]; len(argv) == 0 || k != nil && !k.text {
+		if k := d.peek(name); len(argv) == 0 || k != nil && !k.text {
 			return false
 		}
 	}
@@ -192,7 +192,7 @@ func twinFencedAcquire(d *dataset, keys, argv []string) bool {
 		d.replyInt(0)
 		return true
 	}
-	if k := d.keys[keys[1]]; k != nil { // come across after the first key is set
+	if k := d.peek(keys[1]); k != nil { // come across after the first key is set
 		v, ok := parseInt(d.get(keys[1]))
 		if !k.text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

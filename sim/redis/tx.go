@@ -49,7 +49,7 @@ func (n *Node) changed(name string) {
 			w := &c.watched[i]
 			switch {
 			case w.name != name:
-			case w.expired && n.data.keys[name] == nil && !n.data.isHidden(name):
+			case w.expired && !n.data.exists(name):
 				w.expired = false
 			case !w.expired:
 				c.dirty = true

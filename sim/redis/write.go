@@ -22,11 +22,11 @@ func (d *dataset) setString(name, value string, when int64) {
 		k = d.add(name, d.attempt, true)
 	case !k.text:
 		d.overwrite(name, k, false)
-		d.db.Del(name)
+		d.DB.Del(name)
 		k.text = true
 	}
 	k.of = d.attempt
-	_ = d.db.Set(name, value) // fails on other types only
+	_ = d.DB.Set(name, value) // fails on other types only
 	d.expireAt(name, k, when)
 	d.node.Log(effect{op: opSet, key: name, value: value, when: when})
 	d.node.Changed(name)
@@ -38,7 +38,7 @@ func (d *dataset) duplicate(to, from string, k *key) {
 	t := d.find(to)
 	if t != nil {
 		d.overwrite(to, t, k.members != nil)
-		d.db.Del(to)
+		d.DB.Del(to)
 	} else {
 		t = d.add(to, k.of, k.text)
 	}
@@ -49,16 +49,31 @@ func (d *dataset) duplicate(to, from string, k *key) {
 	d.recordSet(to, d.valueOf(to, t), t)
 }
 
+// rename makes to what the key from is, and ends that.
+func (d *dataset) rename(to, from string, k *key) {
+	d.duplicate(to, from, k)
+	d.DB.Del(from)
+	d.gone(from, k, history.Deleted, d.attempt)
+}
+
 // replaceText changes the value of an existing string; its owner and deadline stay.
 func (d *dataset) replaceText(name, value string) {
-	_ = d.db.Set(name, value)
+	_ = d.DB.Set(name, value)
 	d.node.Changed(name)
+}
+
+// setNumber gives a counter its value; the effect has been logged.
+func (d *dataset) setNumber(name, value string, k *key) {
+	d.replaceText(name, value)
+	if k == nil {
+		d.recordSet(name, value, d.add(name, d.attempt, true))
+	}
 }
 
 // remove deletes an existing key. by is empty unless a request did it.
 func (d *dataset) remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
-	d.db.Del(name)
+	d.DB.Del(name)
 	d.gone(name, k, why, by)
 	d.node.Log(effect{op: opDel, key: name})
 }
