@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
@@ -14,7 +15,7 @@ const (
 
 // Config is what a run may choose about a node.
 type Config struct {
-	Persistence Persistence
+	Persistence aof.Policy
 	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
 	FsyncTime time.Duration
 

@@ -1,20 +1,24 @@
 package redis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+)
 
 // dispatch executes a command, or queues it in a transaction, and appends its reply to out.
 func (n *Node) dispatch(args []string) {
 	if len(args) == 0 {
-		n.data.replyError("ERR fencepost: a request without a command")
+		n.data.ReplyError("ERR fencepost: a request without a command")
 		return
 	}
 	c := findCommand(args[0])
 	if c == nil {
-		n.refuse(nil, unknown(args))
+		n.refuse(nil, command.Unknown(args))
 		return
 	}
-	trouble := c.refusal(args)
-	if trouble == "" && n.repl.restricted && c.flags&write != 0 {
+	trouble := c.Refusal(args)
+	if trouble == "" && n.repl.restricted && c.Flags&command.Write != 0 {
 		trouble = n.refusesWrites()
 	}
 	if trouble == "" {
@@ -24,26 +28,26 @@ func (n *Node) dispatch(args []string) {
 		n.refuse(c, trouble)
 		return
 	}
-	if t := n.transaction(); t != nil && c.flags&immediate == 0 {
+	if t := n.transaction(); t != nil && c.Flags&command.Immediate == 0 {
 		t.queue = append(t.queue, append([]string(nil), args...))
-		n.data.replyStatus("QUEUED")
+		n.data.ReplyStatus("QUEUED")
 		return
 	}
 	if !n.replaying() {
-		n.data.expireDue()
+		n.data.ExpireDue()
 	}
 	if c.run != nil {
 		c.run(n, args)
 		return
 	}
-	c.do(n.data, args)
+	c.Do(n.data, args)
 }
 
 // refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
 // executed; an EXEC ends it.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
-	if c != nil && c.name == "exec" {
+	if c != nil && c.Name == "exec" {
 		trouble = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(trouble, "ERR ")
 		if conn := n.conns[n.conn]; conn != nil {
 			n.leave(conn)
@@ -51,5 +55,5 @@ func (n *Node) refuse(c *nodeCommand, trouble string) {
 	} else if t != nil {
 		t.refused = true
 	}
-	n.data.replyError(trouble)
+	n.data.ReplyError(trouble)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // at is a deadline the given time after the epoch of tests, in Redis's milliseconds.
@@ -161,7 +162,7 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	for _, command := range []string{"EXPIRE lock 0", "PEXPIRE lock -1", "EXPIREAT lock 1", "PEXPIREAT lock " + at(0)} {
-		m := newMachine(Config{Persistence: AppendAlways})
+		m := newMachine(Config{Persistence: aof.Always})
 		m.do("client-1/1", "SET lock a")
 		m.story()
 		check(t, command, m.do("client-2/7", command), "1")
@@ -237,7 +238,7 @@ func TestDeadlinesBeyondTheClockAreKeptAsGiven(t *testing.T) {
 }
 
 func TestResetLeavesNothingBehind(t *testing.T) {
-	m := newMachine(Config{Persistence: AppendEverysec})
+	m := newMachine(Config{Persistence: aof.Everysec})
 	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
 	m.do("client-1/1", "SET lock a PX 1000")
 	m.do("client-1/1", "HSET h f v")

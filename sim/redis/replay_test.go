@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // shardOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
@@ -26,7 +28,7 @@ type member struct {
 	*machine
 	name    sim.ProcessID
 	inbox   []posted
-	arrived []effect
+	arrived []keyspace.Effect
 }
 
 type posted struct {
@@ -50,7 +52,7 @@ func (h host) Send(to sim.ProcessID, _ string, _ sim.Key, body any) {
 	}
 }
 
-func newShardOfThree(t *testing.T, r *rand.Rand, p Persistence) *shardOfThree {
+func newShardOfThree(t *testing.T, r *rand.Rand, p aof.Policy) *shardOfThree {
 	s := &shardOfThree{t: t, r: r}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
 	for i, name := range names {
@@ -91,9 +93,9 @@ func (s *shardOfThree) deliver(m *member) {
 }
 
 // dataOf is the data that effects come to.
-func dataOf(list []effect) []Key {
+func dataOf(list []keyspace.Effect) []keyspace.Key {
 	plain := New(Config{})
-	plain.data.quietly(func() { plain.replay(list) })
+	plain.data.Quietly(func() { plain.replay(list) })
 	return plain.Keys()
 }
 
@@ -127,7 +129,7 @@ func (s *shardOfThree) promote(m *member) {
 }
 
 // list writes keys down; what the records know of them is another matter.
-func list(keys []Key) string {
+func list(keys []keyspace.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
 		fmt.Fprintln(&b, k.Name, k.Type, k.Value, k.Owner, k.Deadline, k.Members)
@@ -136,7 +138,7 @@ func list(keys []Key) string {
 }
 
 // same checks that a node has what it had.
-func (s *shardOfThree) same(when string, m *member, was []Key) {
+func (s *shardOfThree) same(when string, m *member, was []keyspace.Key) {
 	s.t.Helper()
 	is := m.node.Keys()
 	if list(is) != list(was) {
@@ -190,7 +192,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	restarts, promotions := 0, 0
 	for seed := range uint64(shards) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		s := newShardOfThree(t, r, []Persistence{AppendEverysec, AppendAlways, AppendNo}[seed%3])
+		s := newShardOfThree(t, r, []aof.Policy{aof.Everysec, aof.Always, aof.No}[seed%3])
 		for range 400 {
 			s.step(vocabulary{r})
 		}

@@ -2,11 +2,12 @@ package redis
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // load replays the file. Nothing expires meanwhile.
 func (n *Node) load() {
-	n.data.quietly(func() { n.replay(n.aof.all()) })
+	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
 // compare hides what the wall clock has ended while the node was down, and records how the data differs from what it
@@ -27,9 +28,9 @@ func (n *Node) compare() {
 // compareWith hides what has expired, and records how the data differs from what stands by the records. A key that is
 // gone and that would have expired meanwhile has expired. A key that is there in another state (other value, owner or
 // deadline) is lost and set.
-func (n *Node) compareWith(before []holding, lost history.Why) {
-	n.data.quietly(n.data.expireDue) // the records depend on what was
-	is := n.data.snapshot().holdings()
+func (n *Node) compareWith(before []keyspace.Holding, lost history.Why) {
+	n.data.Quietly(n.data.ExpireDue) // the records depend on what was
+	is := n.data.Snapshot().Holdings()
 	for len(before) > 0 || len(is) > 0 {
 		order := 0
 		switch {
@@ -38,9 +39,9 @@ func (n *Node) compareWith(before []holding, lost history.Why) {
 		case len(is) == 0:
 			order = -1
 		default:
-			order = before[0].compare(&is[0])
+			order = before[0].Compare(&is[0])
 		}
-		var old, now *holding
+		var old, now *keyspace.Holding
 		if order <= 0 {
 			old, before = &before[0], before[1:]
 		}
@@ -49,17 +50,17 @@ func (n *Node) compareWith(before []holding, lost history.Why) {
 		}
 		n.compareOne(old, now, lost)
 	}
-	n.data.noteEnds()
+	n.data.NoteEnds()
 }
 
 // compareOne does it for a key or a member; before or after is nil where there is none.
-func (n *Node) compareOne(before, after *holding, lost history.Why) {
-	if before != nil && before.ended {
+func (n *Node) compareOne(before, after *keyspace.Holding, lost history.Why) {
+	if before != nil && before.Ended {
 		before = nil
 	}
-	if after != nil && n.data.ms > after.deadline {
-		if (before == nil || before.owner != after.owner) && n.stands(after) { // set while the node was deposed
-			n.data.record(after.gone(history.Expired))
+	if after != nil && n.data.Now > after.Deadline {
+		if (before == nil || before.Owner != after.Owner) && n.stands(after) { // set while the node was deposed
+			n.data.Record(after.Gone(history.Expired))
 		}
 		after = nil
 	}
@@ -68,20 +69,20 @@ func (n *Node) compareOne(before, after *holding, lost history.Why) {
 	}
 	if before != nil {
 		why := lost
-		if n.data.ms > before.deadline {
+		if n.data.Now > before.Deadline {
 			why = history.Expired
 		}
 		if !n.lostBefore(before) {
 			n.cfg.Group.note(before, why)
 		}
-		n.data.record(before.gone(why))
+		n.data.Record(before.Gone(why))
 	}
 	if after != nil {
-		set := history.Event{F: history.KeySet, Lock: history.Lock(after.name), Member: after.member, Of: after.owner,
-			By: n.data.attempt, Until: n.data.until(after.deadline)}
-		if after.text {
-			set.Value = after.value
+		set := history.Event{F: history.KeySet, Lock: history.Lock(after.Name), Member: after.Member, Of: after.Owner,
+			By: n.data.Attempt, Until: n.data.Until(after.Deadline)}
+		if after.Text {
+			set.Value = after.Value
 		}
-		n.data.record(set)
+		n.data.Record(set)
 	}
 }

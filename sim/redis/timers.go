@@ -1,6 +1,10 @@
 package redis
 
-import "time"
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
 
 // cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
 const cronEvery = 100 * time.Millisecond
@@ -12,16 +16,16 @@ func (n *Node) armTimer() {
 	if n.repl.master != "" {
 		return
 	}
-	if when := n.data.nextDeadline(); when < n.armed {
+	if when := n.data.NextDeadline(); when < n.armed {
 		n.armed = when
 		n.timer++
-		n.host.WakeAtWall(endOf(when), wakeExpiry|n.timer)
+		n.host.WakeAtWall(keyspace.EndOf(when), wakeExpiry|n.timer)
 	}
 }
 
 // armCron makes sure that a master is woken at the next background cycle that has something to delete.
 func (n *Node) armCron() {
-	if n.cron || !n.data.hasHidden() || n.repl.master != "" {
+	if n.cron || !n.data.HasHidden() || n.repl.master != "" {
 		return
 	}
 	n.cron = true
