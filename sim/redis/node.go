@@ -119,7 +119,7 @@ func (n *Node) endLife() {
 
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
-	n.host, n.born = h, h.Monotonic()
+	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)

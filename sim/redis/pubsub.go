@@ -149,7 +149,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 // publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
 func publish(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		n.log(keyspace.Effect{Op: keyspace.OpPublish + keyspace.Op(sort), Key: args[1], Value: args[2]})
+		(*hooks)(n).Log(keyspace.Effect{Op: keyspace.OpPublish + keyspace.Op(sort), Key: args[1], Value: args[2]})
 		n.data.ReplyInt(n.publish(sort, args[1], args[2]))
 	}
 }

@@ -1,9 +1,6 @@
 package redis
 
 import (
-	"time"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
@@ -31,37 +28,38 @@ func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 // hooks are what the data asks of its node.
 type hooks Node
 
-func (h *hooks) Replica() bool                    { return h.repl.master != "" }
-func (h *hooks) Record(e history.Event)           { h.host.Record(e) }
-func (h *hooks) Due(d time.Duration) history.Time { return h.host.Due(d) }
-func (h *hooks) Log(e keyspace.Effect)            { (*Node)(h).log(e) }
-func (h *hooks) LogCommand(args []string)         { (*Node)(h).logCommand(args) }
-func (h *hooks) Changed(name string)              { (*Node)(h).changed(name) }
-func (h *hooks) Do(args []string)                 { (*Node)(h).dispatch(args) }
+func (h *hooks) Replica() bool    { return h.repl.master != "" }
+func (h *hooks) Do(args []string) { (*Node)(h).dispatch(args) }
 
-// log notes an effect of the current turn, for the file and for the replicas.
-func (n *Node) log(e keyspace.Effect) {
-	if n.data.Loading || n.cfg.Persistence == aof.None && !n.repl.involved {
-		return
-	}
-	e.Attempt = n.data.Attempt
-	if n.cfg.Persistence != aof.None && e.Op < keyspace.OpPublish {
-		n.aof.Add(e, n.mono)
-	}
-	if n.repl.involved && n.repl.master == "" {
-		n.repl.pending = append(n.repl.pending, e)
+func (h *hooks) Changed(name string) {
+	if h.watchers > 0 && !h.data.Loading {
+		(*Node)(h).changed(name)
 	}
 }
 
-// logCommand notes a command as it was executed.
-func (n *Node) logCommand(args []string) {
-	if n.data.Loading || n.cfg.Persistence == aof.None && !n.repl.involved {
+// Log notes an effect of the current turn, for the file and for the replicas.
+func (h *hooks) Log(e keyspace.Effect) {
+	if h.data.Loading || h.cfg.Persistence == aof.None && !h.repl.involved {
+		return
+	}
+	e.Attempt = h.data.Attempt
+	if h.cfg.Persistence != aof.None && e.Op < keyspace.OpPublish {
+		h.aof.Add(e, h.mono)
+	}
+	if h.repl.involved && h.repl.master == "" {
+		h.repl.pending = append(h.repl.pending, e)
+	}
+}
+
+// LogCommand notes a command as it was executed.
+func (h *hooks) LogCommand(args []string) {
+	if h.data.Loading || h.cfg.Persistence == aof.None && !h.repl.involved {
 		return
 	}
 	name := findCommand(args[0]).Name // in one spelling
-	if n.repl.involved {
-		n.log(keyspace.Effect{Op: keyspace.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
+	if h.repl.involved {
+		h.Log(keyspace.Effect{Op: keyspace.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return
 	}
-	n.log(keyspace.Effect{Op: keyspace.OpCommand, Args: n.aof.Keep(name, args[1:])})
+	h.Log(keyspace.Effect{Op: keyspace.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }

@@ -42,9 +42,6 @@ type watchedKey struct {
 
 // changed tells the connections that watch a key. That a key which had expired before is now deleted is no change.
 func (n *Node) changed(name string) {
-	if n.watchers == 0 || n.data.Loading {
-		return
-	}
 	for _, c := range n.conns {
 		for i := range c.watched {
 			w := &c.watched[i]

@@ -36,7 +36,8 @@ type Data struct {
 	peer *server.Peer
 	w    *bufio.Writer
 
-	node Server
+	node     Server
+	Onlooker Onlooker // of this life
 
 	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
 	Wall int64 // wall clock, ns
@@ -59,10 +60,6 @@ type Data struct {
 type Server interface {
 	// Replica reports whether another node decides what expires, and records what becomes of the keys.
 	Replica() bool
-	// Record writes a record.
-	Record(e history.Event)
-	// Due is the true time after d on the node's clock, if it runs true.
-	Due(d time.Duration) history.Time
 	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
 	Log(e Effect)
 	LogCommand(args []string)
@@ -70,6 +67,14 @@ type Server interface {
 	Changed(name string)
 	// Do carries out a command of an effect.
 	Do(args []string)
+}
+
+// Onlooker takes the records, and knows the true time.
+type Onlooker interface {
+	// Record writes a record.
+	Record(e history.Event)
+	// Due is the true time after d on the node's clock, if it runs true.
+	Due(d time.Duration) history.Time
 }
 
 // maxMade bounds what miniredis keeps for ever about keys that are gone (a version each).
@@ -138,7 +143,7 @@ func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 // Reset makes d as good as new, for the next run.
 func (d *Data) Reset() {
 	d.Clear()
-	d.seq = 0
+	d.seq, d.Onlooker = 0, nil
 }
 
 // Clear removes all keys.

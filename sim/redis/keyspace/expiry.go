@@ -112,5 +112,5 @@ func (d *Data) Until(when int64) history.Time {
 	if when > LastTimed {
 		return history.Never
 	}
-	return d.node.Due(timeUntil(EndOf(when), d.Wall))
+	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
 }

@@ -43,7 +43,7 @@ func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
 	}
 }
 
-// nobody is a node that wants to know nothing.
+// nobody wants to know nothing.
 type nobody struct{}
 
 func (nobody) Replica() bool                    { return false }
@@ -56,6 +56,7 @@ func (nobody) Do([]string)                      {}
 
 func TestHeapStaysSmallUnderRenewal(t *testing.T) {
 	d := New(nobody{})
+	d.Onlooker = nobody{}
 	d.SetString("lock", "a", 1000)
 	for i := range int64(10_000) {
 		d.MoveDeadline("lock", d.Find("lock"), 100_000+i)

@@ -108,7 +108,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry) {
 	if d.silent() {
 		return
 	}
-	d.Record(history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
+	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Member: m.Name, Of: m.Owner, By: d.Attempt,
 		Value: m.Value, Until: d.Until(k.When)})
 }
 
@@ -119,12 +119,12 @@ func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Att
 	}
 	gone := history.Event{F: history.KeyGone, Lock: history.Lock(name), Of: k.of, By: by, Why: why}
 	if k.members == nil {
-		d.Record(gone)
+		d.write(&gone)
 		return
 	}
 	for _, m := range slices.Sorted(maps.Keys(k.members)) {
 		gone.Member, gone.Of = m, k.members[m]
-		d.Record(gone)
+		d.write(&gone)
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	}
 	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt, Until: d.Until(to)}
 	if k.members == nil {
-		d.Record(moved)
+		d.write(&moved)
 		return
 	}
 	holder := false
@@ -147,7 +147,7 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 		if holder && moved.Of != d.Attempt && to >= from {
 			moved.By = ""
 		}
-		d.Record(moved)
+		d.write(&moved)
 	}
 }
 

@@ -132,7 +132,7 @@ func (d *Data) recordSet(name, value string, k *Entry) {
 		}
 		return
 	}
-	d.Record(history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
+	d.write(&history.Event{F: history.KeySet, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
 		Value: value, Until: d.Until(k.When)})
 }
 
@@ -145,6 +145,11 @@ func (d *Data) Record(e history.Event) {
 	if d.silent() {
 		return
 	}
+	d.write(&e)
+}
+
+// write writes a record of a node that is not silent.
+func (d *Data) write(e *history.Event) {
 	e.Type = history.OK
-	d.node.Record(e)
+	d.Onlooker.Record(*e)
 }
