@@ -1,8 +1,6 @@
 package redis
 
-import (
-	"github.com/fencepost-sim/fencepost/sim"
-)
+import "github.com/fencepost-sim/fencepost/sim"
 
 // The messages between a node and who watches it, a Sentinel. A Pong has the key of what it answers.
 type (

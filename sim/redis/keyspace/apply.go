@@ -1,8 +1,6 @@
 package keyspace
 
-import (
-	"github.com/fencepost-sim/fencepost/checker/history"
-)
+import "github.com/fencepost-sim/fencepost/checker/history"
 
 // Apply carries out an effect on the data, as a replica or a node that loads its file does: by no clock, and without
 // a record or a trace in the log.

@@ -1,8 +1,6 @@
 package keyspace
 
-import (
-	"github.com/fencepost-sim/fencepost/sim/redis/resp"
-)
+import "github.com/fencepost-sim/fencepost/sim/redis/resp"
 
 // Remake appends the effects that make the key anew.
 func (k *Key) Remake(list []Effect) []Effect {

@@ -1,8 +1,6 @@
 package keyspace
 
-import (
-	"github.com/fencepost-sim/fencepost/checker/history"
-)
+import "github.com/fencepost-sim/fencepost/checker/history"
 
 // Settle brings the entry of a key into line with what miniredis now has.
 func (d *Data) Settle(name string, c Change) {

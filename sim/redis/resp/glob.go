@@ -1,8 +1,6 @@
 package resp
 
-import (
-	"strings"
-)
+import "strings"
 
 // Match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]', '[^a]'
 // and '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As there, the empty
