@@ -25,8 +25,12 @@ var arrows = map[string][]string{
 	"checker":            {"checker/history", "checker/linear"},
 	"checker/slow":       {"checker/history"},
 	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim", "sim/redis/lua"},
+	"sim/redis":          {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/aof":      {"sim/redis/keyspace"},
+	"sim/redis/command":  {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/lua":      {"sim"},
+	"sim/redis/resp":     {"sim"},
 	"sim/redis/sentinel": {"sim", "sim/redis"},
 	"sim/consensus":      {"checker/history", "sim"},
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
@@ -38,7 +42,7 @@ var arrows = map[string][]string{
 	"scenarios/setting":  {"sim"},
 	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
 	"scenarios/format":   {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel": {},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
 	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
@@ -94,7 +98,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/lua", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp",
+	"sim/redis/sentinel", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/format", "scenarios/locks",
 	"scenarios/setting",

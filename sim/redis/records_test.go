@@ -9,6 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // standing is what a reader of the records knows of a key that stands on a server, or of a member of one.
@@ -64,7 +66,7 @@ func (d desk) Record(e history.Event) {
 	d.books.replaced[d.name].note(&e)
 }
 
-func newBookkeeper(t *testing.T, r *rand.Rand, p Persistence, grouped bool) *bookkeeper {
+func newBookkeeper(t *testing.T, r *rand.Rand, p aof.Policy, grouped bool) *bookkeeper {
 	b := &bookkeeper{groupOfThree: &groupOfThree{t: t, r: r}, accounts: map[sim.ProcessID]account{},
 		replaced: map[sim.ProcessID]account{}}
 	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
@@ -110,13 +112,13 @@ func (b *bookkeeper) pass(d time.Duration) {
 // holds is what a node truly holds, by its own clock.
 func (m *member) holds() account {
 	is := account{}
-	for _, h := range m.node.snapshot().holdings() {
-		end := history.Time(endOf(h.deadline))
-		if h.deadline > lastTimed {
+	for _, h := range m.node.data.Snapshot().Holdings() {
+		end := history.Time(keyspace.EndOf(h.Deadline))
+		if h.Deadline > keyspace.LastTimed {
 			end = history.Never
 		}
 		if end > history.Time(m.wall) {
-			is[[2]string{h.name, h.member}] = standing{h.owner, end}
+			is[[2]string{h.Name, h.Member}] = standing{h.Owner, end}
 		}
 	}
 	return is
@@ -129,9 +131,9 @@ func (b *bookkeeper) audit() {
 		if !m.up || m.node.Master() != "" {
 			continue
 		}
-		for _, h := range m.node.snapshot().holdings() {
-			was := b.replaced[m.name][[2]string{h.name, h.member}]
-			if was.of == h.owner && was.of != "" && millis(m.wall) > h.deadline {
+		for _, h := range m.node.data.Snapshot().Holdings() {
+			was := b.replaced[m.name][[2]string{h.Name, h.Member}]
+			if was.of == h.Owner && was.of != "" && m.wall/1_000_000 > h.Deadline {
 				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.told, "\n"))
 			}
 		}
@@ -213,7 +215,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 12))
-		b := newBookkeeper(t, r, Persistence(seed%4), seed%3 > 0)
+		b := newBookkeeper(t, r, aof.Policy(seed%4), seed%3 > 0)
 		for range 100 {
 			b.act(vocabulary{r})
 		}
