@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -124,11 +125,11 @@ func (v *validator) failOver(f Fault) {
 	case len(others) == 0:
 		v.failWord(string(f.Target), string(f.Target)+" has no replica to fail over to")
 	case !slices.Contains(group, f.Peer):
-		nearest := Nearest(string(f.Peer), others)
-		if nearest == "" {
-			nearest = others[0]
+		near := nearest.Word(string(f.Peer), others)
+		if near == "" {
+			near = others[0]
 		}
-		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), nearest)
+		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), near)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -88,7 +89,7 @@ func (f *file) readPersistence(n ast.Node) {
 			s.Persistence = redis.None
 			return
 		}
-		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"none"}),
+		f.Problem(format.StartOf(n), nearest.Word(text, []string{"none"}),
 			"expected none, or a mapping such as {append-fsync: always}, found %s", format.Found(text))
 		return
 	}
@@ -237,7 +238,7 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 	for i, q := range all {
 		list[i] = string(q)
 	}
-	return nemesis.Nearest(string(p), list)
+	return nearest.Word(string(p), list)
 }
 
 var resourceKeys = []setting.Key[ResourceConfig]{

@@ -16,7 +16,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -127,7 +126,7 @@ var everyValue = []struct {
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
 	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
 	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
-	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, format.MaxDuration},
+	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, nemesis.MaxDuration},
 	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},
 	{oneRedis, "lock.release", "del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
 	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
@@ -186,7 +185,7 @@ var everyValue = []struct {
 	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
 	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
 	{oneRedis, "bound", "1s", func(s *Scenario) any { return s.Bound }, time.Second},
-	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, format.MaxDuration},
+	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, nemesis.MaxDuration},
 	{oneRedis, "faults", "[]", func(s *Scenario) any { return len(s.Faults) }, 0},
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }

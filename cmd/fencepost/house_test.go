@@ -22,7 +22,8 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":          {},
+	"checker/nearest":          {},
+	"checker/history":          {"checker/nearest"},
 	"checker/linear":           {"checker/history"},
 	"checker":                  {"checker/history", "checker/linear"},
 	"checker/slow":             {"checker/history"},
@@ -34,21 +35,21 @@ var arrows = map[string][]string{
 	"sim/consensus":            {"checker/history", "sim"},
 	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":            {"checker/history", "sim", "sim/consensus"},
-	"nemesis":                  {"checker/history", "sim"},
+	"nemesis":                  {"checker/history", "checker/nearest", "sim"},
 	"nemesis/mix":              {"nemesis", "sim"},
 	"nemesis/shrink":           {"nemesis", "sim"},
 	"scenarios/setting":        {"sim"},
 	"scenarios/locks":          {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim", "sim/zookeeper"},
 	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios/format":         {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios/expect":         {"checker", "checker/history", "nemesis", "scenarios/format", "sim"},
-	"scenarios":                {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios/format":         {"checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
+	"scenarios/expect":         {"checker", "checker/history", "checker/nearest", "nemesis", "scenarios/format", "sim"},
+	"scenarios":                {"checker", "checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel":       {},
 	"scenarios/rerun":          {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":          {"checker", "checker/history", "nemesis"},
 	"scenarios/search":         {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":         {"checker", "checker/history", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":          {"checker", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
+	"scenarios/sweep":          {"checker", "checker/nearest", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
 	"scenarios/compare":        {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
 	"scenarios/amend":          {"scenarios", "scenarios/format"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
@@ -61,7 +62,7 @@ var arrows = map[string][]string{
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/format",
+	"cmd/fencepost": {"checker", "checker/history", "checker/nearest", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/format",
 		"scenarios/locks", "scenarios/locks/zkclient", "scenarios/rerun", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -137,6 +138,38 @@ func TestOneFlagAndOneSize(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way everywhere.
+var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
+
+func TestWhatIsReadInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(nested, s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			switch name := x.Name + "." + sel.Sel.Name; {
+			case onlyIn[name] == s.path:
+				seen[name] = true
+			case onlyIn[name] != "":
+				t.Errorf("%s: %s: %s has it", s.set.Position(n.Pos()), name, onlyIn[name])
+			}
+			return true
+		})
+	}
+	if len(seen) != len(onlyIn) {
+		t.Errorf("of %v only %v are used", onlyIn, seen)
 	}
 }
 

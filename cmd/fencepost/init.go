@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/starter"
 )
@@ -31,7 +31,7 @@ func newInit() *cobra.Command {
 			d := locks.Define(locks.Protocol(name))
 			if d == nil {
 				near := ""
-				if word := nemesis.Nearest(name, protocolNames()); word != "" {
+				if word := nearest.Word(name, protocolNames()); word != "" {
 					near = fmt.Sprintf(" (did you mean %q?)", word)
 				}
 				return fmt.Errorf(

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -70,7 +70,7 @@ func sectionsLike(patterns []string) (list []listed, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(nemesis.Nearest(pattern, scenarios.Names())))
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(nearest.Word(pattern, scenarios.Names())))
 	}
 	return list, nil
 }

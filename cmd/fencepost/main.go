@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
@@ -98,7 +99,7 @@ func flagProblem(c *cobra.Command, err error) string {
 	case errors.As(err, &unknown):
 		var flags []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-		if near := nemesis.Nearest(unknown.GetSpecifiedName(), flags); near != "" {
+		if near := nearest.Word(unknown.GetSpecifiedName(), flags); near != "" {
 			return fmt.Sprintf("%s (did you mean \"--%s\"?)", err, near)
 		}
 	}

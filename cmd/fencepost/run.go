@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -140,7 +141,7 @@ func openFrom(dir, name string) (*scenarios.Scenario, error) {
 	s, err := scenarios.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
-			didYouMean(nemesis.Nearest(name, scenarios.Names())))
+			didYouMean(nearest.Word(name, scenarios.Names())))
 	}
 	return s, err
 }

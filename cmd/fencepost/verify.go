@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
@@ -183,7 +184,7 @@ func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, 
 
 // nearestWord suggests one of the words in place of a wrong one.
 func nearestWord(wrong string, words []string) string {
-	if near := nemesis.Nearest(wrong, words); near != "" {
+	if near := nearest.Word(wrong, words); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return "; there are: " + strings.Join(words, ", ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -116,7 +117,7 @@ func (b *subject) unused(name string) bool {
 // set gives a key a value for all clients.
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []amend.Edit{{Path: path, Value: value}}}
-	if ttl, err := time.ParseDuration(value); path == "lock.ttl" && err == nil {
+	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit { // time to see what becomes of it
 			c.edits = append(c.edits, amend.Edit{Path: "limit", Value: setting.DurationText(int64(limit))})
 		}

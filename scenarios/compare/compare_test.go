@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
@@ -252,36 +251,6 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
 					t.Errorf("stopped after %d: %+v, not %+v", stop, cell, whole)
-				}
-			}
-		}
-	}
-}
-
-// The obvious reading of a percentile: try each observation, and count.
-func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
-	for n := range 6 {
-		for code := range 1 << (2 * n) { // every list of n times from 0 to 3
-			var times []history.Time
-			for i := range n {
-				times = append(times, history.Time(code>>(2*i)&3))
-			}
-			for _, p := range []int{1, 50, 99, 100} {
-				want := time.Duration(0)
-				for x := history.Time(3); x >= 0 && n > 0; x-- {
-					within, there := 0, false
-					for _, y := range times {
-						if y <= x {
-							within++
-						}
-						there = there || y == x
-					}
-					if there && within*100 >= p*n {
-						want = x.Duration()
-					}
-				}
-				if got := nearestRank(append([]history.Time(nil), times...), p); got != want {
-					t.Fatalf("%d %% of %v: %v, want %v", p, times, got, want)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package nemesis
+package nearest
 
 import (
 	"strings"
@@ -30,8 +30,8 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 		{strings.Repeat("a", longestNearest), []string{strings.Repeat("a", longestNearest+1)}, ""},
 		{"ünit", []string{"unit"}, "unit"},
 	} {
-		if got := Nearest(test.word, test.choices); got != test.want {
-			t.Errorf("Nearest(%q, %q) = %q, want %q", test.word, test.choices, got, test.want)
+		if got := Word(test.word, test.choices); got != test.want {
+			t.Errorf("Word(%q, %q) = %q, want %q", test.word, test.choices, got, test.want)
 		}
 	}
 }

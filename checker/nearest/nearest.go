@@ -1,20 +1,21 @@
-package nemesis
+// Package nearest finds the right word in place of a wrong one. All messages that ask "did you mean" go by it.
+package nearest
 
 import "strings"
 
-// longestNearest bounds the words that Nearest compares, in bytes: longer ones are no slips of a known word, and the
+// longestNearest bounds the words that Word compares, in bytes: longer ones are no slips of a known word, and the
 // comparison costs the product of the lengths.
 const longestNearest = 64
 
-// Nearest returns the choice that word was most likely meant to be: the one with the smallest edit distance, the
+// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, the
 // first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near: when
 // more than a third of the longer word (rounded up) differs, or all of it.
-func Nearest(word string, choices []string) string {
+func Word(word string, choices []string) string {
 	if word == "" || len(word) > longestNearest {
 		return ""
 	}
 	folded := strings.ToLower(word)
-	nearest, least := "", longestNearest+1
+	found, least := "", longestNearest+1
 	for _, choice := range choices {
 		if len(choice) > longestNearest {
 			continue
@@ -22,10 +23,10 @@ func Nearest(word string, choices []string) string {
 		a, b := []rune(folded), []rune(strings.ToLower(choice))
 		longer := max(len(a), len(b))
 		if d := distance(a, b); d < least && d < longer && d <= (longer+2)/3 {
-			nearest, least = choice, d
+			found, least = choice, d
 		}
 	}
-	return nearest
+	return found
 }
 
 // distance is the Damerau-Levenshtein distance (optimal string alignment): how many insertions, deletions, replacements
