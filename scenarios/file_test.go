@@ -47,7 +47,7 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).asked(), TTL: 10 * time.Second,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Backend: locks.OnRedis, N: 5}).asked(), TTL: 10 * time.Second,
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		ElapsedCheck: true, Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic,
 		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic,
@@ -78,7 +78,7 @@ func TestExample(t *testing.T) {
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},

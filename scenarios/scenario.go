@@ -44,10 +44,8 @@ type Scenario struct {
 
 // Servers are the lock servers.
 type Servers struct {
-	// Exactly one of Redis, Etcd and ZooKeeper is above zero.
-	Redis       int               // masters: redis-1 …; 1 to 99
-	Etcd        int               // members: etcd-1 …; 1 to 9
-	ZooKeeper   int               // members: zookeeper-1 …; 1 to 9
+	Backend     locks.Backend     // which they are
+	N           int               // masters of Redis, or members of a cluster: redis-1 …
 	Replicas    int               // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence redis.Persistence // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration     // how long one fsync takes; default 1 ms

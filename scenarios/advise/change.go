@@ -285,7 +285,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	asked := b.asked()
 	if d.Backend != b.definition.Backend {
 		for _, key := range b.doc.Keys("servers") {
-			if key != "fsync" && (d.Backend != locks.OnRedis || slices.Contains(backends, key)) {
+			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.definition.Backend)) {
 				c.edits = append(c.edits, amend.Edit{Path: "servers." + key, Remove: true})
 			}
 		}
@@ -306,11 +306,5 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	return c
 }
 
-// backends are the keys under servers that say what servers there are.
-var backends = []string{string(locks.OnRedis), string(locks.OnEtcd), string(locks.OnZooKeeper)}
-
 // asked is how many servers a client asks.
-func (b *subject) asked() int {
-	s := &b.scenario.Servers
-	return s.Redis + s.Etcd + s.ZooKeeper
-}
+func (b *subject) asked() int { return b.scenario.Servers.N }
