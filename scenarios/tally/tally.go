@@ -13,17 +13,26 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Law counts how a law came out.
-type Law struct {
-	Law       checker.Law `json:"law"`
-	Holds     int         `json:"holds"`
-	Violated  int         `json:"violated"`
-	Undecided int         `json:"undecided"`
-	Unchecked int         `json:"unchecked"`
+// Counts are the runs in which something came out in each way.
+type Counts struct {
+	Holds     int `json:"holds"`
+	Violated  int `json:"violated"`
+	Undecided int `json:"undecided"`
+	Unchecked int `json:"unchecked"`
+	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
 }
 
-// Exercised is in how many runs the law was judged.
-func (t Law) Exercised() int { return t.Holds + t.Violated }
+// Exercised is in how many runs there was something to judge.
+func (c Counts) Exercised() int { return c.Holds + c.Violated }
+
+// Untold is in how many runs nothing can be said.
+func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
+
+// Law counts how a law came out.
+type Law struct {
+	Law checker.Law `json:"law"`
+	Counts
+}
 
 // Laws counts how some laws came out, in their order.
 type Laws []Law
@@ -55,6 +64,16 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
+// Of counts how one law came out; nothing, if it was not counted.
+func (t Laws) Of(law checker.Law) Counts {
+	for i := range t {
+		if t[i].Law == law {
+			return t[i].Counts
+		}
+	}
+	return Counts{}
+}
+
 // Add counts more runs in.
 func (t Laws) Add(more Laws) {
 	for i := range t {
@@ -63,6 +82,7 @@ func (t Laws) Add(more Laws) {
 		l.Violated += m.Violated
 		l.Undecided += m.Undecided
 		l.Unchecked += m.Unchecked
+		l.NotRun += m.NotRun
 	}
 }
 
