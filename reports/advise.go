@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Advice is which changes save a lock, found by trying.
@@ -150,13 +152,13 @@ func diffStyle(text string) style {
 func (a *Advice) conclusion() string {
 	what := "The scenario's own faults"
 	if !a.Own {
-		what = fmt.Sprintf("%s of its mix", countGrouped(a.Explored, "random plan"))
+		what = fmt.Sprintf("%s of its mix", phrase.CountGrouped(a.Explored, "random plan"))
 	}
 	if len(a.Broken) == 0 {
 		return what + " break no promise: there is nothing to mend."
 	}
 	if len(a.Changes) == 0 {
-		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.", count(a.Singles, "change"), count(a.Pairs, "pair"))
+		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.", phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
 	}
 	best := &a.Changes[0]
 	text := "Set " + strings.Join(best.words(), " and ") + ": "
@@ -169,9 +171,9 @@ func (a *Advice) conclusion() string {
 	switch {
 	case !best.Keeps:
 		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(best.words(), " and ") + ". It mends " +
-			join(best.Mends, " and ")
+			phrase.Join(best.Mends, " and ")
 		if len(best.Leaves) > 0 {
-			text += ", and leaves " + join(best.Leaves, " and ") + " broken"
+			text += ", and leaves " + phrase.Join(best.Leaves, " and ") + " broken"
 		}
 		for _, b := range best.Breaks {
 			text += ", but " + b.String()
@@ -181,7 +183,7 @@ func (a *Advice) conclusion() string {
 		}
 		return text + "."
 	case len(beyond) > 0:
-		text += join(best.Mends, " and ") + " is kept then, but not " + join(beyond, " and ") + ", which nothing keeps here."
+		text += phrase.Join(best.Mends, " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
 		if len(best.Mends) > 1 {
 			text = strings.Replace(text, " is kept", " are kept", 1)
 		}
@@ -213,7 +215,7 @@ func (c AdvisedCost) against(base AdvisedCost) string {
 	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)", milliseconds(c.Acquire),
 		milliseconds(base.Acquire), decimal(c.Requests), decimal(base.Requests))
 	if c.Servers != base.Servers {
-		text += fmt.Sprintf(", on %s (%d)", count(c.Servers, "server"), base.Servers)
+		text += fmt.Sprintf(", on %s (%d)", phrase.Count(c.Servers, "server"), base.Servers)
 	}
 	return text + "." + lease
 }
@@ -351,7 +353,7 @@ func (a *Advice) trials(p *page) {
 	}
 	p.hang(0, "tried   ", plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
 		"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all kinds.",
-		count(a.Singles, "change"), count(a.Pairs, "pair"), count(a.Runs, "run"), count(a.Fresh, "run"), a.freshly(), count(a.Others, "run")))
+		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Runs, "run"), phrase.Count(a.Fresh, "run"), a.freshly(), phrase.Count(a.Others, "run")))
 }
 
 // freshly says how often fresh faults break the lock as it is, so that it shows what a change is held against.

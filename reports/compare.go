@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Comparison holds ways to lock against each other: the same work, the same faults.
@@ -88,7 +90,7 @@ func (c *ComparedCell) Survives() bool {
 // CompareText writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
 func CompareText(w io.Writer, c *Comparison, opt TextOptions) error {
 	p := opt.page(w)
-	p.put(new(line).add(bold, "The same work and the same faults, over all locks").add(plain, "  "+count(c.Seeds, "seed")))
+	p.put(new(line).add(bold, "The same work and the same faults, over all locks").add(plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
 		p.text(plain, 2, sentence)
 	}

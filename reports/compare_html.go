@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
 // error is w's.
 func CompareHTML(w io.Writer, c *Comparison) error {
-	frame, err := newFrame("Locks compared, "+count(c.Seeds, "seed"), "compare.css")
+	frame, err := newFrame("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{pageFrame: frame, Comparison: c, Size: count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	d := comparePage{pageFrame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = interruption
 	}
@@ -107,7 +109,7 @@ func (t LawTally) words() string {
 		word string
 	}{{t.Holds, "held"}, {t.Violated, "broken"}, {t.Undecided, "undecided"}, {t.Unchecked, "unchecked"}, {t.NotRun, "not run"}} {
 		if of.n > 0 {
-			all = append(all, fmt.Sprintf("%s in %s", of.word, count(of.n, "run")))
+			all = append(all, fmt.Sprintf("%s in %s", of.word, phrase.Count(of.n, "run")))
 		}
 	}
 	return strings.Join(all, ", ")

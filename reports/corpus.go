@@ -1,11 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Corpus says which mutants of sound locks were caught, and how the sound locks fared.
@@ -96,7 +99,7 @@ func median[T any](sorted []T) (m T) {
 func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 	p := opt.page(w)
 	standing := map[Result]string{Passed: asExpected, Failed: "not as expected"}[c.Standing()]
-	title(p, "corpus", c.size(), or(standing, undecided))
+	title(p, "corpus", c.size(), cmp.Or(standing, undecided))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -120,7 +123,7 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 
 // size says how much was done.
 func (c *Corpus) size() string {
-	size := fmt.Sprintf("%s, at most %s each", count(len(c.Mutants), "mutant"), countGrouped(c.Seeds, "seed"))
+	size := fmt.Sprintf("%s, at most %s each", phrase.Count(len(c.Mutants), "mutant"), phrase.CountGrouped(c.Seeds, "seed"))
 	if c.First > 0 {
 		size += fmt.Sprintf(" from %d", c.First)
 	}
@@ -157,12 +160,12 @@ func mutantLines(p *page, m *HuntedMutant) {
 func caughtLines(p *page, c *Corpus) {
 	list := c.caught()
 	if len(list) == 0 {
-		p.hang(0, "caught  ", plain, "none of "+count(len(c.Mutants), "mutant"))
+		p.hang(0, "caught  ", plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
 		return
 	}
 	last := list[len(list)-1]
-	p.hang(0, "caught  ", plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), count(len(c.Mutants), "mutant"),
-		countGrouped(median(list).Runs, "seed"), countGrouped(last.Runs, "seed"), last.Name))
+	p.hang(0, "caught  ", plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
+		phrase.CountGrouped(median(list).Runs, "seed"), phrase.CountGrouped(last.Runs, "seed"), last.Name))
 	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
 	last = list[len(list)-1]
 	p.hang(0, "seconds ", plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
@@ -193,7 +196,7 @@ func soundLines(p *page, c *Corpus) {
 			p.text(yellow, 5, open)
 		}
 		for j, b := range l.Broken {
-			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, countGrouped(b.Runs, "run"), b.First))
+			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(l.Broken)-1 || l.Broken[j+1].Repeat != b.Repeat {
 				command(p, b.Repeat)
 			}
@@ -202,6 +205,6 @@ func soundLines(p *page, c *Corpus) {
 	if !broken {
 		p.blank()
 		p.hang(0, "sound   ", plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
-			countGrouped(c.SoundRuns(), "run"), percentage(c.Bound)))
+			phrase.CountGrouped(c.SoundRuns(), "run"), phrase.Percentage(c.Bound)))
 	}
 }

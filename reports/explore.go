@@ -6,8 +6,9 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Exploration is what random plans have done to a scenario.
@@ -113,7 +114,7 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 func exploreEnding(p *page, e *Exploration) {
 	p.blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", grouped(all.Drawn), grouped(all.Met), all.share()))
+		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), all.share()))
 	}
 	stopped(p, e.Interrupted)
 	notes(p, "open    ", e.Open)
@@ -137,21 +138,8 @@ func exploreTitle(p *page, e *Exploration) {
 
 // right puts numbers under each other.
 func right(ln *line, end int, n int) *line {
-	text := grouped(n)
+	text := phrase.Grouped(n)
 	return ln.to(end-cells(text)).add(plain, text)
-}
-
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
 }
 
 // lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
@@ -190,25 +178,16 @@ func (l *ExploredLaw) sign() (string, style) {
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
 func (l *ExploredLaw) rate() string {
-	share := percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+	share := phrase.Percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
 	switch {
 	case l.Violated > 0 && !l.Promised:
 		return share + ", not promised"
 	case l.Violated > 0:
 		return share
 	case l.Holds > 0:
-		return "< " + percentage(l.Bound) + " (95 % sure)"
+		return "< " + phrase.Percentage(l.Bound) + " (95 % sure)"
 	}
 	return ""
-}
-
-// percentage gives two significant digits, but three of all or nearly all: 100 %.
-func percentage(x float64) string {
-	digits := 2
-	if x >= 0.995 {
-		digits = 3
-	}
-	return strconv.FormatFloat(100*x, 'g', digits, 64) + " %"
 }
 
 func exploredFaults(p *page, e *Exploration) {
@@ -274,6 +253,6 @@ func (f *ExploredFinding) size() string {
 	case f.Minimal:
 		how = "nothing can be taken away or made simpler"
 	}
-	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", countGrouped(f.Runs, "run"),
-		f.First, count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how, f.Often)
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", phrase.CountGrouped(f.Runs, "run"),
+		f.First, phrase.Count(f.Drawn, "fault"), phrase.Count(len(f.Run.Plan), "fault"), phrase.CountGrouped(f.Tries, "run"), how, f.Often)
 }

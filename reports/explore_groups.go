@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // screenLines is how many lines the report of an exploration may take, all told.
@@ -132,7 +133,7 @@ func exploredGroup(p *page, g *planGroup) {
 		if !f.Promised {
 			aside = ", " + f.promise()
 		}
-		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, countGrouped(f.Runs, "run"), f.First, aside))
+		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, phrase.CountGrouped(f.Runs, "run"), f.First, aside))
 	}
 	for i, fault := range g.Findings[0].Run.Plan {
 		label := "plan    "
@@ -163,7 +164,7 @@ func shortGroups(p *page, groups []planGroup, room int) {
 	for i := range groups[:min(most, len(groups))] {
 		g := &groups[i]
 		mark, tone := g.sign()
-		runs := countGrouped(g.Findings[0].Runs, "run")
+		runs := phrase.CountGrouped(g.Findings[0].Runs, "run")
 		what := g.Findings[0].Law + ": " + g.Findings[0].Cause
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
@@ -172,6 +173,6 @@ func shortGroups(p *page, groups []planGroup, room int) {
 		p.put(ln.to(p.margin()-cells(runs)).add(plain, runs))
 	}
 	if n := len(groups) - most; n > 0 {
-		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", count(n, "plan"))))
+		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
 	}
 }

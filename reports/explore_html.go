@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
@@ -40,7 +41,7 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 	}
 	for _, f := range append(e.Faults, e.allFaults()) {
 		if f.Drawn > 0 {
-			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
+			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), f.share()})
 		}
 	}
 	return pages.ExecuteTemplate(w, "explore.html", d)
@@ -101,8 +102,8 @@ func (g *planGroup) stories(pagesOf []string) []exploreStory {
 
 func (l *ExploredLaw) row() lawRow {
 	mark, _ := l.sign()
-	r := lawRow{Class: "unchecked", Sign: mark, Law: l.Law, Held: grouped(l.Holds), Broken: grouped(l.Violated),
-		Undecided: grouped(l.Undecided), Unchecked: grouped(l.Unchecked), Rate: l.rate()}
+	r := lawRow{Class: "unchecked", Sign: mark, Law: l.Law, Held: phrase.Grouped(l.Holds), Broken: phrase.Grouped(l.Violated),
+		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked), Rate: l.rate()}
 	switch {
 	case l.Violated > 0 && l.Promised:
 		r.Class = "violated"
@@ -131,16 +132,9 @@ func (e *Exploration) allFaults() ExploredFault {
 
 // size says how many plans were run.
 func (e *Exploration) size() string {
-	what := fmt.Sprintf("%s from %d", countGrouped(e.Runs, "random plan"), e.From)
+	what := fmt.Sprintf("%s from %d", phrase.CountGrouped(e.Runs, "random plan"), e.From)
 	if e.Shard != "" {
 		what += ", shard " + e.Shard
 	}
 	return what
-}
-
-func countGrouped(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(n) + " " + what + "s"
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // TextMany writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
@@ -56,7 +58,7 @@ func (m *Many) standing() string {
 
 // size says which seeds were run.
 func (m *Many) size() string {
-	what := fmt.Sprintf("%s from %d", count(m.Seeds, "seed"), m.From)
+	what := fmt.Sprintf("%s from %d", phrase.Count(m.Seeds, "seed"), m.From)
 	if m.Shard != "" {
 		what += ", shard " + m.Shard
 	}

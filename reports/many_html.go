@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
@@ -32,13 +34,13 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 		if t.n == 0 {
 			class = ""
 		}
-		d.Totals = append(d.Totals, totalOnPage{grouped(t.n), t.words, class})
+		d.Totals = append(d.Totals, totalOnPage{phrase.Grouped(t.n), t.words, class})
 	}
 	for i := range m.Laws {
 		d.Tally.Rows = append(d.Tally.Rows, m.Laws[i].row())
 	}
 	for _, g := range m.Groups {
-		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), grouped(g.Runs), strconv.FormatUint(g.First, 10)})
+		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
 	return pages.ExecuteTemplate(w, "runs.html", d)
 }

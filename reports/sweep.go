@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Sweep is how laws come out where values of a scenario are varied.
@@ -228,7 +229,7 @@ func (s *Sweep) standing() string {
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
-		return count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
+		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
 		return "undecided"
 	case n == 1:
@@ -262,7 +263,7 @@ func (a *SweepAssertion) outcome() string {
 // why says in a sentence what came of the assertion.
 func (a *SweepAssertion) why() string {
 	if a.Why == "" {
-		return "met at " + count(a.Points, "point")
+		return "met at " + phrase.Count(a.Points, "point")
 	}
 	return a.Why
 }

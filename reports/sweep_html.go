@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // SweepHTML writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
@@ -19,7 +20,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		return err
 	}
 	d := &sweepPage{Sweep: s, pageFrame: frame, Standing: s.standing(),
-		Size: count(s.Points, "point") + ", " + count(s.Seeds, "seed") + " each"}
+		Size: phrase.Count(s.Points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"}
 	for i := range s.Laws {
 		d.Maps = append(d.Maps, s.mapOnPage(&s.Laws[i]))
 	}
@@ -101,7 +102,7 @@ func (a *SweepAssertion) story() sweepStory {
 	}
 	for i, pos := range f.Witness {
 		event := &lanes.history.Events[pos]
-		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, pos, instant(event.Time), tell.tell(event)})
+		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, pos, phrase.Instant(event.Time), tell.tell(event)})
 	}
 	return s
 }
@@ -141,10 +142,10 @@ func (s *Sweep) mapOnPage(l *SweepLaw) mapOnPage {
 		}
 	}
 	for _, c := range l.causes() {
-		m.Causes = append(m.Causes, fmt.Sprintf("✗ %s: in %s at %s", c.cause, count(c.runs, "run"), count(c.points, "point")))
+		m.Causes = append(m.Causes, fmt.Sprintf("✗ %s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range l.problems() {
-		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, count(c.points, "point")))
+		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, phrase.Count(c.points, "point")))
 	}
 	return m
 }

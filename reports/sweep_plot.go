@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/paper"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // frame is the paper of a picture.
@@ -87,7 +88,7 @@ func (m *sweepMap) heading(c paper.Canvas) float64 {
 	title.Bold = true
 	title.Y = paper.End
 	c.Write(title, paper.Point{X: c.Min.X, Y: c.Max.Y}, m.Scenario+": "+string(m.law.Law))
-	words := strings.Join(append([]string{count(m.Seeds, "run") + " at each point"}, m.Fixed...), "; ")
+	words := strings.Join(append([]string{phrase.Count(m.Seeds, "run") + " at each point"}, m.Fixed...), "; ")
 	if len(m.Axes) == 1 && len(m.law.Lines) == 1 {
 		words = m.law.Lines[0].words(m.Axes[0].Name) + m.anchor() + " – " + words
 	} else if m.At != "" {

@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // SweepText writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
 // the first failure of each. The error is w's.
 func SweepText(w io.Writer, s *Sweep, opt TextOptions) error {
 	p := opt.page(w)
-	title(p, s.Scenario, count(s.Points, "point")+", "+count(s.Seeds, "seed")+" each", s.standing())
+	title(p, s.Scenario, phrase.Count(s.Points, "point")+", "+phrase.Count(s.Seeds, "seed")+" each", s.standing())
 	if s.Summary != "" {
 		p.text(plain, 2, s.Summary)
 	}
@@ -153,10 +154,10 @@ func (s *Sweep) details(p *page, l *SweepLaw) {
 		}
 	}
 	for _, c := range l.causes() {
-		p.hang(2, "✗     ", plain, fmt.Sprintf("%s: in %s at %s", c.cause, count(c.runs, "run"), count(c.points, "point")))
+		p.hang(2, "✗     ", plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range l.problems() {
-		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, count(c.points, "point")))
+		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
 	}
 }
 
@@ -213,7 +214,7 @@ func (s *Sweep) legend(p *page) {
 // meaning says what safe rests on.
 func (s *Sweep) meaning() string {
 	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in twenty",
-		count(s.Seeds, "run"), strconv.FormatFloat(100*s.Bound, 'g', 3, 64))
+		phrase.Count(s.Seeds, "run"), strconv.FormatFloat(100*s.Bound, 'g', 3, 64))
 }
 
 // turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.

@@ -1,12 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // TextOptions say what the reader's terminal can do.
@@ -178,7 +180,7 @@ func violation(p *page, l *Lanes, f *checker.Finding) {
 			continue
 		}
 		e := &l.history.Events[pos]
-		at := clock(e.Time)
+		at := phrase.Clock(e.Time)
 		p.hang(4, strings.Repeat(" ", max(9-len(at), 0))+at+" s  ", plain, t.tell(e))
 	}
 }
@@ -216,7 +218,7 @@ func footer(p *page, run *Run) {
 	}
 	h := run.history()
 	p.hang(0, "run     ", plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
-		run.Seed, or(run.Digest, "unknown"), count(len(h.Events), "event"), run.Events, instant(history.Of(run.Simulated))))
+		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {
 		p.hang(0, "source  ", plain, run.Source)
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Verification is what came of trying every placement of up to K faults in a scenario.
@@ -99,7 +101,7 @@ func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
 }
 
 func (v *Verification) title(p *page) {
-	what, standing := "up to "+count(v.Faults, "fault"), v.standing()
+	what, standing := "up to "+phrase.Count(v.Faults, "fault"), v.standing()
 	tone := map[string]style{"violated": red, "holds": green, undecided: yellow}[standing]
 	room := p.width - cells(what) - cells(standing) - 6
 	ln := new(line).add(bold, clip(v.Scenario, room)).add(plain, "  "+what)
@@ -109,7 +111,7 @@ func (v *Verification) title(p *page) {
 // conclusion is the result in a sentence or two.
 func (v *Verification) conclusion() string {
 	if f := v.Found; f != nil {
-		by := "by " + count(f.Faults, "fault")
+		by := "by " + phrase.Count(f.Faults, "fault")
 		switch {
 		case f.Faults == 0 && len(v.Own) > 0:
 			by = "without any fault but the scenario's own"
@@ -133,9 +135,9 @@ func (v *Verification) conclusion() string {
 			unseen = append(unseen, l.Law)
 		}
 	}
-	text := fmt.Sprintf("No placement of up to %s breaks %s.", count(v.Faults, "fault"), join(kept, " or "))
+	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Faults, "fault"), phrase.Join(kept, " or "))
 	if len(unseen) > 0 {
-		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", join(unseen, " and "))
+		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
 	}
 	return text
 }
@@ -154,22 +156,14 @@ func (v *Verification) shorter() string {
 	case whole == 0:
 		return "Without a fault no promise is broken."
 	}
-	return fmt.Sprintf("No placement of up to %s breaks a promise.", count(whole, "fault"))
-}
-
-// join joins words with commas, and the last with another word: "a, b or c".
-func join(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
+	return fmt.Sprintf("No placement of up to %s breaks a promise.", phrase.Count(whole, "fault"))
 }
 
 // lengths is a table of how much was tried.
 func (v *Verification) lengths(p *page) {
 	p.put(new(line).add(bold, "tried").to(18).add(plain, "starts").to(27).add(plain, "schedules").to(39).add(plain, "which stand for"))
 	for _, l := range v.Lengths {
-		ln := new(line).add(plain, "  "+count(l.Faults, "fault"))
+		ln := new(line).add(plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
 			right(ln, 24, l.Starts)
 		}
@@ -184,7 +178,7 @@ func (v *Verification) lengths(p *page) {
 // placements writes how many there are: 2.1e13 placements.
 func placements(n float64) string {
 	if n < 1e6 {
-		return countGrouped(int(n), "placement")
+		return phrase.CountGrouped(int(n), "placement")
 	}
 	return strconv.FormatFloat(n, 'g', 2, 64) + " placements"
 }

@@ -3,12 +3,14 @@ package reports
 import (
 	"fmt"
 	"io"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
 // if there is one, what was tried, and what that covers. The error is w's.
 func VerifyHTML(w io.Writer, v *Verification) error {
-	size := "up to " + count(v.Faults, "fault")
+	size := "up to " + phrase.Count(v.Faults, "fault")
 	d := verifyPage{Scenario: v.Scenario, Summary: v.Summary, Standing: v.standing(), Size: size, Conclusion: v.conclusion(),
 		Open: v.Open, Repeat: v.Repeat}
 	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
@@ -30,9 +32,9 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 		d.Tally.Rows = append(d.Tally.Rows, v.Laws[i].row())
 	}
 	for _, l := range v.Lengths {
-		row := triedRow{Name: count(l.Faults, "fault"), Schedules: grouped(l.Schedules), Stands: placements(l.Stands)}
+		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules), Stands: placements(l.Stands)}
 		if l.Faults > 0 {
-			row.Starts = grouped(l.Starts)
+			row.Starts = phrase.Grouped(l.Starts)
 		}
 		if !l.Whole {
 			row.Stands += "; not all"
@@ -40,7 +42,7 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 		d.Lengths = append(d.Lengths, row)
 	}
 	for _, k := range v.Kinds {
-		d.Kinds = append(d.Kinds, triedRow{Name: k.Kind, Starts: grouped(k.Starts), Schedules: grouped(k.Schedules)})
+		d.Kinds = append(d.Kinds, triedRow{Name: k.Kind, Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
 	return pages.ExecuteTemplate(w, "verify.html", d)
 }
