@@ -288,3 +288,16 @@ func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyWhatWasRunAndKeptTheDataSurvives(t *testing.T) {
+	for code := range 32 {
+		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		s := Survival{Laws: tally.Laws{{Law: checker.ResourceSafety, Counts: data}}}
+		if s.Survives() != (data == tally.Counts{Holds: 1}) {
+			t.Errorf("%+v: survives %v", data, s.Survives())
+		}
+		if s.Absent = "gives no token"; s.Survives() {
+			t.Error("a cell that was not run survives")
+		}
+	}
+}

@@ -23,6 +23,11 @@ const (
 	Invalid              // the values make no valid scenario: nothing was run
 )
 
+// String gives the words that reports use.
+func (s State) String() string {
+	return [...]string{"not told", "safe", "broken", "no valid scenario"}[s]
+}
+
 // Point is a combination of values, and what its runs came to.
 type Point struct {
 	Levels  []Level    // one for each axis

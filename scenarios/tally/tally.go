@@ -28,6 +28,20 @@ func (c Counts) Exercised() int { return c.Holds + c.Violated }
 // Untold is in how many runs nothing can be said.
 func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
 
+// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where it was
+// in none, but could not be told in all.
+func (c Counts) Sign() string {
+	switch {
+	case c.Violated > 0 && c.Holds+c.Untold() == 0:
+		return "✗"
+	case c.Violated > 0:
+		return "±"
+	case c.Holds == 0 || c.Untold() > 0:
+		return "?"
+	}
+	return "✓"
+}
+
 // Law counts how a law came out.
 type Law struct {
 	Law checker.Law `json:"law"`
