@@ -151,7 +151,10 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	if d := locks.Define(l.config.Protocol); d != nil && d.Refused != nil {
+	for _, d := range locks.Definitions() { // of a protocol that is misspelled, whatever any refuses
+		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
+			continue
+		}
 		for _, r := range d.Refused(&l.config, s.masters()) {
 			refuse(r.Key, "%s", r.Why)
 		}

@@ -63,7 +63,7 @@ func protocolNames() (names []string) {
 func protocolList() string {
 	var b strings.Builder
 	for _, d := range locks.Definitions() {
-		for i, line := range wrap(d.Text, defaultWidth-17) {
+		for i, line := range wrap(d.Text, 63) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)
@@ -72,4 +72,21 @@ func protocolList() string {
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// wrap breaks text between words into lines of at most width characters, where words allow it.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

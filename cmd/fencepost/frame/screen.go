@@ -1,11 +1,13 @@
-package main
+package frame
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
-	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -38,44 +40,9 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-func (s screen) bold(text string) string {
-	if !s.color {
-		return text
-	}
-	return "\x1b[1m" + text + "\x1b[0m"
-}
-
-// mostWorkers is more than any machine has cores, and few enough to be started.
-const mostWorkers = 4096
-
-// checkWorkers refuses what is no number of workers; 0 is one a core.
-func checkWorkers(n int) error {
-	if n < 0 || n > mostWorkers {
-		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
-	}
-	return nil
-}
-
-// wrap breaks text between words into lines of at most width characters, where words allow it.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
-// progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
+// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
 // most ten times a second.
-var progressOn = func(w io.Writer) func(what string, done, of int) {
+var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
 	}
@@ -93,4 +60,12 @@ var progressOn = func(w io.Writer) func(what string, done, of int) {
 			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
 		}
 	}
+}
+
+// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once. It
+// is a variable so that tests can interrupt.
+var Interruptible = func() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
