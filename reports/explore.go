@@ -126,68 +126,6 @@ func right(ln *line, end int, n int) *line {
 	return ln.to(end-cells(text)).add(plain, text)
 }
 
-// toldLaw counts how a law came out that a scenario promises, or does not.
-type toldLaw struct {
-	tally.Law
-	Promised bool
-}
-
-// promised says of each law whether the scenario promises it.
-func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
-	for _, l := range laws {
-		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law)})
-	}
-	return all
-}
-
-// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
-func lawTable(p *page, laws []toldLaw, last string) {
-	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
-		to(54).add(plain, last))
-	for i := range laws {
-		l := &laws[i]
-		mark, tone := l.sign()
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, string(l.Law.Law))
-		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
-			right(ln, n.end, n.n)
-		}
-		if tone == green {
-			tone = plain
-		}
-		if last != "" {
-			ln.to(54).add(tone, l.rate())
-		}
-		p.put(ln)
-	}
-}
-
-// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
-func (l *toldLaw) sign() (string, style) {
-	switch {
-	case l.Violated > 0 && l.Promised:
-		return "✗", red
-	case l.Violated > 0:
-		return "·", plain
-	case l.Holds > 0:
-		return "✓", green
-	}
-	return "–", plain
-}
-
-// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
-func (l *toldLaw) rate() string {
-	share := phrase.Percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
-	switch {
-	case l.Violated > 0 && !l.Promised:
-		return share + ", not promised"
-	case l.Violated > 0:
-		return share
-	case l.Holds > 0:
-		return "< " + phrase.Percentage(tally.UpperBound(l.Exercised())) + " (95 % sure)"
-	}
-	return ""
-}
-
 func exploredFaults(p *page, e *Exploration) {
 	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
 	for _, f := range e.Faults {
