@@ -1,4 +1,3 @@
-// Command fencepost runs scenarios of distributed locks under faults and says whether the lock still excludes.
 package main
 
 import (
