@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -51,7 +52,7 @@ func axisOf(text string) sweep.Axis {
 
 // sweepOf is a sweep with a point for each sign, and nothing more.
 func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
-	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20, Workers: 1}
+	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20, Crew: parallel.Crew{Workers: 1}}
 	for _, text := range assertions {
 		a, err := varied.Assertion(axes, text)
 		if err != nil {

@@ -83,8 +83,7 @@ func (j *verifyJob) run() error {
 		ctx, cancel = context.WithTimeout(ctx, j.time)
 		defer cancel()
 	}
-	progress := j.Progress()
-	j.options.Progress = func(faults, done, of int) { progress(fmt.Sprintf("parts with %d faults", faults), done, of) }
+	j.options.Progress = j.Progress()
 	v, err := verify.Scenario(ctx, j.scenario, j.options)
 	if err != nil {
 		return err

@@ -28,10 +28,9 @@ import (
 
 // Options say how much is tried.
 type Options struct {
-	From     uint64 // the first seed
-	Seeds    int    // random plans to explore with, and as many fresh ones for each change; at least 1
-	Workers  int    // runs at once; 0: one a core
-	Progress func(what string, done, of int)
+	From  uint64 // the first seed
+	Seeds int    // random plans to explore with, and as many fresh ones for each change; at least 1
+	parallel.Crew
 }
 
 // Advice is what was tried, and what came of it.
@@ -180,14 +179,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 		}
 		return more
 	}
-	_, err := parallel.InOrder(ctx, b.options.Workers, len(list), func() func(int) (*Tried, error) {
+	_, err := parallel.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
 		return func(job int) (*Tried, error) { return b.try(ctx, a.Base, list[job], wanted(list[job])) }
-	}, func(job int, t *Tried) error {
+	}, func(_ int, t *Tried) error {
 		if t != nil {
 			all = append(all, t)
-		}
-		if b.options.Progress != nil {
-			b.options.Progress(what, job+1, len(list))
 		}
 		return nil
 	})

@@ -22,18 +22,13 @@ import (
 
 // Options say how much is measured, and how.
 type Options struct {
-	Runs    int // of each scenario, at least 1
-	Workers int // 0: one a core
-	// Progress, if not nil, is told how many of the scenarios or runs are done.
-	Progress func(what string, done, of int)
+	Runs          int // of each scenario, at least 1
+	parallel.Crew     // told how many of the scenarios or runs are done
 }
 
 func (o *Options) check() error {
 	if o.Runs < 1 {
 		return fmt.Errorf("a measurement needs at least one run, not %d", o.Runs)
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int, int) {}
 	}
 	return nil
 }
@@ -131,12 +126,11 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
 	}
 	cut := false
-	done, err := parallel.InOrder(ctx, o.Workers, len(all), func() func(int) (figure, error) {
+	done, err := parallel.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (figure, error) {
 		return func(job int) (figure, error) { return all[job](ctx) }
 	}, func(job int, f figure) error {
 		f.keep()
 		cut = cut || f.made < o.Runs
-		o.Progress("scenarios", job+1, len(all))
 		return nil
 	})
 	if err != nil {

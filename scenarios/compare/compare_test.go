@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -208,11 +209,11 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	var first *Comparison
 	for workers := 1; workers <= 3; workers++ {
 		last := 0
-		got, err := Locks(context.Background(), Options{Runs: 2, Workers: workers, Progress: func(_ string, done, of int) {
+		got, err := Locks(context.Background(), Options{Runs: 2, Crew: parallel.Crew{Workers: workers, Progress: func(_ string, done, of int) {
 			if last++; done != last || done > of {
 				t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
 			}
-		}})
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,11 +233,11 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 	for _, stop := range stops {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		c, err := Locks(ctx, Options{Runs: fewSeeds(), Workers: 1, Progress: func(_ string, done, _ int) {
+		c, err := Locks(ctx, Options{Runs: fewSeeds(), Crew: parallel.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
 			if done == stop {
 				cancel()
 			}
-		}})
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
