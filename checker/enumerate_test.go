@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
@@ -35,7 +36,7 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations, c.shared, c.outcomes)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && !full() {
+			if c.long && !testkit.Full() {
 				t.Skip("left out without FENCEPOST_FULL=1")
 			}
 			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, ps: make([]walker, c.processes)}

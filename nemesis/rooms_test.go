@@ -22,6 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -251,7 +252,7 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		t.Fatal(err)
 	}
 	verdict := checker.Check(r.History)
-	if err := scenarios.NewRerun(s).Try(r.Plan, r.History, &verdict); err != nil {
+	if err := rerun.New(s).Try(r.Plan, r.History, &verdict); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // tickRoom is the width in pixels that a tick's label needs.
@@ -40,12 +40,12 @@ func (c *chart) ticks(times []history.Time) {
 		if free {
 			taken = append(taken, label)
 		}
-		c.Ticks = append(c.Ticks, tick{A: int64(at), X: px(x), Shift: px(label - x), Label: instant(at), Shown: free})
+		c.Ticks = append(c.Ticks, tick{A: int64(at), X: px(x), Shift: px(label - x), Label: phrase.Instant(at), Shown: free})
 	}
 	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
 		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
-			Label: headline.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20, Named: labelWidth(headline.Lasting(b.To-b.From)) < x2-x})
+			Label: phrase.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20, Named: labelWidth(phrase.Lasting(b.To-b.From)) < x2-x})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
@@ -140,7 +141,7 @@ func (c *chart) frame() {
 	if last > mostEvents {
 		first, last = c.around(mostEvents)
 		c.Note = fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this stretch.",
-			last-first, len(events), instant(events[first].Time), instant(events[last-1].Time))
+			last-first, len(events), phrase.Instant(events[first].Time), phrase.Instant(events[last-1].Time))
 	}
 	var times []history.Time
 	probing := false
@@ -206,14 +207,6 @@ func (c *chart) x(at history.Time) float64 {
 // px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from fusing the
 // two into one step of another precision: pages are the same on all platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
-
-// instant gives a true time as the report writes it.
-func instant(t history.Time) string {
-	if t == history.Never {
-		return "never"
-	}
-	return clock(t) + " s"
-}
 
 // Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
 func (c *chart) Knots() (string, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -87,7 +87,7 @@ func (c *chart) clientLanes(y int) int {
 		}
 		c.clocks(lane.Clock, y, height)
 		for _, crash := range lane.Crashes {
-			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "", string(lane.Process)+" crashes at "+instant(crash.From), crash.First)
+			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "", string(lane.Process)+" crashes at "+phrase.Instant(crash.From), crash.First)
 		}
 		y += height
 	}
@@ -110,7 +110,7 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.Clients[client]
 	for _, w := range lane.Waits {
 		if lock == "" || w.Lock == lock {
-			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, or(string(w.Lock), "the lock"), c.stretch(w.Span)), w.First)
+			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, cmp.Or(string(w.Lock), "the lock"), c.stretch(w.Span)), w.First)
 		}
 	}
 	for i := range lane.Sections {
@@ -128,7 +128,7 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 			if w.From > past {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
-			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process, instant(w.From), instant(w.To)))
+			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process, phrase.Instant(w.From), phrase.Instant(w.To)))
 			past = max(past, w.To)
 		}
 		if len(s.Validity) > 0 && past < s.To {
@@ -149,7 +149,7 @@ func (c *chart) captions(client int, lock history.Lock, y int) {
 
 func (c *chart) past(lane *ClientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
-		lane.Process, instant(from), instant(to), headline.Lasting(to-from)))
+		lane.Process, phrase.Instant(from), phrase.Instant(to), phrase.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
@@ -172,7 +172,7 @@ func (c *chart) clashes(y, height int) {
 			}
 			n := len(c.Shapes)
 			c.box("clash", b.From, min(a.To, b.To), y, height, "", fmt.Sprintf("two at once: %s and %s\n%s to %s",
-				a.Attempt, b.Attempt, instant(b.From), instant(min(a.To, b.To))))
+				a.Attempt, b.Attempt, phrase.Instant(b.From), phrase.Instant(min(a.To, b.To))))
 			shades = append(shades, c.Shapes[n:]...)
 			c.Shapes = c.Shapes[:n]
 		}
@@ -296,15 +296,15 @@ func (c *chart) keyAt(lane *ServerLane, k *KeySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
 	}
-	tip := fmt.Sprintf("%s on %s, set for %s\n%s", or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.Span))
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.Span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, instant(p.From), instant(p.To))
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, phrase.Instant(p.From), phrase.Instant(p.To))
 	}
 	if k.Due != 0 {
-		tip += "\ndue to expire: " + instant(k.Due)
+		tip += "\ndue to expire: " + phrase.Instant(k.Due)
 	}
 	if k.Last != open {
-		tip += "\nthen " + or(string(k.Why), "overwritten or gone")
+		tip += "\nthen " + cmp.Or(string(k.Why), "overwritten or gone")
 		if k.By != "" {
 			tip += " by " + string(k.By)
 		}
@@ -332,6 +332,6 @@ func (c *chart) clocks(faults []int, y, height int) {
 				break
 			}
 		}
-		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+instant(f.From), f.First)
+		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+phrase.Instant(f.From), f.First)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // screenLines is how many lines the report of an exploration may take, all told.
@@ -53,7 +54,7 @@ func (e *Exploration) byGravity() []int {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(headline.Gravity(checker.Law(a.Law)), headline.Gravity(checker.Law(b.Law))), cmp.Compare(b.Runs, a.Runs))
+		return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)), cmp.Compare(b.Runs, a.Runs))
 	})
 	return order
 }
@@ -61,7 +62,7 @@ func (e *Exploration) byGravity() []int {
 // finding is the verdict in the smallest run on what was found.
 func (f *ExploredFinding) finding() *checker.Finding {
 	for _, got := range f.Run.findings() {
-		if string(got.Law) == f.Law && got.Outcome == checker.Violated {
+		if got.Law == f.Law && got.Outcome == checker.Violated {
 			return &got
 		}
 	}
@@ -74,7 +75,7 @@ func (g *planGroup) Headline() string {
 	if f := first.finding(); f != nil {
 		return headline.Broken(first.Run.history(), f)
 	}
-	return first.Law + ": " + first.Cause
+	return first.what()
 }
 
 func (f *ExploredFinding) promise() string {
@@ -132,7 +133,7 @@ func exploredGroup(p *page, g *planGroup) {
 		if !f.Promised {
 			aside = ", " + f.promise()
 		}
-		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, countGrouped(f.Runs, "run"), f.First, aside))
+		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, phrase.CountGrouped(f.Runs, "run"), f.First, aside))
 	}
 	for i, fault := range g.Findings[0].Run.Plan {
 		label := "plan    "
@@ -163,8 +164,8 @@ func shortGroups(p *page, groups []planGroup, room int) {
 	for i := range groups[:min(most, len(groups))] {
 		g := &groups[i]
 		mark, tone := g.sign()
-		runs := countGrouped(g.Findings[0].Runs, "run")
-		what := g.Findings[0].Law + ": " + g.Findings[0].Cause
+		runs := phrase.CountGrouped(g.Findings[0].Runs, "run")
+		what := g.Findings[0].what()
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
 		}
@@ -172,6 +173,6 @@ func shortGroups(p *page, groups []planGroup, room int) {
 		p.put(ln.to(p.margin()-cells(runs)).add(plain, runs))
 	}
 	if n := len(groups) - most; n > 0 {
-		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", count(n, "plan"))))
+		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
 	}
 }

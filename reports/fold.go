@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
@@ -65,14 +65,14 @@ func sectionWords(l *Lanes, who history.Process, s *Section, reads, writes int) 
 	if s.Last == open {
 		words += " enters and stays to the end"
 	} else {
-		words += " inside for " + headline.Lasting(s.To-s.From)
+		words += " inside for " + phrase.Lasting(s.To-s.From)
 	}
 	var did []string
 	if reads > 0 {
-		did = append(did, count(reads, "read"))
+		did = append(did, phrase.Count(reads, "read"))
 	}
 	if writes > 0 {
-		did = append(did, count(writes, "write"))
+		did = append(did, phrase.Count(writes, "write"))
 	}
 	if len(did) == 0 {
 		return words

@@ -8,11 +8,12 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
-// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
-func HTML(w io.Writer, run *Run, links []Link) error {
+func (run *Run) html(w io.Writer, links []Link) error {
 	d, err := newPageData(run, links)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (d *pageData) story(f *checker.Finding) lawStory {
 		if pos < 0 || pos >= len(events) {
 			continue
 		}
-		s.Witness = append(s.Witness, witnessLine{d.Chart.numbers[pos], pos, instant(events[pos].Time), d.Chart.teller.tell(&events[pos])})
+		s.Witness = append(s.Witness, witnessLine{d.Chart.numbers[pos], pos, phrase.Instant(events[pos].Time), d.Chart.teller.tell(&events[pos])})
 	}
 	return s
 }
@@ -145,6 +146,6 @@ func (d *pageData) facts(run *Run) {
 	add("seed", strconv.FormatUint(run.Seed, 10))
 	add("digest", run.Digest)
 	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
-	add("true time", instant(history.Of(run.Simulated)))
+	add("true time", phrase.Instant(history.Of(run.Simulated)))
 	add("source", run.Source)
 }

@@ -9,11 +9,3 @@ func stopped(p *page, interrupted bool) {
 		p.hang(0, "stopped ", yellow, interruption)
 	}
 }
-
-// Interrupted are the cases by which a CI system sees that the work was interrupted: one that is undecided, or none.
-func Interrupted(group string, interrupted bool) []Case {
-	if !interrupted {
-		return nil
-	}
-	return []Case{{Group: group, Name: "complete", Result: Undecided, Message: interruption}}
-}

@@ -1,6 +1,10 @@
 package reports
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+)
 
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
 func (t *table) legend(p *page, hidden int) {
@@ -61,31 +65,24 @@ func (t *table) any(f func(*ClientLane) bool) bool {
 func (t *table) omissions(p *page, hidden int) {
 	var left []string
 	if hidden > 0 {
-		left = append(left, count(hidden, "step"))
+		left = append(left, phrase.Count(hidden, "step"))
 	}
 	clients := len(t.lanes.Clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
 		clients-- // the probe is never missed
 	}
 	if n := clients - len(t.clients); n > 0 {
-		left = append(left, "lanes of "+count(n, "client"))
+		left = append(left, "lanes of "+phrase.Count(n, "client"))
 	}
 	if n := len(t.lanes.Servers) - len(t.servers); n > 0 {
-		left = append(left, "keys on "+count(n, "server"))
+		left = append(left, "keys on "+phrase.Count(n, "server"))
 	}
 	if n := len(t.lanes.Locks) - len(t.keys); n > 0 && t.block > 0 {
-		left = append(left, "keys of "+count(n, "lock"))
+		left = append(left, "keys of "+phrase.Count(n, "lock"))
 	}
 	if len(left) > 0 {
 		p.flow("left out: ", left)
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // flow writes items one after the other, two spaces apart, and never breaks one unless it must.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // brokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
@@ -61,16 +62,16 @@ func (r *Run) intent() string {
 	}
 	switch {
 	case len(unkept) > 0:
-		return "Not as promised: " + conjoin(unkept) + "."
+		return "Not as promised: " + phrase.Join(unkept, " and ") + "."
 	case len(otherwise) > 0:
-		return "Not as expected: " + conjoin(otherwise) + "."
+		return "Not as expected: " + phrase.Join(otherwise, " and ") + "."
 	}
 	var parts []string
 	if len(broken) > 0 {
-		parts = append(parts, conjoin(broken)+" broken")
+		parts = append(parts, phrase.Join(broken, " and ")+" broken")
 	}
 	if len(kept) > 0 {
-		parts = append(parts, conjoin(kept)+" kept")
+		parts = append(parts, phrase.Join(kept, " and ")+" kept")
 	}
 	parts = append(parts, figures...)
 	if len(parts) == 0 || !r.OK {
@@ -81,14 +82,6 @@ func (r *Run) intent() string {
 
 func isLaw(name string) bool {
 	return slices.Contains(checker.Laws, checker.Law(name))
-}
-
-// conjoin joins names as a sentence does.
-func conjoin(names []string) string {
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return strings.Join(names, "")
 }
 
 // opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // The probe is left out of pictures unless it
@@ -48,7 +49,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 		t.cell = t.depth + 1
 	}
 	for _, r := range shown {
-		t.time = max(t.time, len(clock(r.at)))
+		t.time = max(t.time, len(phrase.Clock(r.at)))
 	}
 	for i := range l.Servers {
 		t.servers = append(t.servers, i)
@@ -220,12 +221,4 @@ func (t *table) digit(client int) rune {
 	}
 	s := strconv.FormatInt(int64((client+1)%36), 36)
 	return rune(s[0])
-}
-
-// clock gives a true time in seconds, to the millisecond.
-func clock(t history.Time) string {
-	if t == history.Never {
-		return "never"
-	}
-	return strconv.FormatFloat(float64(t)/1e9, 'f', 3, 64)
 }

@@ -1,12 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // TextOptions say what the reader's terminal can do.
@@ -26,7 +28,7 @@ func (o TextOptions) page(w io.Writer) *page {
 
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
-func Text(w io.Writer, run *Run, opt TextOptions) error {
+func (run *Run) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	textRun(p, run)
 	return p.err
@@ -178,7 +180,7 @@ func violation(p *page, l *Lanes, f *checker.Finding) {
 			continue
 		}
 		e := &l.history.Events[pos]
-		at := clock(e.Time)
+		at := phrase.Clock(e.Time)
 		p.hang(4, strings.Repeat(" ", max(9-len(at), 0))+at+" s  ", plain, t.tell(e))
 	}
 }
@@ -216,7 +218,7 @@ func footer(p *page, run *Run) {
 	}
 	h := run.history()
 	p.hang(0, "run     ", plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
-		run.Seed, or(run.Digest, "unknown"), count(len(h.Events), "event"), run.Events, instant(history.Of(run.Simulated))))
+		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {
 		p.hang(0, "source  ", plain, run.Source)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // Lines that a timeline may take.
@@ -133,12 +133,12 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
 		still := row{at: after.at, pos: after.pos}
 		d.state(ln, &still, true)
 	}
-	words := headline.Lasting(long) + " later"
+	words := phrase.Lasting(long) + " later"
 	switch {
 	case after == nil:
-		words = count(skipped, "earlier step") + " left out"
+		words = phrase.Count(skipped, "earlier step") + " left out"
 	case skipped > 0:
-		words = headline.Lasting(long) + ", " + count(skipped, "step") + " left out"
+		words = phrase.Lasting(long) + ", " + phrase.Count(skipped, "step") + " left out"
 	}
 	return ln.to(d.words).add(plain, words)
 }
@@ -150,7 +150,7 @@ func (d *drawing) row(r *row) []*line {
 		tone = bold
 	}
 	texts := wrap(r.words, d.width-d.words)
-	ln := new(line).to(d.time-len(clock(r.at))).add(plain, clock(r.at)).add(plain, " ")
+	ln := new(line).to(d.time-len(phrase.Clock(r.at))).add(plain, phrase.Clock(r.at)).add(plain, " ")
 	d.mark(ln, r)
 	ln.to(d.time + gutter)
 	d.state(ln, r, false)

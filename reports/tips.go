@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // tip tells an event in full: in words, then everything it carries.
 func (c *chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.tell(e), fmt.Sprintf("event %d at %s", e.Index, instant(e.Time))}
+	lines := []string{c.teller.tell(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -32,7 +32,7 @@ func grantLines(g *history.Grant) []string {
 	if g == nil {
 		return nil
 	}
-	out := []string{"asked since: " + instant(g.Since), "granted: " + instant(g.Granted), "valid until: " + instant(g.Until)}
+	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted), "valid until: " + phrase.Instant(g.Until)}
 	if len(g.Counted) > 0 {
 		out = append(out, "counted: "+processes(g.Counted))
 	}
@@ -67,10 +67,10 @@ func (c *chart) sectionTip(lane *ClientLane, s *Section) string {
 // stretch gives a span in words.
 func (c *chart) stretch(s Span) string {
 	if s.Last == open && s.To > s.From {
-		return fmt.Sprintf("from %s, not over when the recording ended at %s", instant(s.From), instant(s.To))
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From), phrase.Instant(s.To))
 	}
 	if s.To == s.From {
-		return "at " + instant(s.From)
+		return "at " + phrase.Instant(s.From)
 	}
-	return fmt.Sprintf("%s to %s (%s)", instant(s.From), instant(s.To), headline.Lasting(s.To-s.From))
+	return fmt.Sprintf("%s to %s (%s)", phrase.Instant(s.From), phrase.Instant(s.To), phrase.Lasting(s.To-s.From))
 }

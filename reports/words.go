@@ -1,12 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
@@ -84,9 +86,9 @@ func (t *teller) acquire(e *history.Event) string {
 		}
 		return who + " acquires" + lock + shared + t.lease(e)
 	case history.Fail:
-		return who + " does not get" + or(lock, " the lock") + because(e.Why)
+		return who + " does not get" + cmp.Or(lock, " the lock") + because(e.Why)
 	}
-	return who + " never learns whether it got" + or(lock, " the lock") + because(e.Why)
+	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e.Why)
 }
 
 // lease says until when the holder was told that it holds, and at length by whom and under which token.
@@ -95,12 +97,12 @@ func (t *teller) lease(e *history.Event) string {
 	if g == nil {
 		return token(e.Token)
 	}
-	s := ": lease until " + instant(g.Until)
+	s := ": lease until " + phrase.Instant(g.Until)
 	switch {
 	case g.Until == history.Never:
 		s = ": lease without end"
 	case g.Until <= g.Granted:
-		s = ": lease already over at " + instant(g.Until)
+		s = ": lease already over at " + phrase.Instant(g.Until)
 	}
 	if t.long && len(g.Counted) > 0 {
 		s += ", counted " + processes(g.Counted)
@@ -112,13 +114,13 @@ func (t *teller) extend(e *history.Event) string {
 	who, lock := string(e.Process), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
-		return who + " asks to extend" + or(lock, " its lease")
+		return who + " asks to extend" + cmp.Or(lock, " its lease")
 	case history.OK:
 		return who + " extends" + lock + t.lease(e)
 	case history.Fail:
-		return who + " cannot extend" + or(lock, " its lease") + because(e.Why)
+		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e.Why)
 	}
-	return who + " never learns whether it extended" + or(lock, " its lease") + because(e.Why)
+	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e.Why)
 }
 
 func (t *teller) release(e *history.Event) string {
@@ -129,7 +131,7 @@ func (t *teller) release(e *history.Event) string {
 	case history.OK:
 		return who + " has released" + lock
 	case history.Fail:
-		return who + "'s release of" + or(lock, " the lock") + " took no effect" + because(e.Why)
+		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e.Why)
 	}
 	return who + " never learns whether it released" + lock + because(e.Why)
 }
@@ -164,7 +166,7 @@ func (t *teller) write(e *history.Event) string {
 func (t *teller) apply(e *history.Event) string {
 	whose := string(t.lanes.Holder(e.Of))
 	if whose == "" {
-		whose = or(string(e.Of), "an unknown client")
+		whose = cmp.Or(string(e.Of), "an unknown client")
 	}
 	verb := "accepts"
 	if e.Type != history.OK {
@@ -203,7 +205,7 @@ func (t *teller) key(e *history.Event, where string) string {
 	case history.Deleted:
 		return fmt.Sprintf("%s: %s of %s is deleted%s", where, key, of, t.byOther(e))
 	}
-	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, or(string(e.Why), "gone"))
+	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
 }
 
 func (t *teller) due(e *history.Event) string {
@@ -211,7 +213,7 @@ func (t *teller) due(e *history.Event) string {
 	case e.Until == history.Never:
 		return ", without expiry"
 	case t.long && e.Until != 0:
-		return ", due " + instant(e.Until)
+		return ", due " + phrase.Instant(e.Until)
 	}
 	return ""
 }
@@ -221,13 +223,6 @@ func (t *teller) byOther(e *history.Event) string {
 		return ""
 	}
 	return " by " + string(e.By)
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func because(w history.Why) string {

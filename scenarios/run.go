@@ -55,7 +55,7 @@ func header(s *Scenario) history.Header {
 		}
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
-		if c.Lock.Protocol == locks.Redlock || s.Servers.consensus() {
+		if d := locks.Define(c.Lock.Protocol); d != nil && d.Several {
 			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
 		}
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() { // whose sessions last as long as their clients

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 const module = "github.com/fencepost-sim/fencepost/"
@@ -20,48 +22,60 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":    {},
-	"checker/linear":     {"checker/history"},
-	"checker":            {"checker/history", "checker/linear"},
-	"checker/slow":       {"checker/history"},
-	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/aof":      {"sim/redis/keyspace"},
-	"sim/redis/command":  {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/lua":      {"sim"},
-	"sim/redis/resp":     {"sim"},
-	"sim/redis/sentinel": {"sim", "sim/redis"},
-	"sim/consensus":      {"checker/history", "sim"},
-	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
-	"nemesis":            {"checker/history", "sim"},
-	"nemesis/cast":       {"sim"},
-	"nemesis/mix":        {"nemesis", "sim"},
-	"nemesis/shrink":     {"nemesis", "sim"},
-	"scenarios/setting":  {"sim"},
-	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios/format":   {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
-	"scenarios/parallel": {},
-	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
-	"scenarios/compare":  {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
-	"scenarios/amend":    {"scenarios", "scenarios/format"},
+	"checker/nearest":          {},
+	"checker/history":          {"checker/nearest"},
+	"checker/linear":           {},
+	"checker":                  {"checker/history", "checker/linear"},
+	"checker/slow":             {"checker/history"},
+	"checker/testkit":          {},
+	"sim":                      {"checker/history"},
+	"sim/redis":                {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/aof":            {"sim/redis/keyspace"},
+	"sim/redis/command":        {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/keyspace":       {"checker/history", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/resp":           {"sim"},
+	"sim/redis/lua":            {"sim"},
+	"sim/redis/sentinel":       {"sim", "sim/redis"},
+	"sim/consensus":            {"checker/history", "sim"},
+	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":            {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                  {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":             {"sim"},
+	"nemesis/mix":              {"nemesis", "sim"},
+	"nemesis/shrink":           {"nemesis", "sim"},
+	"scenarios/setting":        {"sim"},
+	"scenarios/locks":          {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim", "sim/zookeeper"},
+	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios/format":         {"checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
+	"scenarios/expect":         {"checker", "checker/history", "checker/nearest", "nemesis", "scenarios/format", "sim"},
+	"scenarios":                {"checker", "checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios/parallel":       {},
+	"scenarios/rerun":          {"checker", "checker/history", "nemesis", "scenarios"},
+	"scenarios/tally":          {"checker", "checker/history", "nemesis"},
+	"scenarios/search":         {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify":         {"checker", "checker/history", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep":          {"checker", "checker/nearest", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
+	"scenarios/compare":        {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/amend":          {"scenarios", "scenarios/format"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":       {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper"},
-	"reports/headline":       {"checker", "checker/history"},
+	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
+	"reports": {"checker", "checker/history", "nemesis", "reports/headline", "reports/phrase", "reports/sweepmap",
+		"scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/rerun",
+		"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"reports/headline":       {"checker", "checker/history", "reports/phrase"},
 	"reports/paper":          {},
+	"reports/phrase":         {"checker/history"},
 	"reports/schema":         {},
+	"reports/sweepmap":       {"checker", "reports/paper", "reports/phrase", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
-		"scenarios/locks", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost/frame":    {"checker/history", "cmd/fencepost/artefact", "reports", "scenarios/expect"},
+	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame", "nemesis", "reports",
+		"reports/schema", "reports/sweepmap", "scenarios", "scenarios/advise", "scenarios/compare",
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/search", "scenarios/starter",
+		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
@@ -97,11 +111,84 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 	}
 }
 
+// testsOnly are the rooms of this module that nothing but tests imports.
+var testsOnly = []string{"checker/testkit"}
+
+// TestOnlyTestsImportTheTestKit: what it does at its start is for tests, and so is its flag.
+func TestOnlyTestsImportTheTestKit(t *testing.T) {
+	for room, allowed := range arrows {
+		for _, other := range testsOnly {
+			if slices.Contains(allowed, other) {
+				t.Errorf("an arrow leads from %s to %s", room, other)
+			}
+		}
+	}
+}
+
+// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one word does
+// it everywhere. The module inside imports nothing of this one, and reads the variable itself.
+func TestOneFlagAndOneSize(t *testing.T) {
+	for _, s := range sources(t) {
+		if slices.Contains(testsOnly, s.room) || slices.Contains(nested, s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, _ := sel.X.(*ast.Ident)
+			arg, _ := call.Args[0].(*ast.BasicLit)
+			switch {
+			case x == nil || arg == nil || !s.test:
+			case x.Name == "flag" && strings.Contains(arg.Value, "update"), x.Name == "os" && arg.Value == `"FENCEPOST_FULL"`:
+				t.Errorf("%s: %s.%s(%s): testkit has it", s.set.Position(n.Pos()), x.Name, sel.Sel.Name, arg.Value)
+			}
+			return true
+		})
+	}
+}
+
+// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way everywhere.
+var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
+
+func TestWhatIsReadInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(nested, s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			switch name := x.Name + "." + sel.Sel.Name; {
+			case onlyIn[name] == s.path:
+				seen[name] = true
+			case onlyIn[name] != "":
+				t.Errorf("%s: %s: %s has it", s.set.Position(n.Pos()), name, onlyIn[name])
+			}
+			return true
+		})
+	}
+	if len(seen) != len(onlyIn) {
+		t.Errorf("of %v only %v are used", onlyIn, seen)
+	}
+}
+
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp",
-	"sim/redis/sentinel", "sim/consensus", "sim/etcd",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
-	"scenarios/corpus", "scenarios/format", "scenarios/locks",
+	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
 
@@ -161,7 +248,7 @@ func (s *source) imports() []string {
 }
 
 func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -176,11 +263,17 @@ func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
 			if ours && !slices.Contains(allowed, room) {
 				t.Errorf("%s imports %s: no arrow leads there", s.path, room)
 			}
+			used[s.room+" "+room] = true
 		}
 	}
 	for room := range arrows {
 		if !seen[room] {
 			t.Errorf("the arrows name %s, which holds nothing", room)
+		}
+		for _, other := range arrows[room] {
+			if !used[room+" "+other] {
+				t.Errorf("an arrow leads from %s to %s, and nothing goes along it", room, other)
+			}
 		}
 	}
 }
@@ -224,11 +317,11 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 			continue
 		}
 		seen = seen || s.room == writesFiles
-		if s.room == writesFiles {
+		if s.room == writesFiles || slices.Contains(testsOnly, s.room) {
 			continue
 		}
 		for _, path := range s.imports() {
-			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
@@ -322,7 +415,7 @@ func TestOnlyWideIntegers(t *testing.T) {
 // TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
 // counts: the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
-	if !full() {
+	if !testkit.Full() {
 		t.Skip("it compiles for another platform")
 	}
 	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...", "./sim/...", "./scenarios/...")
