@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // The table fits the screen with up to six broken laws: each row ends with the number of servers.
@@ -27,7 +28,7 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 				if strings.HasSuffix(line, "11.0      10.0        7") {
 					rows++
 				}
-				if cells(line) > width {
+				if term.Cells(line) > width {
 					t.Errorf("%d laws at %d: %q", n, width, line)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
@@ -259,7 +260,7 @@ func positions(events []int) string {
 }
 
 // labelWidth estimates how many pixels a label takes.
-func labelWidth(s string) float64 { return float64(6.4 * float64(cells(s))) }
+func labelWidth(s string) float64 { return float64(6.4 * float64(term.Cells(s))) }
 
 func (c *chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Comparison holds ways to lock against each other: the same work, the same faults.
@@ -69,17 +70,17 @@ type LawTally struct {
 }
 
 // mark shows a tally in one sign. Only a law that held in every run gets the tick.
-func (t LawTally) mark() (string, style) {
+func (t LawTally) mark() (string, term.Style) {
 	untold := t.Undecided + t.Unchecked + t.NotRun
 	switch {
 	case t.Violated > 0 && t.Holds+untold == 0:
-		return "✗", red
+		return "✗", term.Red
 	case t.Violated > 0:
-		return "±", red
+		return "±", term.Red
 	case t.Holds == 0 || untold > 0:
-		return "?", yellow
+		return "?", term.Yellow
 	}
-	return "✓", green
+	return "✓", term.Green
 }
 
 // Survives reports whether the data's promise was kept in every run.
@@ -90,35 +91,35 @@ func (c *ComparedCell) Survives() bool {
 // CompareText writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
 func CompareText(w io.Writer, c *Comparison, opt TextOptions) error {
 	p := opt.page(w)
-	p.put(new(line).add(bold, "The same work and the same faults, over all locks").add(plain, "  "+phrase.Count(c.Seeds, "seed")))
+	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
-		p.text(plain, 2, sentence)
+		p.Text(term.Plain, 2, sentence)
 	}
-	p.blank()
+	p.Blank()
 	t := compareTable{c}
-	if p.width >= timeWidth+2+survivalWidth(len(c.Troubles)) {
+	if p.Width() >= timeWidth+2+survivalWidth(len(c.Troubles)) {
 		t.draw(p, true, c.Troubles)
 	} else {
 		t.draw(p, true, nil)
 		for left := c.Troubles; len(left) > 0; {
-			n := min(len(left), max(1, (p.width-titleWidth-fenceWidth)/troubleWidth))
-			p.blank()
+			n := min(len(left), max(1, (p.Width()-titleWidth-fenceWidth)/troubleWidth))
+			p.Blank()
 			t.draw(p, false, left[:n])
 			left = left[n:]
 		}
 	}
-	p.blank()
+	p.Blank()
 	t.legend(p)
 	t.notes(p)
-	p.blank()
+	p.Blank()
 	stopped(p, c.Interrupted)
 	t.commands(p)
-	return p.err
+	return p.Err()
 }
 
 // hung writes a note after a word in the margin.
-func hung(p *page, word, text string) {
-	p.hang(0, word+strings.Repeat(" ", max(titleWidth-cells(word), 1)), plain, text)
+func hung(p *term.Writer, word, text string) {
+	p.Hang(0, word+strings.Repeat(" ", max(titleWidth-term.Cells(word), 1)), term.Plain, text)
 }
 
 // timeKey says what the columns of time are.
@@ -143,19 +144,19 @@ func markKey() []fact {
 }
 
 // legend says what the columns, rows and marks mean.
-func (t *compareTable) legend(p *page) {
+func (t *compareTable) legend(p *term.Writer) {
 	for _, f := range append(timeKey(), markKey()...) {
 		hung(p, f.Name, f.Value)
 	}
-	p.blank()
+	p.Blank()
 	for _, trouble := range t.Troubles {
 		hung(p, trouble.Title, trouble.Text)
 	}
-	p.blank()
+	p.Blank()
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		text := l.Text
-		if p.width < timeWidth && l.ClaimLatency != "" { // the table had no room for it
+		if p.Width() < timeWidth && l.ClaimLatency != "" { // the table had no room for it
 			text += " The article says " + l.claims() + " ops/s."
 		}
 		hung(p, l.Title, text)

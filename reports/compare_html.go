@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
@@ -87,7 +88,7 @@ func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
 		if c.Survives() && !(trouble.Liveness && c.Progress.Violated > 0) {
 			cell.Class = "kept"
 		}
-		class := map[style]string{green: "tick", red: "cross", yellow: "doubt"}
+		class := map[term.Style]string{term.Green: "tick", term.Red: "cross", term.Yellow: "doubt"}
 		for _, m := range c.marks(trouble.Liveness) {
 			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 func TestALawIsMarkedKeptOnlyIfItHeldInEveryRun(t *testing.T) {
@@ -67,7 +69,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 		}
 		marks := 0
 		for _, ln := range strings.Split(b.String(), "\n") {
-			if cells(ln) > width {
+			if term.Cells(ln) > width {
 				t.Errorf("width %d: %q", width, ln)
 			}
 			for _, triple := range []string{"✗ ± ✓", "✓ ✗ ✓!", "✓ ✗ ±"} {

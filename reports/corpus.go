@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Corpus says which mutants of sound locks were caught, and how the sound locks fared.
@@ -104,21 +105,21 @@ func CorpusText(w io.Writer, c *Corpus, opt TextOptions) error {
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
 			of = m.Of
-			p.blank()
-			p.put(new(line).add(bold, of).to(29).add(plain, "seeds").to(36).add(plain, "seconds"))
+			p.Blank()
+			p.Put(new(term.Line).Add(term.Bold, of).To(29).Add(term.Plain, "seeds").To(36).Add(term.Plain, "seconds"))
 		}
 		mutantLines(p, &c.Mutants[i])
 	}
-	p.blank()
+	p.Blank()
 	caughtLines(p, c)
 	if len(c.Sound) > 0 {
-		p.blank()
+		p.Blank()
 		soundLines(p, c)
 	}
-	p.blank()
+	p.Blank()
 	stopped(p, c.Interrupted)
 	closing(p, c.Files, c.Repeat)
-	return p.err
+	return p.Err()
 }
 
 // size says how much was done.
@@ -130,81 +131,81 @@ func (c *Corpus) size() string {
 	return size
 }
 
-func mutantLines(p *page, m *HuntedMutant) {
+func mutantLines(p *term.Writer, m *HuntedMutant) {
 	const from = 45
-	mark, tone, what := "✓", green, m.Law+": "+m.Cause
+	mark, tone, what := "✓", term.Green, m.Law+": "+m.Cause
 	switch {
 	case !m.Hunted:
-		mark, tone, what = "–", plain, "not run"
+		mark, tone, what = "–", term.Plain, "not run"
 	case !m.Caught:
-		mark, tone, what = "✗", red, "escaped"
+		mark, tone, what = "✗", term.Red, "escaped"
 	}
-	for i, text := range wrap(what, p.width-from) {
-		ln := new(line)
+	for i, text := range term.Wrap(what, p.Width()-from) {
+		ln := new(term.Line)
 		if i == 0 {
-			ln.add(plain, " ").add(tone, mark).add(plain, " "+m.Name)
-			right(ln, 34, m.Runs)
+			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+m.Name)
+			ln.Right(34, phrase.Grouped(m.Runs))
 			took := fmt.Sprintf("%.2f", m.Took.Seconds())
-			ln.to(43-cells(took)).add(plain, took)
+			ln.To(43-term.Cells(took)).Add(term.Plain, took)
 		}
-		p.put(ln.to(from).add(plain, text))
+		p.Put(ln.To(from).Add(term.Plain, text))
 	}
 	text := m.Defect
 	if m.Source != "" {
 		text += " (" + m.Source + ")"
 	}
-	p.text(plain, 5, text)
+	p.Text(term.Plain, 5, text)
 }
 
 // caughtLines sum the mutants up.
-func caughtLines(p *page, c *Corpus) {
+func caughtLines(p *term.Writer, c *Corpus) {
 	list := c.caught()
 	if len(list) == 0 {
-		p.hang(0, "caught  ", plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
+		p.Hang(0, "caught  ", term.Plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
 		return
 	}
 	last := list[len(list)-1]
-	p.hang(0, "caught  ", plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
+	p.Hang(0, "caught  ", term.Plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
 		phrase.CountGrouped(median(list).Runs, "seed"), phrase.CountGrouped(last.Runs, "seed"), last.Name))
 	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
 	last = list[len(list)-1]
-	p.hang(0, "seconds ", plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+	p.Hang(0, "seconds ", term.Plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
 }
 
-func soundLines(p *page, c *Corpus) {
+func soundLines(p *term.Writer, c *Corpus) {
 	const from = 39
-	p.put(new(line).add(bold, "sound lock").to(33).add(plain, "runs").to(from).add(plain, "promises"))
+	p.Put(new(term.Line).Add(term.Bold, "sound lock").To(33).Add(term.Plain, "runs").To(from).Add(term.Plain, "promises"))
 	broken := false
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		mark, tone := "✓", green
+		mark, tone := "✓", term.Green
 		switch {
 		case len(l.Broken) > 0:
-			mark, tone, broken = "✗", red, true
+			mark, tone, broken = "✗", term.Red, true
 		case len(l.Open) > 0:
-			mark, tone = "?", yellow
+			mark, tone = "?", term.Yellow
 		}
-		for j, text := range wrap(strings.Join(l.Promise, ", "), p.width-from) {
-			ln := new(line)
+		for j, text := range term.Wrap(strings.Join(l.Promise, ", "), p.Width()-from) {
+			ln := new(term.Line)
 			if j == 0 {
-				ln.add(plain, " ").add(tone, mark).add(plain, " "+l.Name)
-				right(ln, from-2, l.Runs)
+				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Name)
+				ln.Right(from-2, phrase.Grouped(l.Runs))
 			}
-			p.put(ln.to(from).add(plain, text))
+			p.Put(ln.To(from).Add(term.Plain, text))
 		}
 		for _, open := range l.Open {
-			p.text(yellow, 5, open)
+			p.Text(term.Yellow, 5, open)
 		}
 		for j, b := range l.Broken {
-			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
+			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(l.Broken)-1 || l.Broken[j+1].Repeat != b.Repeat {
 				command(p, b.Repeat)
 			}
 		}
 	}
 	if !broken {
-		p.blank()
-		p.hang(0, "sound   ", plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
+		p.Blank()
+		p.Hang(0, "sound   ", term.Plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
 			phrase.CountGrouped(c.SoundRuns(), "run"), phrase.Percentage(c.Bound)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // foundBy is a finding with a smallest plan.
@@ -82,8 +83,8 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
 			}
-			if cells(l) > 80 {
-				t.Errorf("%d columns: %s", cells(l), l)
+			if term.Cells(l) > 80 {
+				t.Errorf("%d columns: %s", term.Cells(l), l)
 			}
 		}
 		if told != n {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
-func (t *table) legend(p *page, hidden int) {
+func (t *table) legend(p *term.Writer, hidden int) {
 	signs := []string{"█ in its section"}
 	if t.any(func(c *ClientLane) bool { return len(c.Pauses) > 0 }) {
 		signs = append(signs, "▒ paused in it", "░ paused outside")
@@ -27,13 +28,13 @@ func (t *table) legend(p *page, hidden int) {
 		}
 	}
 	signs = append(signs, "▸ witness", "! two inside", "⋮ time left out")
-	p.flow("", signs)
+	p.Flow("", signs)
 	if len(t.tracks) > 1 {
 		names := make([]string, len(t.tracks))
 		for i, lock := range t.tracks {
 			names[i] = string(lock)
 		}
-		p.flow("bars from left to right: ", names)
+		p.Flow("bars from left to right: ", names)
 	}
 	t.omissions(p, hidden)
 }
@@ -62,7 +63,7 @@ func (t *table) any(f func(*ClientLane) bool) bool {
 }
 
 // omissions says what the picture lacks.
-func (t *table) omissions(p *page, hidden int) {
+func (t *table) omissions(p *term.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {
 		left = append(left, phrase.Count(hidden, "step"))
@@ -81,24 +82,6 @@ func (t *table) omissions(p *page, hidden int) {
 		left = append(left, "keys of "+phrase.Count(n, "lock"))
 	}
 	if len(left) > 0 {
-		p.flow("left out: ", left)
+		p.Flow("left out: ", left)
 	}
-}
-
-// flow writes items one after the other, two spaces apart, and never breaks one unless it must.
-func (p *page) flow(title string, items []string) {
-	ln := new(line).add(plain, title)
-	fresh := true
-	for _, it := range items {
-		if !fresh && ln.cells+2+cells(it) > p.width {
-			p.put(ln)
-			ln, fresh = new(line), true
-		}
-		if !fresh {
-			ln.add(plain, "  ")
-		}
-		ln.add(plain, it)
-		fresh = false
-	}
-	p.put(ln)
 }

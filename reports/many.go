@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // TextMany writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
@@ -14,36 +15,36 @@ func TextMany(w io.Writer, many *Many, opt TextOptions) error {
 	p := opt.page(w)
 	title(p, many.Scenario, many.size(), many.standing())
 	if many.Summary != "" {
-		p.text(plain, 2, many.Summary)
+		p.Text(term.Plain, 2, many.Summary)
 	}
-	p.blank()
+	p.Blank()
 	totals(p, many)
 	if len(many.Groups) > 0 {
-		p.blank()
-		p.put(new(line).add(bold, "What came out otherwise"))
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "What came out otherwise"))
 		for i := range many.Groups {
 			groupLine(p, &many.Groups[i])
 		}
 	}
-	p.blank()
+	p.Blank()
 	if len(many.Laws) > 0 {
 		lawTable(p, many.Laws, "")
-		p.blank()
+		p.Blank()
 	}
 	if len(many.Faults) > 0 {
 		plannedFaults(p, many)
-		p.blank()
+		p.Blank()
 	}
 	stopped(p, many.Interrupted)
 	if many.Repeat != "" {
 		command(p, many.Repeat)
 	}
 	if len(many.Runs) > 0 {
-		p.blank()
-		rule(p)
+		p.Blank()
+		p.Rule()
 		textRun(p, many.Runs[0])
 	}
-	return p.err
+	return p.Err()
 }
 
 func (m *Many) standing() string {
@@ -69,22 +70,22 @@ func (m *Many) size() string {
 type total struct {
 	words string
 	n     int
-	tone  style
+	tone  term.Style
 }
 
 func (m *Many) totals() []total {
-	return []total{{"as expected", m.Expected, green}, {"not as expected", m.Unexpected, red}, {"undecided", m.Undecided, yellow},
-		{"distinct runs, by digest", m.Digests, plain}}
+	return []total{{"as expected", m.Expected, term.Green}, {"not as expected", m.Unexpected, term.Red}, {"undecided", m.Undecided, term.Yellow},
+		{"distinct runs, by digest", m.Digests, term.Plain}}
 }
 
-func totals(p *page, m *Many) {
+func totals(p *term.Writer, m *Many) {
 	for _, t := range m.totals() {
 		tone := t.tone
 		if t.n == 0 {
-			tone = plain
+			tone = term.Plain
 		}
 		n := strconv.Itoa(t.n)
-		p.put(new(line).to(9-len(n)).add(tone, n).add(plain, "  "+t.words))
+		p.Put(new(term.Line).To(9-len(n)).Add(tone, n).Add(term.Plain, "  "+t.words))
 	}
 }
 
@@ -96,35 +97,27 @@ func (g *Group) came() string {
 	return g.Got
 }
 
-func groupLine(p *page, g *Group) {
+func groupLine(p *term.Writer, g *Group) {
 	n := strconv.Itoa(g.Runs)
-	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, g.came(), g.First))
+	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, g.came(), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
-func plannedFaults(p *page, m *Many) {
-	p.put(new(line).add(bold, "fault").to(p.margin()-25).add(plain, "struck").to(p.margin()-17).add(plain, "met a lock in use"))
+func plannedFaults(p *term.Writer, m *Many) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain, "struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
 	for _, f := range m.Faults {
-		tone := plain
+		tone := term.Plain
 		if f.Met == 0 {
-			tone = yellow
+			tone = term.Yellow
 		}
-		words := wrap(f.Line, p.margin()-30)
+		words := term.Wrap(f.Line, p.Margin()-30)
 		for i, t := range words {
-			ln := new(line).to(3).add(tone, t)
+			ln := new(term.Line).To(3).Add(tone, t)
 			if i == len(words)-1 {
-				right(ln, p.margin()-18, f.Struck)
-				right(ln, p.margin(), f.Met)
+				ln.Right(p.Margin()-18, phrase.Grouped(f.Struck))
+				ln.Right(p.Margin(), phrase.Grouped(f.Met))
 			}
-			p.put(ln)
+			p.Put(ln)
 		}
 	}
-}
-
-func rule(p *page) {
-	ln := new(line)
-	for range p.width {
-		ln.add(plain, "─")
-	}
-	p.put(ln)
 }

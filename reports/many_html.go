@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
@@ -30,7 +31,7 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 		d.Stopped = interruption
 	}
 	for _, t := range m.totals() {
-		class := map[style]string{green: "good", red: "bad", yellow: "open"}[t.tone]
+		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
 		if t.n == 0 {
 			class = ""
 		}

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // row is one line of the story: one event, several alike on several servers, or an instant that no event marks.
@@ -14,7 +15,7 @@ type row struct {
 	events []int // positions told, ascending; none for a lease that ends by itself
 	words  string
 	weight int
-	tone   style
+	tone   term.Style
 	proof  bool // it tells an event of the witness
 }
 
@@ -100,7 +101,7 @@ func (s *storyteller) leaseEnd(o Outliving, pos int) {
 	if s.t.locks {
 		lock = " of " + string(o.Section.Lock)
 	}
-	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: yellow,
+	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
 		words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing})
 }
 
@@ -228,14 +229,14 @@ func weighKey(e *history.Event) int {
 	return weightTurn
 }
 
-func (s *storyteller) tone(e *history.Event) style {
+func (s *storyteller) tone(e *history.Event) term.Style {
 	switch {
 	case e.Process == history.Nemesis:
-		return yellow
+		return term.Yellow
 	case e.F == history.Apply && e.Type == history.Fail, e.F == history.Crashed:
-		return red
+		return term.Red
 	}
-	return plain
+	return term.Plain
 }
 
 // choose returns the rows worth showing, at most most of them, in order. Around a witness these are the rows near it;

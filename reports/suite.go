@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Suite is what a command judged, as a CI system counts it: a list of cases.
@@ -151,14 +152,14 @@ func Markdown(s Suite) []byte {
 func betweenFences(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
-		lines[i] = printable(lines[i])
+		lines[i] = term.Printable(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
 // codeSpan is text as code within a line, whatever stands in it (CommonMark 0.31, 6.1).
 func codeSpan(text string) string {
-	text = printable(text)
+	text = term.Printable(text)
 	ticks := backticks(text, 0)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.TrimSpace(text) != text {
 		text = " " + text + " " // taken off again by who reads it
@@ -184,7 +185,7 @@ func backticks(text string, more int) string {
 // cell makes text that stands in one cell of a table, and means nothing else than itself.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "&", "&amp;").
-		Replace(printable(s))
+		Replace(term.Printable(s))
 }
 
 // String gives the word for a result.

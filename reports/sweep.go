@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Sweep is how laws come out where values of a scenario are varied.
@@ -158,9 +159,9 @@ func (c *SweepCell) state() SweepState {
 }
 
 // mark shows the cell in one sign.
-func (c *SweepCell) mark() (string, style) {
+func (c *SweepCell) mark() (string, term.Style) {
 	if c.Problem != "" {
-		return "–", plain
+		return "–", term.Plain
 	}
 	return c.Tally.mark()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // SweepText writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
@@ -15,47 +16,47 @@ func SweepText(w io.Writer, s *Sweep, opt TextOptions) error {
 	p := opt.page(w)
 	title(p, s.Scenario, phrase.Count(s.Points, "point")+", "+phrase.Count(s.Seeds, "seed")+" each", s.standing())
 	if s.Summary != "" {
-		p.text(plain, 2, s.Summary)
+		p.Text(term.Plain, 2, s.Summary)
 	}
-	p.blank()
+	p.Blank()
 	s.setting(p)
 	for i := range s.Laws {
-		p.blank()
+		p.Blank()
 		s.law(p, &s.Laws[i])
 	}
-	p.blank()
+	p.Blank()
 	s.legend(p)
 	if len(s.Assertions) > 0 {
-		p.blank()
-		p.put(new(line).add(bold, "Assertions"))
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "Assertions"))
 		for i := range s.Assertions {
 			s.Assertions[i].text(p)
 		}
 	}
-	p.blank()
+	p.Blank()
 	stopped(p, s.Interrupted)
 	notes(p, "note    ", s.Notes)
 	closing(p, s.Files, s.Repeat)
 	for i := range s.Assertions {
 		s.Assertions[i].failure(p)
 	}
-	return p.err
+	return p.Err()
 }
 
 // setting says what is varied, and what stays as it is.
-func (s *Sweep) setting(p *page) {
+func (s *Sweep) setting(p *term.Writer) {
 	labels := []string{"varied  "}
 	if len(s.Axes) == 2 {
 		labels = []string{"across  ", "upwards "}
 	}
 	for i, label := range labels {
-		p.hang(0, label, plain, s.Axes[i].words())
+		p.Hang(0, label, term.Plain, s.Axes[i].words())
 	}
 	for i, fixed := range s.with() {
-		p.hang(0, []string{"with    ", "        "}[min(i, 1)], plain, fixed)
+		p.Hang(0, []string{"with    ", "        "}[min(i, 1)], term.Plain, fixed)
 	}
 	for i, fault := range s.Faults {
-		p.hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", plain, fault)
+		p.Hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", term.Plain, fault)
 	}
 }
 
@@ -102,30 +103,30 @@ func (a *SweepAxis) list() string {
 }
 
 // law draws one law.
-func (s *Sweep) law(p *page, l *SweepLaw) {
-	ln := new(line).add(bold, string(l.Law))
+func (s *Sweep) law(p *term.Writer, l *SweepLaw) {
+	ln := new(term.Line).Add(term.Bold, string(l.Law))
 	if len(s.Axes) == 1 && len(l.Lines) == 1 {
 		words := l.Lines[0].words(s.Axes[0].Name) + s.anchor()
-		if ln.cells+2+cells(words) <= p.width {
-			p.put(ln.add(plain, "  "+words))
+		if ln.Cells()+2+term.Cells(words) <= p.Width() {
+			p.Put(ln.Add(term.Plain, "  "+words))
 		} else {
-			p.put(ln)
-			p.text(plain, 2, words)
+			p.Put(ln)
+			p.Text(term.Plain, 2, words)
 		}
 	} else {
-		p.put(ln)
+		p.Put(ln)
 	}
-	g := newGrid(s, l, p.width)
+	g := newGrid(s, l, p.Width())
 	g.draw(p)
 	if len(s.Axes) == 2 && !g.beside {
 		for i := range l.Lines {
 			along := &l.Lines[i]
-			p.hang(2, s.Axes[1-along.Axis].Name+" "+along.Other+"  ", plain, along.words(s.Axes[along.Axis].Name))
+			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other+"  ", term.Plain, along.words(s.Axes[along.Axis].Name))
 		}
 	}
 	for i := range l.Lines {
 		if along := &l.Lines[i]; !along.monotone() {
-			p.hang(2, "! ", yellow, along.place(s)+turnsTwice)
+			p.Hang(2, "! ", term.Yellow, along.place(s)+turnsTwice)
 		}
 	}
 	s.details(p, l)
@@ -140,24 +141,24 @@ func (l *SweepLine) place(s *Sweep) string {
 }
 
 // details tell the edges of a single axis, and the causes over all points.
-func (s *Sweep) details(p *page, l *SweepLaw) {
+func (s *Sweep) details(p *term.Writer, l *SweepLaw) {
 	for i := range l.Edges {
 		e := &l.Edges[i]
 		if len(s.Axes) == 1 && e.Cause.Cause != "" {
-			p.hang(2, "edge  ", plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last[0].Text, e.Before, e.First[0].Text, e.After, e.Cause.Cause, e.Cause.First))
+			p.Hang(2, "edge  ", term.Plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last[0].Text, e.Before, e.First[0].Text, e.After, e.Cause.Cause, e.Cause.First))
 		}
 		if e.Repeat != "" {
-			commandAt(p, 8, "", e.Repeat)
+			p.Command(8, "", e.Repeat)
 		}
 		if !e.Exact {
-			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: %s", s.at(e.Last), s.at(e.First), e.gap()))
+			p.Hang(2, "edge  ", term.Yellow, fmt.Sprintf("between %s and %s: %s", s.at(e.Last), s.at(e.First), e.gap()))
 		}
 	}
 	for _, c := range l.causes() {
-		p.hang(2, "✗     ", plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+		p.Hang(2, "✗     ", term.Plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range l.problems() {
-		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
+		p.Hang(2, "–     ", term.Plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
 	}
 }
 
@@ -206,9 +207,9 @@ func (l *SweepLaw) problems() (list []causeSum) {
 }
 
 // legend says what the signs mean.
-func (s *Sweep) legend(p *page) {
-	p.flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
-	p.text(plain, 0, "safe means: "+s.meaning())
+func (s *Sweep) legend(p *term.Writer) {
+	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
+	p.Text(term.Plain, 0, "safe means: "+s.meaning())
 }
 
 // meaning says what safe rests on.
@@ -221,28 +222,28 @@ func (s *Sweep) meaning() string {
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
 // text tells an assertion.
-func (a *SweepAssertion) text(p *page) {
-	p.hang(0, " "+a.Result.sign()+" ", [...]style{yellow, green, red, yellow}[a.Result], a.Text)
-	p.text(plain, 3, a.why())
+func (a *SweepAssertion) text(p *term.Writer) {
+	p.Hang(0, " "+a.Result.sign()+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Result], a.Text)
+	p.Text(term.Plain, 3, a.why())
 }
 
 // failure tells the run that shows how an assertion fails.
-func (a *SweepAssertion) failure(p *page) {
+func (a *SweepAssertion) failure(p *term.Writer) {
 	if a.Run == nil {
 		return
 	}
-	p.blank()
-	rule(p)
-	p.text(bold, 0, "Against: "+a.Text)
-	p.blank()
+	p.Blank()
+	p.Rule()
+	p.Text(term.Bold, 0, "Against: "+a.Text)
+	p.Blank()
 	lanes := Arrange(a.Run.history())
 	if f := a.Run.Verdict.Of(a.Law); f.Outcome == checker.Violated {
 		violation(p, lanes, &f)
 	} else {
-		p.text(red, 0, string(a.Law)+" "+f.Outcome.String())
-		p.text(plain, 2, f.Explanation)
+		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
+		p.Text(term.Plain, 2, f.Explanation)
 	}
-	p.blank()
+	p.Blank()
 	run := *a.Run
 	run.Metrics = nil
 	footer(p, &run)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // The probe is left out of pictures unless it
@@ -106,7 +107,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.lane = len(tracks) * (bar + 1)
 	if named {
 		for _, c := range t.clients {
-			t.lane = max(t.lane, cells(string(t.lanes.Clients[c].Process)))
+			t.lane = max(t.lane, term.Cells(string(t.lanes.Clients[c].Process)))
 		}
 		t.lane++
 	}
@@ -119,7 +120,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 			t.block--
 		}
 		for _, k := range keys {
-			t.block = max(t.block, min(cells(t.keyTitle(k)), 8))
+			t.block = max(t.block, min(term.Cells(t.keyTitle(k)), 8))
 		}
 		t.block += 2
 		t.words += len(keys) * t.block
@@ -193,25 +194,25 @@ func keyLocks(l *Lanes, shown []row) []history.Lock {
 }
 
 // head draws the titles of the columns.
-func (t *table) head(p *page) {
-	ln := new(line).add(plain, strings.Repeat(" ", max(t.time-len("seconds"), 0))+"seconds").to(t.time + gutter)
-	col := ln.cells
+func (t *table) head(p *term.Writer) {
+	ln := new(term.Line).Right(t.time, "seconds").To(t.time + gutter)
+	col := ln.Cells()
 	for _, c := range t.clients {
 		name := string(t.lanes.Clients[c].Process)
-		if cells(name) >= t.lane {
+		if term.Cells(name) >= t.lane {
 			name = string(t.digit(c))
 		}
-		ln.to(col).add(bold, name)
+		ln.To(col).Add(term.Bold, name)
 		col += t.lane
 	}
 	if t.block > 0 {
 		col++
 		for _, k := range t.keys {
-			ln.to(col).add(bold, clip(t.keyTitle(k), t.block-1))
+			ln.To(col).Add(term.Bold, term.Clip(t.keyTitle(k), t.block-1))
 			col += t.block
 		}
 	}
-	p.put(ln)
+	p.Put(ln)
 }
 
 // digit is the sign of a client among the keys.

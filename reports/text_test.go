@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -63,8 +64,8 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 		run := r.run()
 		for width := 60; width <= 200; width++ {
 			for n, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
-				if cells(l) > width {
-					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, cells(l), l)
+				if term.Cells(l) > width {
+					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, term.Cells(l), l)
 				}
 			}
 		}

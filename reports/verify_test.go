@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // verified is a verification with something in each place.
@@ -27,7 +29,7 @@ func verifyText(t *testing.T, v *Verification, width int) string {
 		t.Fatal(err)
 	}
 	for _, ln := range strings.Split(b.String(), "\n") {
-		if cells(ln) > width && !strings.HasPrefix(ln, "again") {
+		if term.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
 			t.Errorf("at %d cells: %q", width, ln)
 		}
 	}

@@ -48,15 +48,16 @@ var arrows = map[string][]string{
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":       {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper", "reports/phrase"},
+	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper", "reports/phrase", "reports/term"},
 	"reports/headline":       {"checker", "checker/history", "reports/phrase"},
 	"reports/paper":          {},
 	"reports/phrase":         {"checker/history"},
+	"reports/term":           {"checker/history"},
 	"reports/schema":         {},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
+	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
 		"scenarios/locks", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 

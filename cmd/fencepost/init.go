@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/starter"
 )
@@ -63,7 +64,7 @@ func protocolNames() (names []string) {
 func protocolList() string {
 	var b strings.Builder
 	for _, d := range locks.Definitions {
-		for i, line := range wrap(d.Text, defaultWidth-17) {
+		for i, line := range term.Wrap(d.Text, defaultWidth-17) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -98,10 +99,10 @@ func listText(w io.Writer, list []listed, s screen) error {
 		fmt.Fprintf(w, "%s\n", s.bold(section.title))
 		for _, sc := range section.scenarios {
 			fmt.Fprintf(w, "\n  %s\n", s.bold(sc.Name))
-			for _, line := range wrap(sc.Summary, s.width-4) {
+			for _, line := range term.Wrap(sc.Summary, s.width-4) {
 				fmt.Fprintf(w, "    %s\n", line)
 			}
-			for _, line := range wrap("expect: "+strings.Join(expectations(sc), "; "), s.width-4) {
+			for _, line := range term.Wrap("expect: "+strings.Join(expectations(sc), "; "), s.width-4) {
 				fmt.Fprintf(w, "    %s\n", line)
 			}
 		}

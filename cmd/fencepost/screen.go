@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -54,23 +53,6 @@ func checkWorkers(n int) error {
 		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
 	}
 	return nil
-}
-
-// wrap breaks text between words into lines of at most width characters, where words allow it.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 // progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
