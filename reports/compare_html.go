@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
@@ -12,12 +13,12 @@ import (
 // CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
 // error is w's.
 func CompareHTML(w io.Writer, c *Comparison) error {
-	frame, err := newFrame("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
+	frame, err := page.New("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{pageFrame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = interruption
 	}
@@ -35,12 +36,12 @@ func CompareHTML(w io.Writer, c *Comparison) error {
 	for _, n := range t.remarks() {
 		d.Notes = append(d.Notes, fact{n.mark, n.text})
 	}
-	return pages.ExecuteTemplate(w, "compare.html", d)
+	return page.Write(w, "compare.html", d)
 }
 
 // comparePage is what the template shows.
 type comparePage struct {
-	pageFrame
+	page.Frame
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow

@@ -7,18 +7,19 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
-	frame, err := newFrame(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
 	if err != nil {
 		return err
 	}
 	d := explorePage{Scenario: e.Scenario, Summary: e.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.Open,
-		Notes: e.Notes, Repeat: e.Repeat, pageFrame: frame,
+		Notes: e.Notes, Repeat: e.Repeat, Frame: frame,
 		Tally: tallyOnPage{Rated: true}}
 	switch {
 	case e.Broken:
@@ -44,7 +45,7 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), f.share()})
 		}
 	}
-	return pages.ExecuteTemplate(w, "explore.html", d)
+	return page.Write(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
@@ -54,7 +55,7 @@ type explorePage struct {
 	FaultRows                                                        []faultRow
 	Groups                                                           []exploreGroup
 	Open, Notes                                                      []string
-	pageFrame
+	page.Frame
 }
 
 // tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be told.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
@@ -18,7 +19,7 @@ func HTML(w io.Writer, run *Run, links []Link) error {
 	if err != nil {
 		return err
 	}
-	return pages.ExecuteTemplate(w, "page.html", d)
+	return page.Write(w, "page.html", d)
 }
 
 // pageData is what the page's template shows.
@@ -36,7 +37,7 @@ type pageData struct {
 	Links    []Link
 	Facts    []fact
 	Chart    *chart
-	pageFrame
+	page.Frame
 }
 
 type lawLine struct {
@@ -60,14 +61,14 @@ type metricLine struct{ Name, Value, Alarm string }
 type fact struct{ Name, Value string }
 
 func newPageData(run *Run, links []Link) (*pageData, error) {
-	frame, err := newFrame(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()), "chart.js")
+	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()), "chart.js")
 	if err != nil {
 		return nil, err
 	}
 	lanes := Arrange(run.history())
 	d := &pageData{
 		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
-		Chart: newChart(lanes, witnesses(run)), pageFrame: frame,
+		Chart: newChart(lanes, witnesses(run)), Frame: frame,
 	}
 	switch {
 	case run.Undecided, run.word() == brokenAsExpected:

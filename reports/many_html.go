@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
@@ -19,9 +20,9 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
 	if shown == nil {
-		d.pageFrame, err = newFrame(title)
+		d.Frame, err = page.New(title)
 	} else if d.Shown, err = newPageData(shown, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title, "chart.js")
 	}
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 	for _, g := range m.Groups {
 		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
-	return pages.ExecuteTemplate(w, "runs.html", d)
+	return page.Write(w, "runs.html", d)
 }
 
 // telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
@@ -60,7 +61,7 @@ func (m *Many) telling() (*Run, string) {
 
 // manyPage is what the template shows.
 type manyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage

@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // SweepHTML writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
 func SweepHTML(w io.Writer, s *Sweep) error {
-	frame, err := newFrame(s.Scenario+", sweep: "+s.standing(), "sweep.css")
+	frame, err := page.New(s.Scenario+", sweep: "+s.standing(), "sweep.css")
 	if err != nil {
 		return err
 	}
-	d := &sweepPage{Sweep: s, pageFrame: frame, Standing: s.standing(),
+	d := &sweepPage{Sweep: s, Frame: frame, Standing: s.standing(),
 		Size: phrase.Count(s.Points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"}
 	for i := range s.Laws {
 		d.Maps = append(d.Maps, s.mapOnPage(&s.Laws[i]))
@@ -29,7 +30,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 	}
 	d.claims()
 	d.facts()
-	return pages.ExecuteTemplate(w, "sweep.html", d)
+	return page.Write(w, "sweep.html", d)
 }
 
 // sweepPage is what the template shows.
@@ -41,7 +42,7 @@ type sweepPage struct {
 	Maps                  []mapOnPage
 	Stories               []sweepStory
 	Facts                 []fact
-	pageFrame
+	page.Frame
 }
 
 // claimOnPage is an assertion; its class is that of a law that came out so.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
@@ -18,9 +19,9 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
-		d.pageFrame, err = newFrame(title)
+		d.Frame, err = page.New(title)
 	} else if d.Counterexample, err = newPageData(v.Found.Run, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title, "chart.js")
 	}
 	if err != nil {
 		return err
@@ -44,12 +45,12 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 	for _, k := range v.Kinds {
 		d.Kinds = append(d.Kinds, triedRow{Name: k.Kind, Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
-	return pages.ExecuteTemplate(w, "verify.html", d)
+	return page.Write(w, "verify.html", d)
 }
 
 // verifyPage is what the template shows.
 type verifyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
