@@ -3,6 +3,7 @@ package reports
 import (
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -10,7 +11,9 @@ import (
 const probeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether anybody can still get it"
 
 // mentionsProbe reports whether a text speaks of the probe.
-func mentionsProbe(text string) bool { return strings.Contains(strings.ToLower(text), string(probe)) }
+func mentionsProbe(text string) bool {
+	return strings.Contains(strings.ToLower(text), string(history.Probe))
+}
 
 // closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again, as far as either is known.
 func closing(p *term.Writer, files, repeat string) {

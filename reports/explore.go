@@ -210,9 +210,9 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
 	p.Text(term.Plain, 2, f.size())
 	p.Blank()
-	lanes := Arrange(f.Run.history())
+	lanes := f.Run.lanes()
 	if full {
-		timeline(p, lanes, witnesses(f.Run))
+		lanes.Draw(p)
 		p.Blank()
 	}
 	for _, finding := range f.Run.findings() {

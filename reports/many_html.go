@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
@@ -22,7 +23,8 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 	if shown == nil {
 		d.Frame, err = page.New(title)
 	} else if d.Shown, err = newPageData(shown, nil); err == nil {
-		d.Frame, err = page.New(title, "chart.js")
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err

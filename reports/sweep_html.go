@@ -94,16 +94,13 @@ func (d *sweepPage) claims() {
 // story tells what happened in the run that shows the failure.
 func (a *SweepAssertion) story() sweepStory {
 	s := sweepStory{Text: a.Text, Plan: a.Run.Plan, Seed: a.Run.Seed, Repeat: a.Run.Repeat}
-	lanes := Arrange(a.Run.history())
-	tell := teller{lanes: lanes, locks: len(lanes.Locks) > 1, long: true}
 	f := a.Run.Verdict.Of(a.Law)
 	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, pos := range f.Witness {
-		event := &lanes.history.Events[pos]
-		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, pos, phrase.Instant(event.Time), tell.tell(event)})
+	for i, told := range a.Run.lanes().Told(f.Witness) {
+		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, told.Pos, phrase.Instant(told.At), told.Words})
 	}
 	return s
 }

@@ -236,9 +236,8 @@ func (a *SweepAssertion) failure(p *term.Writer) {
 	p.Rule()
 	p.Text(term.Bold, 0, "Against: "+a.Text)
 	p.Blank()
-	lanes := Arrange(a.Run.history())
 	if f := a.Run.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		violation(p, lanes, &f)
+		violation(p, a.Run.lanes(), &f)
 	} else {
 		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
 		p.Text(term.Plain, 2, f.Explanation)

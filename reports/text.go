@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // TextOptions say what the reader's terminal can do.
@@ -25,7 +25,7 @@ func (o TextOptions) page(w io.Writer) *term.Writer {
 		width = 80
 	}
 	p := term.New(w, max(width, 60), o.Color)
-	p.Watch(string(probe))
+	p.Watch(string(history.Probe))
 	return p
 }
 
@@ -40,8 +40,8 @@ func Text(w io.Writer, run *Run, opt TextOptions) error {
 func textRun(p *term.Writer, run *Run) {
 	opening(p, run)
 	p.Blank()
-	lanes := Arrange(run.history())
-	timeline(p, lanes, witnesses(run))
+	lanes := run.lanes()
+	lanes.Draw(p)
 	p.Blank()
 	verdictLines(p, run)
 	for _, f := range run.findings() {
@@ -64,20 +64,6 @@ func title(p *term.Writer, name, what, standing string) {
 		tone = term.Yellow
 	}
 	p.Title(name, what, standing, tone)
-}
-
-// witnesses is the set of positions that some violated law names.
-func witnesses(run *Run) map[int]bool {
-	h := run.history()
-	set := map[int]bool{}
-	for _, f := range run.Verdict.Findings {
-		for _, pos := range f.Witness {
-			if pos >= 0 && pos < len(h.Events) {
-				set[pos] = true
-			}
-		}
-	}
-	return set
 }
 
 // sign is the mark of an outcome.
@@ -156,7 +142,7 @@ func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
 }
 
 // violation tells the story of one violated law.
-func violation(p *term.Writer, l *Lanes, f *checker.Finding) {
+func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
 	if f.Explanation != "" {
 		p.Text(term.Plain, 2, f.Explanation)
@@ -171,14 +157,8 @@ func violation(p *term.Writer, l *Lanes, f *checker.Finding) {
 		return
 	}
 	p.Put(new(term.Line).Add(term.Plain, "  Witness:"))
-	t := teller{lanes: l, locks: len(l.Locks) > 1, long: true}
-	for _, pos := range f.Witness {
-		if pos < 0 || pos >= len(l.history.Events) {
-			continue
-		}
-		e := &l.history.Events[pos]
-		at := phrase.Clock(e.Time)
-		p.Hang(4, strings.Repeat(" ", max(9-len(at), 0))+at+" s  ", term.Plain, t.tell(e))
+	for _, told := range l.Told(f.Witness) {
+		p.Hang(4, fmt.Sprintf("%9s s  ", phrase.Clock(told.At)), term.Plain, told.Words)
 	}
 }
 

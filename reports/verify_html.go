@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
@@ -21,7 +22,8 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 		d.Claims = v.claims()
 		d.Frame, err = page.New(title)
 	} else if d.Counterexample, err = newPageData(v.Found.Run, nil); err == nil {
-		d.Frame, err = page.New(title, "chart.js")
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err

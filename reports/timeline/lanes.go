@@ -1,4 +1,15 @@
-package reports
+// Package timeline draws one history: as text with time flowing down, and as a picture for a page with time flowing to
+// the right. It also tells events in words, as both do.
+//
+// Goals: one sees the critical section outlive its lease; what a law's witness names is never left out; the same history
+// gives the same lines and the same page.
+// Non-goals: judging (checker), and what a report says around the picture.
+//
+// A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers held,
+// which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is shapes on
+// a scale (scale, true_scale, axis, chart, chart_lanes, tips) for a template and a script (chart.html, chart.js); its
+// colours are those of reports/page.
+package timeline
 
 import (
 	"slices"
@@ -14,44 +25,45 @@ import (
 // Instants are given twice: as a true time, for the axis, and as a position in the history, since events that share
 // a time still have an order.
 type Lanes struct {
-	End      history.Time // of the recording; no event and no span but a validity lies after it
-	Locks    []history.Lock
-	Clients  []ClientLane // those of the header in its order, then others in order of appearance
-	Servers  []ServerLane // likewise
-	Effects  []Effect     // what the resource judged, in order
-	Faults   []Fault      // in order of striking
+	end      history.Time // of the recording; no event and no span but a validity lies after it
+	locks    []history.Lock
+	clients  []clientLane // those of the header in its order, then others in order of appearance
+	servers  []serverLane // likewise
+	effects  []effect     // what the resource judged, in order
+	faults   []fault      // in order of striking
 	history  *history.History
+	witness  map[int]bool // positions that some violated law names
 	clientOf map[history.Process]int
 	serverOf map[history.Process]int
-	holder   map[history.Attempt]history.Process
+	madeBy   map[history.Attempt]history.Process
 }
 
 // open is the position "after everything": of what had not ended when the recording stopped.
 const open = int(^uint(0) >> 1)
 
-// Span is a stretch of a run, from the event that began it to the event that ended it.
-type Span struct {
+// span is a stretch of a run, from the event that began it to the event that ended it.
+type span struct {
 	From, To    history.Time
 	First, Last int // positions; Last is open if it had not ended by the end of the recording
 }
 
 // covers reports whether the span has begun and not ended once the event at pos has happened.
-func (s Span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
+func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 
-// ClientLane is what one client did.
-type ClientLane struct {
+// clientLane is what one client did.
+type clientLane struct {
 	Process  history.Process
-	Sections []Section
-	Waits    []Wait
-	Calls    []Call
-	Pauses   []Span
-	Crashes  []Span
-	Clock    []int // faults (positions in Lanes.Faults) that moved its clocks
+	Sections []section
+	Waits    []wait
+	Calls    []call
+	Pauses   []span
+	Crashes  []span
+	Clock    []int // faults (positions in Lanes.faults) that moved its clocks
 }
 
-// Section is a critical section: from acquire ok to the first of release called, lost, crash.
-type Section struct {
-	Span
+// section is a critical section: from acquire ok to the first of release called, lost, crash.
+type section struct {
+	span
 	Lock    history.Lock
 	Attempt history.Attempt
 	Token   history.Token
@@ -59,39 +71,39 @@ type Section struct {
 	Ended   history.F // Release, Lost or Crashed; empty if it was open at the end
 	// Validity is the lease as it was stated to the holder, in true time: each piece from the decision to the end of
 	// the stated validity, cut at the release call, joined where extensions touch. It may outlast the recording.
-	Validity []Window
+	Validity []window
 }
 
-// Window is a stretch of true time.
-type Window struct{ From, To history.Time }
+// window is a stretch of true time.
+type window struct{ From, To history.Time }
 
-// Wait is an acquire from its call to its return.
-type Wait struct {
-	Span
+// wait is an acquire from its call to its return.
+type wait struct {
+	span
 	Lock   history.Lock
 	Result history.Type // zero if it never returned
 }
 
-// Call is a request of a client to the resource, a release or an extension, from its call to its return.
-type Call struct {
-	Span
+// call is a request of a client to the resource, a release or an extension, from its call to its return.
+type call struct {
+	span
 	F       history.F
 	Attempt history.Attempt
 	Result  history.Type // zero if it never returned
 }
 
-// ServerLane is what one lock server held.
-type ServerLane struct {
+// serverLane is what one lock server held.
+type serverLane struct {
 	Process history.Process
-	Keys    []KeySpan
-	Down    []Span
-	Pauses  []Span
-	Clock   []int // faults (positions in Lanes.Faults) that moved its clocks
+	Keys    []keySpan
+	Down    []span
+	Pauses  []span
+	Clock   []int // faults (positions in Lanes.faults) that moved its clocks
 }
 
-// KeySpan is the life of one key on one server: from being set to being overwritten or gone.
-type KeySpan struct {
-	Span
+// keySpan is the life of one key on one server: from being set to being overwritten or gone.
+type keySpan struct {
+	span
 	Lock history.Lock
 	Of   history.Attempt
 	Why  history.Why // how it went; empty if it was overwritten or is still there
@@ -99,8 +111,8 @@ type KeySpan struct {
 	Due  history.Time // when it was last due to expire
 }
 
-// Effect is a read or write that the resource accepted or refused.
-type Effect struct {
+// effect is a read or write that the resource accepted or refused.
+type effect struct {
 	At       history.Time
 	Pos      int
 	Op       history.F // Read or Write
@@ -110,36 +122,27 @@ type Effect struct {
 	Sent     int             // position of the client's call; -1 if unknown
 }
 
-// Fault is one fault as it struck.
-type Fault struct {
-	Span // From == To if it has no duration
+// fault is one fault as it struck.
+type fault struct {
+	span // From == To if it has no duration
 	Kind history.F
 	Line string
 	How  history.Fault
 }
 
-// Client returns the lane of a client.
-func (l *Lanes) Client(p history.Process) (*ClientLane, bool) {
+// client returns the lane of a client.
+func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 	i, ok := l.clientOf[p]
 	if !ok {
 		return nil, false
 	}
-	return &l.Clients[i], true
+	return &l.clients[i], true
 }
 
-// Server returns the lane of a server.
-func (l *Lanes) Server(p history.Process) (*ServerLane, bool) {
-	i, ok := l.serverOf[p]
-	if !ok {
-		return nil, false
-	}
-	return &l.Servers[i], true
-}
-
-// Holder returns the client that made an attempt. Where no client event names the attempt it goes by the attempt's
+// holder returns the client that made an attempt. Where no client event names the attempt it goes by the attempt's
 // own name ("client-1/3"); empty if neither tells.
-func (l *Lanes) Holder(a history.Attempt) history.Process {
-	if p, ok := l.holder[a]; ok {
+func (l *Lanes) holder(a history.Attempt) history.Process {
+	if p, ok := l.madeBy[a]; ok {
 		return p
 	}
 	name := string(a)
@@ -154,20 +157,20 @@ func (l *Lanes) Holder(a history.Attempt) history.Process {
 
 // number returns the place of an attempt's client among the client lanes, or -1.
 func (l *Lanes) number(a history.Attempt) int {
-	if i, ok := l.clientOf[l.Holder(a)]; ok {
+	if i, ok := l.clientOf[l.holder(a)]; ok {
 		return i
 	}
 	return -1
 }
 
-// Outlived returns the sections that went on after the last stated validity had ended, and when it ended.
-func (l *Lanes) Outlived() []Outliving {
-	var out []Outliving
-	for c := range l.Clients {
-		for s := range l.Clients[c].Sections {
-			sec := &l.Clients[c].Sections[s]
+// outlived returns the sections that went on after the last stated validity had ended, and when it ended.
+func (l *Lanes) outlived() []outliving {
+	var out []outliving
+	for c := range l.clients {
+		for s := range l.clients[c].Sections {
+			sec := &l.clients[c].Sections[s]
 			if n := len(sec.Validity); n > 0 && sec.Validity[n-1].To < sec.To {
-				out = append(out, Outliving{Client: l.Clients[c].Process, Section: sec, At: sec.Validity[n-1].To})
+				out = append(out, outliving{Client: l.clients[c].Process, Section: sec, At: sec.Validity[n-1].To})
 			}
 		}
 	}
@@ -175,10 +178,10 @@ func (l *Lanes) Outlived() []Outliving {
 	return out
 }
 
-// Outliving is a section and the instant at which it began to outlive its lease.
-type Outliving struct {
+// outliving is a section and the instant at which it began to outlive its lease.
+type outliving struct {
 	Client  history.Process
-	Section *Section
+	Section *section
 	At      history.Time
 }
 
@@ -186,9 +189,9 @@ type Outliving struct {
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}
-	for c := range l.Clients {
-		for s := range l.Clients[c].Sections {
-			sec := &l.Clients[c].Sections[s]
+	for c := range l.clients {
+		for s := range l.clients[c].Sections {
+			sec := &l.clients[c].Sections[s]
 			if !sec.covers(pos) {
 				continue
 			}
@@ -210,10 +213,10 @@ func (l *Lanes) overlapped(pos int) bool {
 // of their own, or hold the lock together. The probe's does not count.
 func (l *Lanes) depth() int {
 	most := 1
-	for i := range l.Servers {
-		lane := &l.Servers[i]
+	for i := range l.servers {
+		lane := &l.servers[i]
 		for k, before := range lane.ahead() {
-			if l.Holder(lane.Keys[k].Of) != probe {
+			if l.holder(lane.Keys[k].Of) != probe {
 				most = max(most, len(before)+1)
 			}
 		}
@@ -222,7 +225,7 @@ func (l *Lanes) depth() int {
 }
 
 // ahead lists, for each key, those of the same lock that stood when it was set, in the order in which they had been.
-func (s *ServerLane) ahead() [][]int {
+func (s *serverLane) ahead() [][]int {
 	all := make([][]int, len(s.Keys))
 	live := map[history.Lock][]int{}
 	for k := range s.Keys {
@@ -237,11 +240,11 @@ func (s *ServerLane) ahead() [][]int {
 // names lists the processes that have a lane.
 func (l *Lanes) names() []string {
 	var out []string
-	for i := range l.Clients {
-		out = append(out, string(l.Clients[i].Process))
+	for i := range l.clients {
+		out = append(out, string(l.clients[i].Process))
 	}
-	for i := range l.Servers {
-		out = append(out, string(l.Servers[i].Process))
+	for i := range l.servers {
+		out = append(out, string(l.servers[i].Process))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
 func (t *table) legend(p *term.Writer, hidden int) {
 	signs := []string{"█ in its section"}
-	if t.any(func(c *ClientLane) bool { return len(c.Pauses) > 0 }) {
+	if t.any(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
 		signs = append(signs, "▒ paused in it", "░ paused outside")
 	}
-	if t.any(func(c *ClientLane) bool { return len(c.Crashes) > 0 }) {
+	if t.any(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
 		signs = append(signs, "✗ crashed")
 	}
 	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
@@ -21,7 +21,7 @@ func (t *table) legend(p *term.Writer, hidden int) {
 		c := t.clients[0]
 		signs = append(signs, t.keyLegend(c)...)
 		for _, s := range t.servers {
-			if len(t.lanes.Servers[s].Down) > 0 {
+			if len(t.lanes.servers[s].Down) > 0 {
 				signs = append(signs, "✗ server down")
 				break
 			}
@@ -43,19 +43,19 @@ func (t *table) legend(p *term.Writer, hidden int) {
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
 	if t.depth == 1 || len(t.clients) < 2 {
-		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.Clients[c].Process), "· no key"}
+		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
 	}
 	two := t.clients[1]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.Clients[c].Process, t.lanes.Clients[two].Process)}
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
 	if t.lanes.depth() > t.depth {
 		signs = append(signs, "+ more behind them")
 	}
 	return append(signs, "· no key")
 }
 
-func (t *table) any(f func(*ClientLane) bool) bool {
+func (t *table) any(f func(*clientLane) bool) bool {
 	for _, c := range t.clients {
-		if f(&t.lanes.Clients[c]) {
+		if f(&t.lanes.clients[c]) {
 			return true
 		}
 	}
@@ -68,17 +68,17 @@ func (t *table) omissions(p *term.Writer, hidden int) {
 	if hidden > 0 {
 		left = append(left, phrase.Count(hidden, "step"))
 	}
-	clients := len(t.lanes.Clients)
+	clients := len(t.lanes.clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
 		clients-- // the probe is never missed
 	}
 	if n := clients - len(t.clients); n > 0 {
 		left = append(left, "lanes of "+phrase.Count(n, "client"))
 	}
-	if n := len(t.lanes.Servers) - len(t.servers); n > 0 {
+	if n := len(t.lanes.servers) - len(t.servers); n > 0 {
 		left = append(left, "keys on "+phrase.Count(n, "server"))
 	}
-	if n := len(t.lanes.Locks) - len(t.keys); n > 0 && t.block > 0 {
+	if n := len(t.lanes.locks) - len(t.keys); n > 0 && t.block > 0 {
 		left = append(left, "keys of "+phrase.Count(n, "lock"))
 	}
 	if len(left) > 0 {

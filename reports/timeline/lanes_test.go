@@ -1,38 +1,41 @@
-package reports
+package timeline
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tale"
 )
 
+func arranged(s tale.Story) *Lanes { return Arrange(s.History, s.Findings) }
+
 func TestSectionOutlivesItsLeaseDuringAPause(t *testing.T) {
-	l := Arrange(kleppmann().History)
-	c, ok := l.Client("client-1")
+	l := arranged(tale.Kleppmann())
+	c, ok := l.client("client-1")
 	if !ok || len(c.Sections) != 1 {
 		t.Fatalf("client-1 has %d sections, want 1", len(c.Sections))
 	}
 	s := c.Sections[0]
-	if s.From != seconds(0.012) || s.To != seconds(15.115) || s.Ended != history.Release {
+	if s.From != tale.Seconds(0.012) || s.To != tale.Seconds(15.115) || s.Ended != history.Release {
 		t.Errorf("section %v to %v ended by %q", s.From, s.To, s.Ended)
 	}
-	if want := []Window{{seconds(0.012), seconds(9.889)}}; !reflect.DeepEqual(s.Validity, want) {
+	if want := []window{{tale.Seconds(0.012), tale.Seconds(9.889)}}; !reflect.DeepEqual(s.Validity, want) {
 		t.Errorf("validity %v, want %v", s.Validity, want)
 	}
-	if len(c.Pauses) != 1 || c.Pauses[0].From != seconds(0.012) || c.Pauses[0].To != seconds(15.012) {
+	if len(c.Pauses) != 1 || c.Pauses[0].From != tale.Seconds(0.012) || c.Pauses[0].To != tale.Seconds(15.012) {
 		t.Errorf("pauses %v", c.Pauses)
 	}
-	out := l.Outlived()
-	if len(out) != 1 || out[0].Client != "client-1" || out[0].At != seconds(9.889) {
+	out := l.outlived()
+	if len(out) != 1 || out[0].Client != "client-1" || out[0].At != tale.Seconds(9.889) {
 		t.Errorf("outlived %v", out)
 	}
 }
 
 func TestValidityEndsAtTheReleaseCall(t *testing.T) {
-	l := Arrange(kleppmann().History)
-	c, _ := l.Client("client-2")
-	if want := []Window{{seconds(10.131), seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity, want) {
+	l := arranged(tale.Kleppmann())
+	c, _ := l.client("client-2")
+	if want := []window{{tale.Seconds(10.131), tale.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity, want) {
 		t.Errorf("validity %v, want %v", c.Sections[0].Validity, want)
 	}
 }
@@ -41,17 +44,17 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		granted float64
-		want    []Window
+		want    []window
 	}{
-		{"within", 8, []Window{{seconds(0.003), seconds(18)}}},
-		{"touching", 10, []Window{{seconds(0.003), seconds(18)}}},
-		{"after a gap", 11, []Window{{seconds(0.003), seconds(10)}, {seconds(11), seconds(18)}}},
+		{"within", 8, []window{{tale.Seconds(0.003), tale.Seconds(18)}}},
+		{"touching", 10, []window{{tale.Seconds(0.003), tale.Seconds(18)}}},
+		{"after a gap", 11, []window{{tale.Seconds(0.003), tale.Seconds(10)}, {tale.Seconds(11), tale.Seconds(18)}}},
 	} {
-		x := newTale(1, 1)
-		x.acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
-		x.at(test.granted).add(history.Event{Process: "client-1", F: history.Extend, Type: history.OK, Attempt: "client-1/1",
-			Grant: &history.Grant{Granted: seconds(test.granted), Until: seconds(18)}})
-		c, _ := Arrange(&x.h).Client("client-1")
+		x := tale.New(1, 1)
+		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
+		x.At(test.granted).Add(history.Event{Process: "client-1", F: history.Extend, Type: history.OK, Attempt: "client-1/1",
+			Grant: &history.Grant{Granted: tale.Seconds(test.granted), Until: tale.Seconds(18)}})
+		c, _ := Arrange(&x.H, nil).client("client-1")
 		if got := c.Sections[0].Validity; !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
@@ -60,32 +63,32 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 
 func TestLostAndCrashEndASectionButNotItsStatedValidity(t *testing.T) {
 	for _, f := range []history.F{history.Lost, history.Crashed} {
-		x := newTale(1, 1)
-		x.acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
+		x := tale.New(1, 1)
+		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
 		attempt := "client-1/1"
 		if f == history.Crashed {
 			attempt = ""
 		}
-		x.at(2).client("client-1", f, history.Info, attempt)
-		c, _ := Arrange(&x.h).Client("client-1")
+		x.At(2).Client("client-1", f, history.Info, attempt)
+		c, _ := Arrange(&x.H, nil).client("client-1")
 		s := c.Sections[0]
-		if s.To != seconds(2) || s.Ended != f || s.Validity[0].To != seconds(10) {
+		if s.To != tale.Seconds(2) || s.Ended != f || s.Validity[0].To != tale.Seconds(10) {
 			t.Errorf("%s: section ended at %v by %q, validity to %v", f, s.To, s.Ended, s.Validity[0].To)
 		}
 	}
 }
 
 func TestKeySpansSayHowTheyEnded(t *testing.T) {
-	x := newTale(2, 1)
+	x := tale.New(2, 1)
 	set := func(at float64, of history.Attempt) {
-		x.at(at).add(history.Event{Process: "redis-1", F: history.KeySet, Type: history.OK, Of: of, By: of, Until: seconds(at + 10)})
+		x.At(at).Add(history.Event{Process: "redis-1", F: history.KeySet, Type: history.OK, Of: of, By: of, Until: tale.Seconds(at + 10)})
 	}
 	set(1, "client-1/1")
 	set(2, "client-2/1") // overwrites
-	x.at(3).add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1", By: "client-2/1", Until: seconds(20)})
-	x.gone(history.Deleted, "client-2/1", "client-1/1", 4, 1)
+	x.At(3).Add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1", By: "client-2/1", Until: tale.Seconds(20)})
+	x.Gone(history.Deleted, "client-2/1", "client-1/1", 4, 1)
 	set(5, "client-1/2") // stays
-	s, _ := Arrange(&x.h).Server("redis-1")
+	s, _ := Arrange(&x.H, nil).server("redis-1")
 	type life struct {
 		of, by   history.Attempt
 		from, to float64
@@ -107,8 +110,8 @@ func TestKeySpansSayHowTheyEnded(t *testing.T) {
 }
 
 func TestServerIsDownFromCrashToRestart(t *testing.T) {
-	s, _ := Arrange(restart().History).Server("redis-3")
-	if len(s.Down) != 1 || s.Down[0].From != seconds(1) || s.Down[0].To != seconds(1.02) {
+	s, _ := arranged(tale.Restart()).server("redis-3")
+	if len(s.Down) != 1 || s.Down[0].From != tale.Seconds(1) || s.Down[0].To != tale.Seconds(1.02) {
 		t.Errorf("down %v", s.Down)
 	}
 }
@@ -130,23 +133,23 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		{"delay client-1 -> resource by 90s after before-write", "client-1", 9},
 		{"pausing is no kind of ours", "client-1", 9}, // as package checker takes it
 	} {
-		x := newTale(1, 1)
-		x.at(1).fault(history.Invoke, test.line, test.on)
-		x.h.Header.End = seconds(9)
-		f := Arrange(&x.h).Faults[0]
-		if f.From != seconds(1) || f.To != seconds(test.want) {
-			t.Errorf("%s: %v to %v, want to %v", test.line, f.From, f.To, seconds(test.want))
+		x := tale.New(1, 1)
+		x.At(1).Fault(history.Invoke, test.line, test.on)
+		x.H.Header.End = tale.Seconds(9)
+		f := Arrange(&x.H, nil).faults[0]
+		if f.From != tale.Seconds(1) || f.To != tale.Seconds(test.want) {
+			t.Errorf("%s: %v to %v, want to %v", test.line, f.From, f.To, tale.Seconds(test.want))
 		}
 	}
 }
 
 func TestEqualFaultLinesEndInTheOrderInWhichTheyStruck(t *testing.T) {
 	const line = "pause client-1 for 2s after acquired"
-	x := newTale(1, 0)
-	x.at(1).fault(history.Invoke, line, "client-1").at(2).fault(history.Invoke, line, "client-1")
-	x.at(3).fault(history.OK, line, "client-1").at(4).fault(history.OK, line, "client-1")
-	c, _ := Arrange(&x.h).Client("client-1")
-	want := []Span{{seconds(1), seconds(3), 0, 2}, {seconds(2), seconds(4), 1, 3}}
+	x := tale.New(1, 0)
+	x.At(1).Fault(history.Invoke, line, "client-1").At(2).Fault(history.Invoke, line, "client-1")
+	x.At(3).Fault(history.OK, line, "client-1").At(4).Fault(history.OK, line, "client-1")
+	c, _ := Arrange(&x.H, nil).client("client-1")
+	want := []span{{tale.Seconds(1), tale.Seconds(3), 0, 2}, {tale.Seconds(2), tale.Seconds(4), 1, 3}}
 	if !reflect.DeepEqual(c.Pauses, want) {
 		t.Errorf("pauses %v, want %v", c.Pauses, want)
 	}
@@ -157,10 +160,10 @@ func TestSharedSectionsDoNotClash(t *testing.T) {
 		a, b  bool
 		clash bool
 	}{{false, false, true}, {true, false, true}, {false, true, true}, {true, true, false}} {
-		x := newTale(2, 0)
-		x.at(1).add(history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Attempt: "client-1/1", Shared: test.a})
-		x.at(2).add(history.Event{Process: "client-2", F: history.Acquire, Type: history.OK, Attempt: "client-2/1", Shared: test.b})
-		l := Arrange(&x.h)
+		x := tale.New(2, 0)
+		x.At(1).Add(history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Attempt: "client-1/1", Shared: test.a})
+		x.At(2).Add(history.Event{Process: "client-2", F: history.Acquire, Type: history.OK, Attempt: "client-2/1", Shared: test.b})
+		l := Arrange(&x.H, nil)
 		if l.overlapped(0) || l.overlapped(1) != test.clash {
 			t.Errorf("shared %v, %v: clash %v, want %v", test.a, test.b, l.overlapped(1), test.clash)
 		}
@@ -168,23 +171,32 @@ func TestSharedSectionsDoNotClash(t *testing.T) {
 }
 
 func TestHistoryWithoutHeaderGetsLanesInOrderOfAppearance(t *testing.T) {
-	h := *kleppmann().History
+	h := *tale.Kleppmann().History
 	h.Header = history.Header{}
-	l := Arrange(&h)
-	if l.Clients[0].Process != "client-1" || l.Clients[1].Process != "client-2" || len(l.Clients) != 2 {
+	l := Arrange(&h, nil)
+	if l.clients[0].Process != "client-1" || l.clients[1].Process != "client-2" || len(l.clients) != 2 {
 		t.Errorf("clients %v", l.names())
 	}
-	if len(l.Servers) != 5 || l.Servers[0].Process != "redis-1" || len(l.Locks) != 1 || l.End != seconds(15.121) {
-		t.Errorf("lanes %v, locks %v, end %v", l.names(), l.Locks, l.End)
+	if len(l.servers) != 5 || l.servers[0].Process != "redis-1" || len(l.locks) != 1 || l.end != tale.Seconds(15.121) {
+		t.Errorf("lanes %v, locks %v, end %v", l.names(), l.locks, l.end)
 	}
 }
 
 func TestEffectIsTiedToTheCallThatSentIt(t *testing.T) {
-	l := Arrange(kleppmann().History)
-	for _, f := range l.Effects {
+	l := arranged(tale.Kleppmann())
+	for _, f := range l.effects {
 		sent := l.history.Events[f.Sent]
 		if sent.Type != history.Invoke || sent.F != f.Op || sent.Attempt != f.Of || sent.Process != f.Client {
 			t.Errorf("effect at %v was sent by %+v", f.At, sent)
 		}
 	}
+}
+
+// server returns the lane of a server.
+func (l *Lanes) server(p history.Process) (*serverLane, bool) {
+	i, ok := l.serverOf[p]
+	if !ok {
+		return nil, false
+	}
+	return &l.servers[i], true
 }

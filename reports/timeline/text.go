@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"slices"
@@ -15,11 +15,11 @@ const (
 	mostLinesBroken = 60
 )
 
-// timeline draws the run with time flowing down: lanes at the left, what happened in words at the right.
-func timeline(p *term.Writer, l *Lanes, witness map[int]bool) {
-	rows := story(l, witness, p.Width() >= 110)
+// Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
+func (l *Lanes) Draw(p *term.Writer) {
+	rows := story(l, p.Width() >= 110)
 	most := mostLinesCalm
-	if len(witness) > 0 {
+	if len(l.witness) > 0 {
 		most = mostLinesBroken
 	} else if len(choose(rows, most+1)) > most {
 		rows = fold(l, rows)
@@ -79,7 +79,7 @@ func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
 	if n := skip(len(all)); n > 0 && len(shown) > 0 {
 		hidden += n
 		last := &shown[len(shown)-1]
-		body = append(body, d.gap(last, t.lanes.End-last.at, n))
+		body = append(body, d.gap(last, t.lanes.end-last.at, n))
 	}
 	return body, hidden
 }
@@ -184,7 +184,7 @@ func (d *drawing) state(ln *term.Line, r *row, only bool) {
 	for k, c := range d.clients {
 		ln.To(col)
 		for track, lock := range d.tracks {
-			d.track(ln, r, [2]int{k, track}, &d.lanes.Clients[c], lock, only, clash)
+			d.track(ln, r, [2]int{k, track}, &d.lanes.clients[c], lock, only, clash)
 		}
 		col += d.lane
 	}
@@ -195,14 +195,14 @@ func (d *drawing) state(ln *term.Line, r *row, only bool) {
 	for _, lock := range d.keys {
 		ln.To(col)
 		for k, s := range d.servers {
-			signs, tone := d.keysOn(&d.lanes.Servers[s], lock, r.pos)
+			signs, tone := d.keysOn(&d.lanes.servers[s], lock, r.pos)
 			ln.To(col+k*d.cell).Add(tone, string(signs))
 		}
 		col += d.block
 	}
 }
 
-func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *ClientLane, lock history.Lock, only, clash bool) {
+func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
 	sign, tone := sectionSign(lane, lock, r)
 	if tone == term.Plain && clash && strings.ContainsRune("█▄▒", sign) {
 		tone = term.Red
@@ -229,13 +229,13 @@ func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *ClientLane, lock
 }
 
 // sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
-func sectionSign(lane *ClientLane, lock history.Lock, r *row) (rune, term.Style) {
+func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
 	for i := range lane.Crashes {
 		if slices.Contains(r.events, lane.Crashes[i].First) {
 			return '✗', term.Red
 		}
 	}
-	paused := slices.ContainsFunc(lane.Pauses, func(s Span) bool { return s.covers(r.pos) })
+	paused := slices.ContainsFunc(lane.Pauses, func(s span) bool { return s.covers(r.pos) })
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
 		if lock != "" && s.Lock != lock {
@@ -264,7 +264,7 @@ func sectionSign(lane *ClientLane, lock history.Lock, r *row) (rune, term.Style)
 }
 
 // leaseStands reports whether a stated validity runs at the row, and whether it began there.
-func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool) {
+func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
 		if lock != "" && s.Lock != lock || s.First > r.pos {
@@ -282,8 +282,8 @@ func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool)
 
 // keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
 // then of those in line behind it, "+" for more; or nothing, or that the server is down.
-func (t *table) keysOn(lane *ServerLane, lock history.Lock, pos int) ([]rune, term.Style) {
-	if slices.ContainsFunc(lane.Down, func(s Span) bool { return s.covers(pos) }) {
+func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, term.Style) {
+	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, term.Red
 	}
 	var signs []rune

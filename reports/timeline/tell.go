@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"cmp"
@@ -16,6 +16,30 @@ type teller struct {
 	lanes *Lanes
 	locks bool // more than one lock is in use
 	long  bool // say also what the eye can do without: tokens, servers, deadlines
+}
+
+func newTeller(l *Lanes, long bool) teller {
+	return teller{lanes: l, locks: len(l.locks) > 1, long: long}
+}
+
+// Told is an event in words.
+type Told struct {
+	Pos   int // in the history
+	At    history.Time
+	Words string
+}
+
+// Told tells the events at some positions; those outside of the history are left out.
+func (l *Lanes) Told(positions []int) []Told {
+	t := newTeller(l, true)
+	var all []Told
+	for _, pos := range positions {
+		if pos >= 0 && pos < len(l.history.Events) {
+			e := &l.history.Events[pos]
+			all = append(all, Told{pos, e.Time, t.tell(e)})
+		}
+	}
+	return all
 }
 
 // tell says in one line what happened.
@@ -164,7 +188,7 @@ func (t *teller) write(e *history.Event) string {
 }
 
 func (t *teller) apply(e *history.Event) string {
-	whose := string(t.lanes.Holder(e.Of))
+	whose := string(t.lanes.holder(e.Of))
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
 	}

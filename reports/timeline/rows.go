@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"slices"
@@ -34,7 +34,6 @@ const (
 // storyteller makes rows of a history.
 type storyteller struct {
 	t       teller
-	witness map[int]bool
 	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
 	slow    map[int]bool // calls, by position, that took long to reach the resource
 	rows    []row
@@ -57,15 +56,15 @@ const longTravel = history.Time(1e8)
 const groupSpread = history.Time(1e9)
 
 // story tells the whole history in rows, in order.
-func story(l *Lanes, witness map[int]bool, long bool) []row {
+func story(l *Lanes, long bool) []row {
 	s := &storyteller{
-		t:       teller{lanes: l, locks: len(l.Locks) > 1, long: long},
-		witness: witness, applies: len(l.Effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
+		t:       newTeller(l, long),
+		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
 	}
-	for _, f := range l.Effects {
+	for _, f := range l.effects {
 		s.slow[f.Sent] = f.Sent >= 0 && f.At-l.history.Events[f.Sent].Time >= longTravel
 	}
-	ends := l.Outlived()
+	ends := l.outlived()
 	for pos := range l.history.Events {
 		e := &l.history.Events[pos]
 		for len(ends) > 0 && ends[0].At < e.Time {
@@ -83,18 +82,18 @@ func story(l *Lanes, witness map[int]bool, long bool) []row {
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
 func (s *storyteller) recordingEnd() {
-	still := func(c ClientLane) bool {
-		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w Wait) bool { return w.Last == open }) ||
-			slices.ContainsFunc(c.Sections, func(sec Section) bool { return sec.Last == open }))
+	still := func(c clientLane) bool {
+		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
+			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
 	}
-	if l := s.t.lanes; slices.ContainsFunc(l.Clients, still) {
-		s.rows = append(s.rows, row{at: l.End, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
+	if l := s.t.lanes; slices.ContainsFunc(l.clients, still) {
+		s.rows = append(s.rows, row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
 	}
 }
 
-func (s *storyteller) leaseEnd(o Outliving, pos int) {
+func (s *storyteller) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
-	if lane, ok := s.t.lanes.Client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p Span) bool { return p.covers(pos) }) {
+	if lane, ok := s.t.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
 		doing = "is paused and cannot know"
 	}
 	lock := ""
@@ -106,7 +105,7 @@ func (s *storyteller) leaseEnd(o Outliving, pos int) {
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {
-	proof := s.witness[pos]
+	proof := s.t.lanes.witness[pos]
 	if s.overAtOnce(pos, e) {
 		r := &s.rows[len(s.rows)-1]
 		r.events = append(r.events, pos)
@@ -165,7 +164,7 @@ func (s *storyteller) weigh(pos int, e *history.Event) int {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
-	if e.Process == probe || s.t.lanes.Holder(e.Of) == probe || e.F.IsCopy() {
+	if e.Process == probe || s.t.lanes.holder(e.Of) == probe || e.F.IsCopy() {
 		return 0
 	}
 	switch e.F {
