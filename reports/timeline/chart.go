@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -33,7 +34,7 @@ type Chart struct {
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
-	teller        teller
+	teller        tell.Teller
 	numbers       map[int]int // of the witness events, by position
 	middle        map[history.Process]int
 	clients       []int
@@ -292,8 +293,10 @@ func (c *Chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// ClipX and ClipWidth bound what is drawn of the plot, with room for marks on its edges.
-func (c *Chart) ClipX() int     { return c.Left - clipMargin }
+// ClipX is where what is drawn of the plot begins, with room for marks on its edges.
+func (c *Chart) ClipX() int { return c.Left - clipMargin }
+
+// ClipWidth is how wide it is.
 func (c *Chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
 
 // MiddleY is where the label of a box stands.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -203,7 +204,7 @@ func (c *Chart) resourceLane(y int) int {
 		}
 		label := ""
 		if f.Op == history.Write {
-			label = quoted(e.Value)
+			label = tell.Quoted(e.Value)
 		}
 		x := c.x(f.At)
 		tight := x-busy < float64(labelWidth(label)/2)+4

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -132,7 +133,7 @@ func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
 	}
-	base, _, ok := numbered(t.lanes.servers[0].Process)
+	base, _, ok := tell.Numbered(t.lanes.servers[0].Process)
 	if !ok {
 		return "keys"
 	}

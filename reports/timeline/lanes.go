@@ -1,5 +1,5 @@
 // Package timeline draws one history: as text with time flowing down, and as a picture for a page with time flowing to
-// the right. It also tells events in words, as both do.
+// the right.
 //
 // Goals: one sees the critical section outlive its lease; what a law's witness names is never left out; the same history
 // gives the same lines and the same page.
@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // Lanes is a history laid out for the eye: who was in which section, under which lease, and what the servers, the
@@ -247,4 +248,28 @@ func (l *Lanes) names() []string {
 		out = append(out, string(l.servers[i].Process))
 	}
 	return out
+}
+
+func newTeller(l *Lanes, long bool) tell.Teller {
+	return tell.Teller{Holder: l.holder, Several: len(l.locks) > 1, Long: long}
+}
+
+// Told is an event in words.
+type Told struct {
+	Pos   int // in the history
+	At    history.Time
+	Words string
+}
+
+// Told tells the events at some positions; those outside of the history are left out.
+func (l *Lanes) Told(positions []int) []Told {
+	t := newTeller(l, true)
+	var all []Told
+	for _, pos := range positions {
+		if pos >= 0 && pos < len(l.history.Events) {
+			e := &l.history.Events[pos]
+			all = append(all, Told{pos, e.Time, t.Event(e)})
+		}
+	}
+	return all
 }

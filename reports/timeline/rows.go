@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -33,7 +34,8 @@ const (
 
 // storyteller makes rows of a history.
 type storyteller struct {
-	t       teller
+	t       tell.Teller
+	lanes   *Lanes
 	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
 	slow    map[int]bool // calls, by position, that took long to reach the resource
 	rows    []row
@@ -59,6 +61,7 @@ const groupSpread = history.Time(1e9)
 func story(l *Lanes, long bool) []row {
 	s := &storyteller{
 		t:       newTeller(l, long),
+		lanes:   l,
 		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
 	}
 	for _, f := range l.effects {
@@ -86,18 +89,18 @@ func (s *storyteller) recordingEnd() {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
 			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
 	}
-	if l := s.t.lanes; slices.ContainsFunc(l.clients, still) {
+	if l := s.lanes; slices.ContainsFunc(l.clients, still) {
 		s.rows = append(s.rows, row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
 	}
 }
 
 func (s *storyteller) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
-	if lane, ok := s.t.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
+	if lane, ok := s.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
 		doing = "is paused and cannot know"
 	}
 	lock := ""
-	if s.t.locks {
+	if s.t.Several {
 		lock = " of " + string(o.Section.Lock)
 	}
 	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
@@ -105,7 +108,7 @@ func (s *storyteller) leaseEnd(o outliving, pos int) {
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {
-	proof := s.t.lanes.witness[pos]
+	proof := s.lanes.witness[pos]
 	if s.overAtOnce(pos, e) {
 		r := &s.rows[len(s.rows)-1]
 		r.events = append(r.events, pos)
@@ -118,7 +121,7 @@ func (s *storyteller) event(pos int, e *history.Event) {
 		s.join(i, pos, e)
 		return
 	}
-	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.tell(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
+	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
 	if proof {
 		r.weight += weightProof
 	}
@@ -137,7 +140,7 @@ func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
 	if len(last.events) == 0 || last.at != e.Time {
 		return false
 	}
-	struck := &s.t.lanes.history.Events[last.events[0]]
+	struck := &s.lanes.history.Events[last.events[0]]
 	return struck.Process == history.Nemesis && struck.Type == history.Invoke && struck.Value == e.Value
 }
 
@@ -152,19 +155,19 @@ func (s *storyteller) join(i, pos int, e *history.Event) {
 	r.events = append(r.events, pos)
 	var where []history.Process
 	for _, p := range r.events {
-		if at := s.t.lanes.history.Events[p].Process; !slices.Contains(where, at) {
+		if at := s.lanes.history.Events[p].Process; !slices.Contains(where, at) {
 			where = append(where, at)
 		}
 	}
 	r.pos = pos
-	r.words = s.t.key(e, processes(where))
+	r.words = s.t.Key(e, tell.Processes(where))
 }
 
 func (s *storyteller) weigh(pos int, e *history.Event) int {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
-	if e.Process == probe || s.t.lanes.holder(e.Of) == probe || e.F.IsCopy() {
+	if e.Process == probe || s.lanes.holder(e.Of) == probe || e.F.IsCopy() {
 		return 0
 	}
 	switch e.F {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // tip tells an event in full: in words, then everything it carries.
 func (c *Chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.tell(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
+	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -34,7 +35,7 @@ func grantLines(g *history.Grant) []string {
 	}
 	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted), "valid until: " + phrase.Instant(g.Until)}
 	if len(g.Counted) > 0 {
-		out = append(out, "counted: "+processes(g.Counted))
+		out = append(out, "counted: "+tell.Processes(g.Counted))
 	}
 	return out
 }
