@@ -60,10 +60,13 @@ func (t *Teller) fault(e *history.Event) string {
 	if line == "" {
 		line = string(e.F)
 	}
-	if e.Type == history.Invoke {
+	switch e.Type {
+	case history.Invoke:
 		return "fault: " + line
+	case history.OK:
+		return "over: " + line
 	}
-	return "over: " + line
+	return "nemesis: " + line // a report, of which the line alone says whether something begins or ends
 }
 
 // lock names the lock where more than one is in use.

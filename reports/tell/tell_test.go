@@ -38,6 +38,9 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		Grant: &history.Grant{Granted: 1e9, Until: 2e9, Counted: []history.Process{"redis-1", "redis-2", "redis-3"}}}
 	judged := &history.Event{Process: history.Resource, F: history.Apply, Type: history.Fail, Op: history.Write, Of: "x/1",
 		Value: "v", Token: 7, Why: history.StaleToken}
+	fault := func(ty history.Type, line string) *history.Event {
+		return &history.Event{Process: history.Nemesis, F: "start-partition", Type: ty, Value: line}
+	}
 	holder := func(history.Attempt) history.Process { return "client-2" }
 	for _, c := range []struct {
 		by    Teller
@@ -47,6 +50,9 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{Teller{}, got, "client-1 acquires: lease until 2.000 s, token 7"},
 		{Teller{Several: true}, got, "client-1 acquires orders: lease until 2.000 s, token 7"},
 		{Teller{Long: true}, got, "client-1 acquires: lease until 2.000 s, counted redis-1…3, token 7"},
+		{Teller{}, fault(history.Invoke, "cut a | b"), "fault: cut a | b"},
+		{Teller{}, fault(history.OK, "cut a | b"), "over: cut a | b"},
+		{Teller{}, fault(history.Info, ""), "nemesis: start-partition"},
 		{Teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
 		{Teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
 	} {

@@ -30,7 +30,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	for pos := range h.Events {
 		a.event(pos, &h.Events[pos])
 	}
-	a.finish()
+	a.faults(h)
 	for i := range findings {
 		for _, pos := range findings[i].Witness {
 			if pos >= 0 && pos < len(h.Events) {
@@ -103,7 +103,9 @@ func (s *span) end(pos int, at history.Time) { s.To, s.Last = at, pos }
 
 func (a *arranger) event(pos int, e *history.Event) {
 	if e.Process == history.Nemesis {
-		a.fault(pos, e)
+		if e.Type == history.Invoke && e.Fault != nil && e.Fault.Loses == history.LosesEverything {
+			a.forget(pos, e)
+		}
 		return
 	}
 	switch e.F {
@@ -308,23 +310,6 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-func (a *arranger) fault(pos int, e *history.Event) {
-	if e.Type != history.Invoke && a.endFault(pos, e) {
-		return
-	}
-	f := fault{span: a.begin(pos, e.Time), Kind: e.F, Line: e.Value}
-	if e.Fault != nil {
-		f.How = *e.Fault
-	}
-	if e.Type != history.Invoke {
-		f.end(pos, e.Time) // the end of something that was never seen to begin
-	}
-	a.l.faults = append(a.l.faults, f)
-	if f.How.Loses == history.LosesEverything && e.Type == history.Invoke {
-		a.forget(pos, e)
-	}
-}
-
 // forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a member
 // no longer knows.
 func (a *arranger) forget(pos int, e *history.Event) {
@@ -341,31 +326,24 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// endFault ends the oldest fault of that line which is still in force. It reports whether there was one.
-func (a *arranger) endFault(pos int, e *history.Event) bool {
-	for i := range a.l.faults {
-		f := &a.l.faults[i]
-		if f.Last == open && f.Line == e.Value {
-			f.end(pos, e.Time)
-			return true
-		}
-	}
-	return false
-}
-
-// finish ends faults that have no duration where they struck, and gives each lane the faults that struck it.
-func (a *arranger) finish() {
-	for i := range a.l.faults {
-		f := &a.l.faults[i]
-		if f.Last == open && !a.lasts(f) {
+// faults lays out the faults and gives each lane those that struck it. One without a duration ends where it struck.
+func (a *arranger) faults(h *history.History) {
+	for i, strike := range checker.Strikes(h) {
+		f := fault{span: a.begin(strike.From, h.Events[strike.From].Time), Kind: strike.Kind, Line: strike.Line,
+			How: strike.Fault}
+		switch {
+		case strike.Ended:
+			f.end(strike.To, h.Events[strike.To].Time)
+		case !a.lasts(&f):
 			f.To = f.From
 		}
+		a.l.faults = append(a.l.faults, f)
 		for _, p := range f.How.Struck() {
 			if c, ok := a.l.clientOf[p]; ok {
-				a.onClient(&a.l.clients[c], f, i)
+				a.onClient(&a.l.clients[c], &f, i)
 			}
 			if s, ok := a.l.serverOf[p]; ok {
-				a.onServer(&a.l.servers[s], f, i)
+				a.onServer(&a.l.servers[s], &f, i)
 			}
 		}
 	}

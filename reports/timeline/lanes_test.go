@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -140,6 +141,36 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		if f.From != tale.Seconds(1) || f.To != tale.Seconds(test.want) {
 			t.Errorf("%s: %v to %v, want to %v", test.line, f.From, f.To, tale.Seconds(test.want))
 		}
+	}
+}
+
+// Jepsen's nemesis reports twice that a fault begins, and twice that it ends: the picture shows what the laws judge by,
+// one fault.
+func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
+	var h history.History
+	for i, f := range []history.F{"start-partition", "start-partition", "stop-partition", "stop-partition", "start-partition"} {
+		h.Events = append(h.Events, history.Event{Index: i, Time: history.Time(i+1) * 1e9, Process: history.Nemesis,
+			F: f, Type: history.Info})
+	}
+	type stretch struct {
+		line     string
+		from, to history.Time
+	}
+	var got []stretch
+	for _, f := range Arrange(&h, nil).faults {
+		got = append(got, stretch{f.Line, f.From, f.To})
+	}
+	if want := []stretch{{"start-partition", 1e9, 4e9}, {"start-partition", 5e9, 5e9}}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+// The end of a fault that was never seen to strike is told, but nothing that could be drawn.
+func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
+	x := tale.New(1, 1)
+	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")
+	if l := Arrange(&x.H, nil); len(l.faults) != 0 || len(l.clients[0].Pauses) != 0 {
+		t.Errorf("faults %v, pauses %v", l.faults, l.clients[0].Pauses)
 	}
 }
 
