@@ -21,7 +21,7 @@ func HTML(w io.Writer, run *Run, links []Link) error {
 	if err != nil {
 		return err
 	}
-	return page.Write(w, "page.html", d)
+	return page.Write(w, "run.html", d)
 }
 
 // pageData is what the page's template shows.

@@ -246,6 +246,62 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	}
 }
 
+// laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
+const laysOut = "reports/term"
+
+// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two cells.
+func TestOneRoomMeasuresText(t *testing.T) {
+	seen := false
+	for _, s := range sources(t) {
+		floor, _, _ := strings.Cut(s.room, "/")
+		if s.test || floor != "reports" && floor != "cmd" {
+			continue
+		}
+		measures := slices.Contains(s.imports(), "github.com/clipperhouse/displaywidth")
+		if s.room == laysOut {
+			seen = seen || measures
+			continue
+		}
+		if measures {
+			t.Errorf("%s measures text by itself", s.path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch f := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				if strings.HasPrefix(f.Sel.Name, "RuneCount") {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			case *ast.Ident:
+				if f.Name == "len" && isRunes(call.Args[0]) {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("nothing in %s measures text", laysOut)
+	}
+}
+
+// isRunes reports whether an expression is a conversion to characters.
+func isRunes(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	list, ok := call.Fun.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	of, ok := list.Elt.(*ast.Ident)
+	return ok && of.Name == "rune"
+}
+
 func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 	const maxFunction, maxFile = 60, 450
 	for _, s := range sources(t) {
