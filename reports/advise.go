@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -100,46 +101,45 @@ const mostAdvised = 8
 // The error is w's.
 func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
-	tone := map[scenarios.Standing]style{scenarios.AsExpected: green, scenarios.Otherwise: red, scenarios.NotDecidable: yellow}[a.Standing()]
+	tone := map[scenarios.Standing]term.Style{scenarios.AsExpected: term.Green, scenarios.Otherwise: term.Red, scenarios.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
-	room := p.width - cells(standing) - 4
-	p.put(new(line).add(bold, clip(a.Scenario.Name, room)).to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+	p.Title(a.Scenario.Name, "", standing, tone)
 	if a.Scenario.Summary != "" {
-		p.text(plain, 2, a.Scenario.Summary)
+		p.Text(term.Plain, 2, a.Scenario.Summary)
 	}
-	p.blank()
-	p.text(plain, 0, a.conclusion())
+	p.Blank()
+	p.Text(term.Plain, 0, a.conclusion())
 	if len(a.Broken) > 0 {
 		a.breaches(p)
 		if len(a.Mending) > 0 {
-			p.blank()
+			p.Blank()
 			a.table(p)
 		}
-		p.blank()
+		p.Blank()
 		a.trials(p)
 	}
 	stopped(p, a.Interrupted)
 	notes(p, "open    ", a.open())
 	if a.Diff != "" {
-		p.blank()
-		p.put(new(line).add(bold, "the first as a diff"))
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
 		for text := range strings.Lines(a.Diff) {
-			p.put(new(line).add(diffStyle(text), strings.TrimRight(text, "\r\n")))
+			p.Put(new(term.Line).Add(diffStyle(text), strings.TrimRight(text, "\r\n")))
 		}
-		p.blank()
+		p.Blank()
 	}
 	closing(p, a.Files, a.Repeat)
-	return p.err
+	return p.Err()
 }
 
-func diffStyle(text string) style {
+func diffStyle(text string) term.Style {
 	switch {
 	case strings.HasPrefix(text, "+"):
-		return green
+		return term.Green
 	case strings.HasPrefix(text, "-"):
-		return red
+		return term.Red
 	}
-	return plain
+	return term.Plain
 }
 
 // conclusion is the advice in a few sentences.
@@ -232,9 +232,9 @@ func against(c, base advise.Cost) string {
 }
 
 // breaches says what is broken, and how often.
-func (a *Advice) breaches(p *page) {
+func (a *Advice) breaches(p *term.Writer) {
 	for _, l := range a.Broken {
-		p.hang(1, "✗ ", plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l), a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
+		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l), a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
 	}
 }
 
@@ -251,8 +251,8 @@ var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.
 	checker.Ownership: "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck", checker.FaultTolerance: "bound"}
 
 // columns is how wide the column of changes is, and that of each law.
-func (a *Advice) columns(p *page) (changes, law int) {
-	wide, n := min(p.width, 100), len(a.Broken)
+func (a *Advice) columns(p *term.Writer) (changes, law int) {
+	wide, n := min(p.Width(), 100), len(a.Broken)
 	if law = lawWidth; wide < changeNarrow+law*n+costWidth {
 		law = shortWidth
 	}
@@ -260,20 +260,20 @@ func (a *Advice) columns(p *page) (changes, law int) {
 }
 
 // table has a line or two for each change, the lock as it is first.
-func (a *Advice) table(p *page) {
+func (a *Advice) table(p *term.Writer) {
 	width, each := a.columns(p)
-	first, second := new(line).add(bold, "change").to(width), new(line).to(width)
+	first, second := new(term.Line).Add(term.Bold, "change").To(width), new(term.Line).To(width)
 	for i, l := range a.Broken {
 		head, rest, _ := strings.Cut(string(l), "-")
 		if each == shortWidth {
 			head, rest = shortLaws[l], ""
 		}
-		first.to(width+i*each).add(plain, head)
-		second.to(width+i*each).add(plain, rest)
+		first.To(width+i*each).Add(term.Plain, head)
+		second.To(width+i*each).Add(term.Plain, rest)
 	}
 	at := width + each*len(a.Broken)
-	p.put(first.to(at).add(plain, "acquire").to(at+9).add(plain, "requests").to(at+19).add(plain, "servers"))
-	p.put(second.to(at).add(plain, "in ms").to(at+9).add(plain, "each"))
+	p.Put(first.To(at).Add(term.Plain, "acquire").To(at+9).Add(term.Plain, "requests").To(at+19).Add(term.Plain, "servers"))
+	p.Put(second.To(at).Add(term.Plain, "in ms").To(at+9).Add(term.Plain, "each"))
 	a.row(p, []string{"as it is"}, nil, a.Base.Cost)
 	for i, c := range a.Mending {
 		if i == mostAdvised {
@@ -281,29 +281,29 @@ func (a *Advice) table(p *page) {
 		}
 		a.row(p, changesOf(c), c.Mended, c.Cost)
 		for _, b := range c.Anew {
-			p.hang(5, "! ", yellow, breach(b))
+			p.Hang(5, "! ", term.Yellow, breach(b))
 		}
 		if c.GivesUp {
-			p.hang(5, "! ", yellow, "clients give up where they got the lock before")
+			p.Hang(5, "! ", term.Yellow, "clients give up where they got the lock before")
 		}
 		for _, b := range c.Otherwise {
-			p.hang(5, "· ", plain, fmt.Sprintf("under fresh faults %s still breaks otherwise: %s", b.Law, b.Cause))
+			p.Hang(5, "· ", term.Plain, fmt.Sprintf("under fresh faults %s still breaks otherwise: %s", b.Law, b.Cause))
 		}
 		for _, f := range c.Spared {
-			p.hang(5, "– ", plain, "has nothing to strike: "+f)
+			p.Hang(5, "– ", term.Plain, "has nothing to strike: "+f)
 		}
 	}
 	if n := len(a.Mending) - mostAdvised; n > 0 {
-		p.text(plain, 3, fmt.Sprintf("and %d more that mend something; --json has all", n))
+		p.Text(term.Plain, 3, fmt.Sprintf("and %d more that mend something; --json has all", n))
 	}
 }
 
 // row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
-func (a *Advice) row(p *page, changes []string, kept []checker.Law, cost advise.Cost) {
+func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost advise.Cost) {
 	width, each := a.columns(p)
 	var words []string
 	for i, text := range changes {
-		for cells(text) > width-8 { // a shorter name says it as well
+		for term.Cells(text) > width-8 { // a shorter name says it as well
 			_, shorter, nested := strings.Cut(text, ".")
 			if key, _, _ := strings.Cut(text, ":"); !nested || !strings.Contains(key, ".") {
 				break
@@ -313,37 +313,37 @@ func (a *Advice) row(p *page, changes []string, kept []checker.Law, cost advise.
 		if i > 0 {
 			text = "and " + text
 		}
-		words = append(words, wrap(text, width-4)...)
+		words = append(words, term.Wrap(text, width-4)...)
 	}
 	for i, text := range words {
-		ln := new(line).to(1)
+		ln := new(term.Line).To(1)
 		if i > 0 {
-			ln.to(3)
+			ln.To(3)
 		}
-		ln.add(plain, text)
+		ln.Add(term.Plain, text)
 		if i == 0 {
 			for k, l := range a.Broken {
-				mark, tone := "✗", red
+				mark, tone := "✗", term.Red
 				if slices.Contains(kept, l) {
-					mark, tone = "✓", green
+					mark, tone = "✓", term.Green
 				}
-				ln.to(width+k*each).add(tone, mark)
+				ln.To(width+k*each).Add(tone, mark)
 			}
 			at := width + each*len(a.Broken)
 			costs := []string{milliseconds(cost.Acquire), decimal(cost.Requests), strconv.Itoa(cost.Servers)}
 			for k, end := range []int{7, 17, 26} {
-				ln.to(at+end-cells(costs[k])).add(plain, costs[k])
+				ln.To(at+end-term.Cells(costs[k])).Add(term.Plain, costs[k])
 			}
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
 // trials says what the marks rest on.
-func (a *Advice) trials(p *page) {
+func (a *Advice) trials(p *term.Writer) {
 	for _, l := range a.Broken {
 		if nature := a.ByNature[l]; nature != "" {
-			p.hang(0, "nature  ", plain, fmt.Sprintf("%s: %s.", l, nature))
+			p.Hang(0, "nature  ", term.Plain, fmt.Sprintf("%s: %s.", l, nature))
 		}
 	}
 	for i, plan := range a.plans() {
@@ -351,9 +351,9 @@ func (a *Advice) trials(p *page) {
 		if i > 0 {
 			label = "        "
 		}
-		p.hang(0, label, plain, plan)
+		p.Hang(0, label, term.Plain, plan)
 	}
-	p.hang(0, "tried   ", plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
+	p.Hang(0, "tried   ", term.Plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
 		"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all kinds.",
 		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"), phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(),
 		phrase.Count(a.others(), "run")))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -33,7 +34,7 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 				if strings.HasSuffix(line, "11.0      10.0        7") {
 					rows++
 				}
-				if cells(line) > width {
+				if term.Cells(line) > width {
 					t.Errorf("%d laws at %d: %q", n, width, line)
 				}
 			}

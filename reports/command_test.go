@@ -67,7 +67,7 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		r := deadlock()
 		for i := range r.Verdict.Findings {
 			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
-				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{probe}
+				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{history.Probe}
 			}
 		}
 		return r

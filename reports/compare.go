@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
@@ -18,40 +19,40 @@ type Comparison struct {
 }
 
 // tones are the colours of the signs of counts.
-var tones = map[string]style{"✓": green, "✗": red, "±": red, "?": yellow, "–": plain}
+var tones = map[string]term.Style{"✓": term.Green, "✗": term.Red, "±": term.Red, "?": term.Yellow, "–": term.Plain}
 
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
 func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
-	p.put(new(line).add(bold, "The same work and the same faults, over all locks").add(plain, "  "+phrase.Count(c.Seeds, "seed")))
+	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
-		p.text(plain, 2, sentence)
+		p.Text(term.Plain, 2, sentence)
 	}
-	p.blank()
+	p.Blank()
 	t := compareTable{c}
-	if p.width >= timeWidth+2+survivalWidth(len(c.Troubles)) {
+	if p.Width() >= timeWidth+2+survivalWidth(len(c.Troubles)) {
 		t.draw(p, true, c.Troubles)
 	} else {
 		t.draw(p, true, nil)
 		for left := c.Troubles; len(left) > 0; {
-			n := min(len(left), max(1, (p.width-titleWidth-fenceWidth)/troubleWidth))
-			p.blank()
+			n := min(len(left), max(1, (p.Width()-titleWidth-fenceWidth)/troubleWidth))
+			p.Blank()
 			t.draw(p, false, left[:n])
 			left = left[n:]
 		}
 	}
-	p.blank()
+	p.Blank()
 	t.legend(p)
 	t.notes(p)
-	p.blank()
+	p.Blank()
 	stopped(p, c.Interrupted)
 	t.commands(p)
-	return p.err
+	return p.Err()
 }
 
 // hung writes a note after a word in the margin.
-func hung(p *page, word, text string) {
-	p.hang(0, word+strings.Repeat(" ", max(titleWidth-cells(word), 1)), plain, text)
+func hung(p *term.Writer, word, text string) {
+	p.Hang(0, word+strings.Repeat(" ", max(titleWidth-term.Cells(word), 1)), term.Plain, text)
 }
 
 // timeKey says what the columns of time are.
@@ -76,19 +77,19 @@ func markKey() []fact {
 }
 
 // legend says what the columns, rows and marks mean.
-func (t *compareTable) legend(p *page) {
+func (t *compareTable) legend(p *term.Writer) {
 	for _, f := range append(timeKey(), markKey()...) {
 		hung(p, f.Name, f.Value)
 	}
-	p.blank()
+	p.Blank()
 	for _, trouble := range t.Troubles {
 		hung(p, trouble.Title, trouble.Text)
 	}
-	p.blank()
+	p.Blank()
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		text := l.Text
-		if p.width < timeWidth && l.Claim.Latency != "" { // the table had no room for it
+		if p.Width() < timeWidth && l.Claim.Latency != "" { // the table had no room for it
 			text += " The article says " + claims(l) + " ops/s."
 		}
 		hung(p, l.Title, text)

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -14,12 +16,12 @@ import (
 // html writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
 // error is w's.
 func (c *Comparison) html(w io.Writer) error {
-	frame, err := newFrame("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
+	frame, err := page.New("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{pageFrame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = interruption
 	}
@@ -37,12 +39,12 @@ func (c *Comparison) html(w io.Writer) error {
 	for _, n := range t.remarks() {
 		d.Notes = append(d.Notes, fact{n.mark, n.text})
 	}
-	return pages.ExecuteTemplate(w, "compare.html", d)
+	return page.Write(w, "compare.html", d)
 }
 
 // comparePage is what the template shows.
 type comparePage struct {
-	pageFrame
+	page.Frame
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow
@@ -90,7 +92,7 @@ func (t *compareTable) row(l *compare.Lock, fencing bool) survivalRow {
 		if c.Survives() && !(trouble.Liveness && c.Laws.Of(checker.DeadlockFreedom).Violated > 0) {
 			cell.Class = "kept"
 		}
-		class := map[style]string{green: "tick", red: "cross", yellow: "doubt"}
+		class := map[term.Style]string{term.Green: "tick", term.Red: "cross", term.Yellow: "doubt"}
 		for _, m := range marksOf(c, trouble.Liveness) {
 			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
 		}

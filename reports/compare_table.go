@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
@@ -28,15 +29,15 @@ var timeColumns = []int{23, 29, 36, 42, 51, 59, 62}
 func survivalWidth(n int) int { return fenceWidth + troubleWidth*n }
 
 // draw draws the figures of time, or what is survived of some troubles, or both side by side.
-func (t *compareTable) draw(p *page, times bool, troubles []compare.Trouble) {
+func (t *compareTable) draw(p *term.Writer, times bool, troubles []compare.Trouble) {
 	from := titleWidth
 	if times {
 		from = timeWidth + 2
 	}
 	for row := range 2 {
-		ln := new(line)
+		ln := new(term.Line)
 		if row == 1 {
-			ln.add(bold, "lock")
+			ln.Add(term.Bold, "lock")
 		}
 		if times {
 			t.timeHead(p, ln, row)
@@ -44,22 +45,22 @@ func (t *compareTable) draw(p *page, times bool, troubles []compare.Trouble) {
 		if len(troubles) > 0 {
 			survivalHead(ln, row, from, troubles)
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 	for i := range t.Locks {
 		l := &t.Locks[i]
-		ln := new(line).add(bold, l.Title)
+		ln := new(term.Line).Add(term.Bold, l.Title)
 		if times {
 			t.times(p, ln, l)
 		}
 		if len(troubles) > 0 {
 			survivalMarks(ln, l, false, from, troubles)
 		}
-		p.put(ln)
+		p.Put(ln)
 		if len(troubles) > 0 && withFencing(l) {
-			ln := new(line)
+			ln := new(term.Line)
 			survivalMarks(ln, l, true, from, troubles)
-			p.put(ln)
+			p.Put(ln)
 		}
 	}
 }
@@ -71,22 +72,22 @@ func withFencing(l *compare.Lock) bool {
 
 // columns writes words right-aligned under the columns of time. What the article says is left-aligned, and left out where
 // there is no room for it.
-func columns(p *page, ln *line, words ...string) {
+func columns(p *term.Writer, ln *term.Line, words ...string) {
 	for i, w := range words {
 		if w == "" {
 			continue
 		}
 		at := timeColumns[i]
 		if i < len(timeColumns)-1 {
-			at -= cells(w)
-		} else if p.width < timeWidth {
+			at -= term.Cells(w)
+		} else if p.Width() < timeWidth {
 			return
 		}
-		ln.to(at).add(plain, w)
+		ln.To(at).Add(term.Plain, w)
 	}
 }
 
-func (t *compareTable) timeHead(p *page, ln *line, row int) {
+func (t *compareTable) timeHead(p *term.Writer, ln *term.Line, row int) {
 	if row == 0 {
 		columns(p, ln, "", "", "acquire, in ms", "asks", "cycles/s", fmt.Sprintf("by %d", t.Clients), "the article:")
 		return
@@ -94,7 +95,7 @@ func (t *compareTable) timeHead(p *page, ln *line, row int) {
 	columns(p, ln, "first", "p50", "p99", "each", "by one", "at once", "latency, ops/s")
 }
 
-func (t *compareTable) times(p *page, ln *line, l *compare.Lock) {
+func (t *compareTable) times(p *term.Writer, ln *term.Line, l *compare.Lock) {
 	columns(p, ln, milliseconds(l.Alone.First), milliseconds(l.Alone.P50), milliseconds(l.Alone.P99),
 		decimal(l.Alone.Requests), decimal(l.Alone.PerSecond), decimal(l.Together.PerSecond), claims(l))
 }
@@ -120,34 +121,34 @@ func decimal(x float64) string {
 	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
-func survivalHead(ln *line, row, from int, troubles []compare.Trouble) {
+func survivalHead(ln *term.Line, row, from int, troubles []compare.Trouble) {
 	if row == 1 {
-		ln.to(from).add(plain, "fence")
+		ln.To(from).Add(term.Plain, "fence")
 	}
 	for i, trouble := range troubles {
-		ln.to(from + fenceWidth + i*troubleWidth)
+		ln.To(from + fenceWidth + i*troubleWidth)
 		if row == 0 {
-			ln.add(bold, trouble.Title)
+			ln.Add(term.Bold, trouble.Title)
 		} else {
-			ln.add(plain, map[bool]string{false: "d s l", true: "d s p"}[trouble.Liveness])
+			ln.Add(term.Plain, map[bool]string{false: "d s l", true: "d s p"}[trouble.Liveness])
 		}
 	}
 }
 
-func survivalMarks(ln *line, l *compare.Lock, fencing bool, from int, troubles []compare.Trouble) {
-	ln.to(from).add(plain, onOff(fencing))
+func survivalMarks(ln *term.Line, l *compare.Lock, fencing bool, from int, troubles []compare.Trouble) {
+	ln.To(from).Add(term.Plain, onOff(fencing))
 	for i, trouble := range troubles {
-		ln.to(from + fenceWidth + i*troubleWidth)
+		ln.To(from + fenceWidth + i*troubleWidth)
 		c := cellOf(l, trouble.Name, fencing)
 		if c == nil || c.Absent != "" {
-			ln.add(plain, "–")
+			ln.Add(term.Plain, "–")
 			continue
 		}
 		for k, m := range marksOf(c, trouble.Liveness) {
 			if k > 0 && k < 3 {
-				ln.add(plain, " ")
+				ln.Add(term.Plain, " ")
 			}
-			ln.add(m.tone, m.sign)
+			ln.Add(m.tone, m.sign)
 		}
 	}
 }
@@ -167,7 +168,7 @@ var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclus
 // cellMark is a sign in a cell.
 type cellMark struct {
 	sign string
-	tone style
+	tone term.Style
 }
 
 // marks are one for each law of safety, and a fourth if somebody waits for ever; where the trouble is about who still gets
@@ -182,7 +183,7 @@ func marksOf(c *compare.Survival, liveness bool) (all []cellMark) {
 		all = append(all, cellMark{mark, tones[mark]})
 	}
 	if c.Laws.Of(checker.DeadlockFreedom).Violated > 0 && !liveness {
-		all = append(all, cellMark{"!", red})
+		all = append(all, cellMark{"!", term.Red})
 	}
 	return all
 }
@@ -206,10 +207,10 @@ func (t *compareTable) remarks() []compareNote {
 }
 
 // notes say why cells are empty, and what does not come out alike for all seeds or leaves somebody waiting.
-func (t *compareTable) notes(p *page) {
+func (t *compareTable) notes(p *term.Writer) {
 	lines := t.remarks()
 	if len(lines) > 0 {
-		p.blank()
+		p.Blank()
 	}
 	for _, note := range lines {
 		hung(p, note.mark, note.text)
@@ -291,11 +292,11 @@ func (t *compareTable) files() string {
 }
 
 // commands are what to paste to see the comparison, or one cell of it, again.
-func (t *compareTable) commands(p *page) {
+func (t *compareTable) commands(p *term.Writer) {
 	if t.Files == "" {
-		p.text(plain, 0, t.files())
+		p.Text(term.Plain, 0, t.files())
 	} else {
-		p.hang(0, "files   ", plain, t.files())
+		p.Hang(0, "files   ", term.Plain, t.files())
 	}
 	if t.Repeat != "" {
 		command(p, t.Repeat)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -51,7 +52,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 		}
 		marks := 0
 		for _, ln := range strings.Split(b.String(), "\n") {
-			if cells(ln) > width {
+			if term.Cells(ln) > width {
 				t.Errorf("width %d: %q", width, ln)
 			}
 			for _, triple := range []string{"✗ ± ✓", "✓ ✗ ✓!", "✓ ✗ ±"} {

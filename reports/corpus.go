@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -136,21 +137,21 @@ func (c *Corpus) Text(w io.Writer, opt TextOptions) error {
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
 			of = m.Of
-			p.blank()
-			p.put(new(line).add(bold, of).to(29).add(plain, "seeds").to(36).add(plain, "seconds"))
+			p.Blank()
+			p.Put(new(term.Line).Add(term.Bold, of).To(29).Add(term.Plain, "seeds").To(36).Add(term.Plain, "seconds"))
 		}
 		mutantLines(p, &c.Mutants[i])
 	}
-	p.blank()
+	p.Blank()
 	caughtLines(p, c)
 	if len(c.Sound) > 0 {
-		p.blank()
+		p.Blank()
 		soundLines(p, c)
 	}
-	p.blank()
+	p.Blank()
 	stopped(p, c.Interrupted)
 	closing(p, c.Files, c.Repeat)
-	return p.err
+	return p.Err()
 }
 
 // size says how much was done.
@@ -162,81 +163,81 @@ func (c *Corpus) size() string {
 	return size
 }
 
-func mutantLines(p *page, m *HuntedMutant) {
+func mutantLines(p *term.Writer, m *HuntedMutant) {
 	const from = 45
-	mark, tone, what := "✗", red, "escaped"
+	mark, tone, what := "✗", term.Red, "escaped"
 	switch {
 	case m.caught():
-		mark, tone, what = "✓", green, m.how()
+		mark, tone, what = "✓", term.Green, m.how()
 	case !m.hunted():
-		mark, tone, what = "–", plain, "not run"
+		mark, tone, what = "–", term.Plain, "not run"
 	}
-	for i, text := range wrap(what, p.width-from) {
-		ln := new(line)
+	for i, text := range term.Wrap(what, p.Width()-from) {
+		ln := new(term.Line)
 		if i == 0 {
-			ln.add(plain, " ").add(tone, mark).add(plain, " "+m.Name)
-			right(ln, 34, m.runs())
+			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+m.Name)
+			ln.Right(34, phrase.Grouped(m.runs()))
 			took := fmt.Sprintf("%.2f", m.Took.Seconds())
-			ln.to(43-cells(took)).add(plain, took)
+			ln.To(43-term.Cells(took)).Add(term.Plain, took)
 		}
-		p.put(ln.to(from).add(plain, text))
+		p.Put(ln.To(from).Add(term.Plain, text))
 	}
 	text := m.Defect
 	if m.Source != "" {
 		text += " (" + m.Source + ")"
 	}
-	p.text(plain, 5, text)
+	p.Text(term.Plain, 5, text)
 }
 
 // caughtLines sum the mutants up.
-func caughtLines(p *page, c *Corpus) {
+func caughtLines(p *term.Writer, c *Corpus) {
 	list := c.caught()
 	if len(list) == 0 {
-		p.hang(0, "caught  ", plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
+		p.Hang(0, "caught  ", term.Plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
 		return
 	}
 	last := list[len(list)-1]
-	p.hang(0, "caught  ", plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
+	p.Hang(0, "caught  ", term.Plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
 		phrase.CountGrouped(median(list).runs(), "seed"), phrase.CountGrouped(last.runs(), "seed"), last.Name))
 	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
 	last = list[len(list)-1]
-	p.hang(0, "seconds ", plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+	p.Hang(0, "seconds ", term.Plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
 }
 
-func soundLines(p *page, c *Corpus) {
+func soundLines(p *term.Writer, c *Corpus) {
 	const from = 39
-	p.put(new(line).add(bold, "sound lock").to(33).add(plain, "runs").to(from).add(plain, "promises"))
+	p.Put(new(term.Line).Add(term.Bold, "sound lock").To(33).Add(term.Plain, "runs").To(from).Add(term.Plain, "promises"))
 	for i := range c.Sound {
 		l := &c.Sound[i]
 		broken, open := l.broken(), l.open()
-		mark, tone := "✓", green
+		mark, tone := "✓", term.Green
 		switch {
 		case len(broken) > 0:
-			mark, tone = "✗", red
+			mark, tone = "✗", term.Red
 		case len(open) > 0:
-			mark, tone = "?", yellow
+			mark, tone = "?", term.Yellow
 		}
-		for j, text := range wrap(strings.Join(names(l.Lock.Promise), ", "), p.width-from) {
-			ln := new(line)
+		for j, text := range term.Wrap(strings.Join(names(l.Lock.Promise), ", "), p.Width()-from) {
+			ln := new(term.Line)
 			if j == 0 {
-				ln.add(plain, " ").add(tone, mark).add(plain, " "+l.Lock.Name)
-				right(ln, from-2, l.Done)
+				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Lock.Name)
+				ln.Right(from-2, phrase.Grouped(l.Done))
 			}
-			p.put(ln.to(from).add(plain, text))
+			p.Put(ln.To(from).Add(term.Plain, text))
 		}
 		for _, open := range open {
-			p.text(yellow, 5, open)
+			p.Text(term.Yellow, 5, open)
 		}
 		for j, b := range broken {
-			p.text(red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
+			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
 				command(p, l.repeat(b))
 			}
 		}
 	}
 	if !c.promiseBroken() {
-		p.blank()
-		p.hang(0, "sound   ", plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
+		p.Blank()
+		p.Hang(0, "sound   ", term.Plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
 			phrase.CountGrouped(c.soundRuns(), "run"), phrase.Percentage(tally.UpperBound(c.soundRuns()))))
 	}
 }

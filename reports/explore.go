@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -64,65 +64,57 @@ func (e *Exploration) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	exploreTitle(p, e)
 	if e.Subject.Summary != "" {
-		p.text(plain, 2, e.Subject.Summary)
+		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
-	p.blank()
+	p.Blank()
 	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
-	var end bytes.Buffer
-	groups := e.byPlan()
-	ending := &page{w: &end, width: p.width, color: p.color,
-		probe: slices.ContainsFunc(groups, func(g planGroup) bool { return mentionsProbe(g.Headline()) })}
+	groups, ending := e.byPlan(), p.Draft()
+	for i := range groups {
+		ending.Mention(groups[i].Headline())
+	}
 	exploreEnding(ending, e)
-	room := screenLines - p.lines - ending.lines
+	room := screenLines - p.Lines() - ending.Lines()
 	if opt.All {
 		room = math.MaxInt
 	}
 	exploredGroups(p, groups, room)
-	p.raw(ending, end.Bytes())
-	p.probe = false
+	p.Include(ending)
+	p.Forget()
 	if !opt.All {
-		return p.err
+		return p.Err()
 	}
-	p.blank()
+	p.Blank()
 	exploredFaults(p, e)
 	for i, n := range e.byGravity() {
-		p.blank()
-		rule(p)
+		p.Blank()
+		p.Rule()
 		exploredStory(p, &e.Findings[n], i == 0)
 	}
-	return p.err
+	return p.Err()
 }
 
 // exploreEnding says how much was tried, what makes the result weaker, and where all of it is.
-func exploreEnding(p *page, e *Exploration) {
-	p.blank()
+func exploreEnding(p *term.Writer, e *Exploration) {
+	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
 	stopped(p, e.Interrupted)
 	notes(p, "open    ", e.open())
 	notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
-		p.hang(0, "each    ", plain, "in full, with its timeline: by the command below it, or all with --all")
+		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
 	closing(p, e.Files, e.Repeat)
 }
 
-func exploreTitle(p *page, e *Exploration) {
+func exploreTitle(p *term.Writer, e *Exploration) {
 	what, standing := e.size(), e.standing()
-	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
+	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
 	if standing == undecided {
-		tone = yellow
+		tone = term.Yellow
 	}
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(e.Scenario, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
-}
-
-// right puts numbers under each other.
-func right(ln *line, end int, n int) *line {
-	text := phrase.Grouped(n)
-	return ln.to(end-cells(text)).add(plain, text)
+	p.Title(e.Scenario, what, standing, tone)
 }
 
 // toldLaw counts how a law came out that a scenario promises, or does not.
@@ -140,37 +132,37 @@ func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
 }
 
 // lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
-func lawTable(p *page, laws []toldLaw, last string) {
-	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
-		to(54).add(plain, last))
+func lawTable(p *term.Writer, laws []toldLaw, last string) {
+	p.Put(new(term.Line).Add(term.Bold, "law").To(24).Add(term.Plain, "held").To(31).Add(term.Plain, "broken").To(40).Add(term.Plain, "open").To(46).Add(term.Plain, "unseen").
+		To(54).Add(term.Plain, last))
 	for i := range laws {
 		l := &laws[i]
 		mark, tone := l.sign()
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, string(l.Law.Law))
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(l.Law.Law))
 		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
-			right(ln, n.end, n.n)
+			ln.Right(n.end, phrase.Grouped(n.n))
 		}
-		if tone == green {
-			tone = plain
+		if tone == term.Green {
+			tone = term.Plain
 		}
 		if last != "" {
-			ln.to(54).add(tone, l.rate())
+			ln.To(54).Add(tone, l.rate())
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
 // sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
-func (l *toldLaw) sign() (string, style) {
+func (l *toldLaw) sign() (string, term.Style) {
 	switch {
 	case l.Violated > 0 && l.Promised:
-		return "✗", red
+		return "✗", term.Red
 	case l.Violated > 0:
-		return "·", plain
+		return "·", term.Plain
 	case l.Holds > 0:
-		return "✓", green
+		return "✓", term.Green
 	}
-	return "–", plain
+	return "–", term.Plain
 }
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
@@ -187,8 +179,8 @@ func (l *toldLaw) rate() string {
 	return ""
 }
 
-func exploredFaults(p *page, e *Exploration) {
-	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
+func exploredFaults(p *term.Writer, e *Exploration) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain, "struck").To(38).Add(term.Plain, "met a lock in use"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
 			exploredFault(p, f.Kind.String(), f)
@@ -197,43 +189,43 @@ func exploredFaults(p *page, e *Exploration) {
 	exploredFault(p, "all", e.allFaults())
 }
 
-func exploredFault(p *page, name string, f tally.Fault) {
-	ln := new(line).add(plain, "   "+name)
-	right(ln, 27, f.Drawn)
-	right(ln, 36, f.Struck)
-	right(ln, 46, f.Met)
+func exploredFault(p *term.Writer, name string, f tally.Fault) {
+	ln := new(term.Line).Add(term.Plain, "   "+name)
+	ln.Right(27, phrase.Grouped(f.Drawn))
+	ln.Right(36, phrase.Grouped(f.Struck))
+	ln.Right(46, phrase.Grouped(f.Met))
 	share := share(f)
-	p.put(ln.to(55-cells(share)).add(plain, share))
+	p.Put(ln.To(55-term.Cells(share)).Add(term.Plain, share))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
-func exploredStory(p *page, f *ExploredFinding, full bool) {
-	standing, tone := f.promise(), red
+func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
+	standing, tone := f.promise(), term.Red
 	if !f.Promised {
-		tone = plain
+		tone = term.Plain
 	}
 	what := f.what()
-	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
-	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
-	p.text(plain, 2, f.size())
-	p.blank()
-	lanes := Arrange(f.Run.history())
+	ln := new(term.Line).Add(term.Bold, term.Clip(what, p.Width()-term.Cells(standing)-2))
+	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
+	p.Text(term.Plain, 2, f.size())
+	p.Blank()
+	lanes := f.Run.lanes()
 	if full {
-		timeline(p, lanes, witnesses(f.Run))
-		p.blank()
+		lanes.Draw(p)
+		p.Blank()
 	}
 	for _, finding := range f.Run.findings() {
 		if finding.Law == f.Law {
 			violation(p, lanes, &finding)
 		}
 	}
-	p.blank()
+	p.Blank()
 	for i, fault := range f.Run.Plan {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		p.hang(0, label, plain, fault)
+		p.Hang(0, label, term.Plain, fault)
 	}
 	files := ""
 	if f.Run.Files != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -88,8 +89,8 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
 			}
-			if cells(l) > 80 {
-				t.Errorf("%d columns: %s", cells(l), l)
+			if term.Cells(l) > 80 {
+				t.Errorf("%d columns: %s", term.Cells(l), l)
 			}
 		}
 		if told != n {

@@ -2,13 +2,16 @@ package reports
 
 import (
 	"fmt"
+	"html/template"
 	"io"
 	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
@@ -18,7 +21,7 @@ func (run *Run) html(w io.Writer, links []Link) error {
 	if err != nil {
 		return err
 	}
-	return pages.ExecuteTemplate(w, "page.html", d)
+	return page.Write(w, "page.html", d)
 }
 
 // pageData is what the page's template shows.
@@ -35,8 +38,10 @@ type pageData struct {
 	Metrics  []metricLine
 	Links    []Link
 	Facts    []fact
-	Chart    *chart
-	pageFrame
+	Timeline template.HTML
+	lanes    *timeline.Lanes
+	chart    *timeline.Chart
+	page.Frame
 }
 
 type lawLine struct {
@@ -60,14 +65,18 @@ type metricLine struct{ Name, Value, Alarm string }
 type fact struct{ Name, Value string }
 
 func newPageData(run *Run, links []Link) (*pageData, error) {
-	frame, err := newFrame(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()), "chart.js")
+	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
 	if err != nil {
 		return nil, err
 	}
-	lanes := Arrange(run.history())
+	frame.Script += timeline.Script
 	d := &pageData{
 		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
-		Chart: newChart(lanes, witnesses(run)), pageFrame: frame,
+		lanes: run.lanes(), Frame: frame,
+	}
+	d.chart = d.lanes.Chart()
+	if d.Timeline, err = d.chart.HTML(); err != nil {
+		return nil, err
 	}
 	switch {
 	case run.Undecided, run.word() == brokenAsExpected:
@@ -98,8 +107,7 @@ func (d *pageData) mentionsProbe() bool {
 			texts = append(texts, w.Words)
 		}
 	}
-	texts = append(texts, d.Chart.Clients...)
-	return slices.ContainsFunc(texts, mentionsProbe)
+	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, mentionsProbe)
 }
 
 func (d *pageData) verdict(run *Run) {
@@ -126,12 +134,8 @@ func (d *pageData) verdict(run *Run) {
 
 func (d *pageData) story(f *checker.Finding) lawStory {
 	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
-	events := d.Chart.lanes.history.Events
-	for _, pos := range f.Witness {
-		if pos < 0 || pos >= len(events) {
-			continue
-		}
-		s.Witness = append(s.Witness, witnessLine{d.Chart.numbers[pos], pos, phrase.Instant(events[pos].Time), d.Chart.teller.tell(&events[pos])})
+	for _, told := range d.lanes.Told(f.Witness) {
+		s.Witness = append(s.Witness, witnessLine{d.chart.Number(told.Pos), told.Pos, phrase.Instant(told.At), told.Words})
 	}
 	return s
 }

@@ -5,7 +5,10 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -19,9 +22,10 @@ func (m *Many) html(w io.Writer, links []Link) error {
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
 	if shown == nil {
-		d.pageFrame, err = newFrame(title)
+		d.Frame, err = page.New(title)
 	} else if d.Shown, err = newPageData(shown, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
@@ -31,7 +35,7 @@ func (m *Many) html(w io.Writer, links []Link) error {
 		d.Stopped = interruption
 	}
 	for _, t := range m.totals() {
-		class := map[style]string{green: "good", red: "bad", yellow: "open"}[t.tone]
+		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
 		if t.n == 0 {
 			class = ""
 		}
@@ -41,7 +45,7 @@ func (m *Many) html(w io.Writer, links []Link) error {
 	for _, g := range m.Campaign.Groups {
 		d.Groups = append(d.Groups, groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
-	return pages.ExecuteTemplate(w, "runs.html", d)
+	return page.Write(w, "runs.html", d)
 }
 
 // telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
@@ -58,7 +62,7 @@ func (m *Many) telling() (*Run, string) {
 
 // manyPage is what the template shows.
 type manyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // metricLines writes the metrics of the whole run in columns. Those of single processes are in the JSON and the HTML.
-func metricLines(p *page, ms checker.Metrics) {
+func metricLines(p *term.Writer, ms checker.Metrics) {
 	var items []string
-	wide := 0
 	for _, m := range ms {
 		if strings.Contains(m.Name, "{") {
 			continue
@@ -20,22 +20,8 @@ func metricLines(p *page, ms checker.Metrics) {
 			it += " (!)"
 		}
 		items = append(items, it)
-		wide = max(wide, cells(it))
 	}
-	if len(items) == 0 {
-		return
-	}
-	columns := max(1, (p.width-8+3)/(wide+3))
-	for i := 0; i < len(items); i += columns {
-		ln := new(line)
-		if i == 0 {
-			ln.add(plain, "metrics")
-		}
-		for k, it := range items[i:min(i+columns, len(items))] {
-			ln.to(8+k*(wide+3)).add(plain, it)
-		}
-		p.put(ln)
-	}
+	p.Columns("metrics ", items)
 }
 
 // Value gives the value of a metric with its unit and four significant digits, or says that there was nothing to measure.

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // brokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
@@ -85,19 +86,19 @@ func isLaw(name string) bool {
 }
 
 // opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.
-func opening(p *page, run *Run) {
+func opening(p *term.Writer, run *Run) {
 	title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
-	p.blank()
-	p.text(bold, 0, run.headline())
-	p.blank()
+	p.Blank()
+	p.Text(term.Bold, 0, run.headline())
+	p.Blank()
 	if run.Summary != "" {
-		p.text(plain, 2, run.Summary)
+		p.Text(term.Plain, 2, run.Summary)
 	}
 	if s := run.intent(); s != "" {
-		tone := plain
+		tone := term.Plain
 		if !run.OK {
-			tone = red
+			tone = term.Red
 		}
-		p.text(tone, 2, s)
+		p.Text(tone, 2, s)
 	}
 }

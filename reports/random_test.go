@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // nonsense draws a run whose history need not make any sense.
@@ -65,7 +66,7 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		run := nonsense(r)
 		width := 60 + r.IntN(141)
 		for _, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
-			if cells(l) > width || strings.ContainsRune(l, 0x1b) {
+			if term.Cells(l) > width || strings.ContainsRune(l, 0x1b) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -58,6 +59,9 @@ func (r *Run) history() *history.History {
 	}
 	return r.History
 }
+
+// lanes lays the run's history out.
+func (r *Run) lanes() *timeline.Lanes { return timeline.Arrange(r.history(), r.Verdict.Findings) }
 
 // expectation returns what was expected of the law or metric, or nil if nothing is known.
 func (r *Run) expectation(name string) *ExpectLine {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -141,14 +142,14 @@ func Markdown(s Suite) []byte {
 func betweenFences(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
-		lines[i] = printable(lines[i])
+		lines[i] = term.Printable(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
 // codeSpan is text as code within a line, whatever stands in it (CommonMark 0.31, 6.1).
 func codeSpan(text string) string {
-	text = printable(text)
+	text = term.Printable(text)
 	ticks := backticks(text, 0)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") || strings.TrimSpace(text) != text {
 		text = " " + text + " " // taken off again by who reads it
@@ -174,7 +175,7 @@ func backticks(text string, more int) string {
 // cell makes text that stands in one cell of a table, and means nothing else than itself.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "&", "&amp;").
-		Replace(printable(s))
+		Replace(term.Printable(s))
 }
 
 // results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.

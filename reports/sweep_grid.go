@@ -1,6 +1,9 @@
 package reports
 
-import "github.com/fencepost-sim/fencepost/reports/sweepmap"
+import (
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
 
 // signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
 type signGrid struct {
@@ -20,18 +23,18 @@ func newGrid(s *Sweep, l *sweepmap.Law, width int) *signGrid {
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
 		for _, level := range s.Axes[1].Levels {
-			g.margin = max(g.margin, 4+cells(level.Text))
+			g.margin = max(g.margin, 4+term.Cells(level.Text))
 		}
 	}
 	room := width - g.margin
 	longest := 0
 	for i := range l.Lines {
-		longest = max(longest, cells(l.Lines[i].Words("")))
+		longest = max(longest, term.Cells(l.Lines[i].Words("")))
 	}
 	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
 	wide := 2 // so wide that each value has room
 	for _, level := range s.Axes[0].Levels {
-		wide = max(wide, cells(level.Text)+1)
+		wide = max(wide, term.Cells(level.Text)+1)
 	}
 	for _, try := range []struct {
 		cell   int
@@ -53,52 +56,52 @@ func newGrid(s *Sweep, l *sweepmap.Law, width int) *signGrid {
 func (g *signGrid) two() bool { return len(g.Axes) == 2 }
 
 // draw draws the rows, the highest first, and the values across below them.
-func (g *signGrid) draw(p *page) {
+func (g *signGrid) draw(p *term.Writer) {
 	for from := 0; from < g.across; from += g.block {
 		to := min(from+g.block, g.across)
 		if g.two() {
-			p.put(new(line).to(2).add(plain, g.Axes[1].Name))
+			p.Put(new(term.Line).To(2).Add(term.Plain, g.Axes[1].Name))
 		}
 		for row := g.rows - 1; row >= 0; row-- {
-			ln := new(line)
+			ln := new(term.Line)
 			if g.two() {
-				ln.to(2).add(plain, g.Axes[1].Levels[row].Text)
+				ln.To(2).Add(term.Plain, g.Axes[1].Levels[row].Text)
 			}
-			ln.to(g.margin)
+			ln.To(g.margin)
 			for i := from; i < to; i++ {
 				mark := g.law.Cells[row*g.across+i].Sign()
-				ln.to(g.margin+(i-from)*g.cell).add(tones[mark], mark)
+				ln.To(g.margin+(i-from)*g.cell).Add(tones[mark], mark)
 			}
 			if g.beside {
-				ln.to(g.margin+(to-from)*g.cell+2).add(plain, g.law.Lines[row].Words(""))
+				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].Words(""))
 			}
-			p.put(ln)
+			p.Put(ln)
 		}
 		g.values(p, from, to)
 	}
 }
 
 // values writes the values across: each, or as many at even distances as have room.
-func (g *signGrid) values(p *page, from, to int) {
-	ln := new(line)
+func (g *signGrid) values(p *term.Writer, from, to int) {
+	ln := new(term.Line)
 	for i := from; i < to; i += g.stride(p, from, to) {
-		ln.to(g.margin+(i-from)*g.cell).add(plain, g.Axes[0].Levels[i].Text)
+		ln.To(g.margin+(i-from)*g.cell).Add(term.Plain, g.Axes[0].Levels[i].Text)
 	}
-	if name := "  " + g.Axes[0].Name; g.two() && ln.cells+cells(name) <= p.width {
-		ln.add(plain, name)
+	if name := "  " + g.Axes[0].Name; g.two() && ln.Cells()+term.Cells(name) <= p.Width() {
+		ln.Add(term.Plain, name)
 	}
-	p.put(ln)
+	p.Put(ln)
 }
 
 // stride is the least distance between values that leaves a gap between them.
-func (g *signGrid) stride(p *page, from, to int) int {
+func (g *signGrid) stride(p *term.Writer, from, to int) int {
 	for stride := 1; stride < to-from; stride++ {
 		free := from
 		fits := true
 		for i := from; i < to; i += stride {
 			at := g.margin + (i-from)*g.cell
-			end := at + cells(g.Axes[0].Levels[i].Text)
-			fits = fits && (i == from || at > free) && end <= p.width
+			end := at + term.Cells(g.Axes[0].Levels[i].Text)
+			fits = fits && (i == from || at > free) && end <= p.Width()
 			free = end
 		}
 		if fits {

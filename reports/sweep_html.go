@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -16,12 +17,12 @@ import (
 // html writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
 func (s *Sweep) html(w io.Writer) error {
-	frame, err := newFrame(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
+	frame, err := page.New(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
 	if err != nil {
 		return err
 	}
 	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(), Repeat: s.Repeat,
-		pageFrame: frame, Standing: s.standing(), Size: s.size()}
+		Frame: frame, Standing: s.standing(), Size: s.size()}
 	for _, law := range s.Laws {
 		d.Maps = append(d.Maps, s.mapOnPage(sweepmap.Of(s.Sweep, law)))
 	}
@@ -30,7 +31,7 @@ func (s *Sweep) html(w io.Writer) error {
 	}
 	d.claims(s)
 	d.facts(s)
-	return pages.ExecuteTemplate(w, "sweep.html", d)
+	return page.Write(w, "sweep.html", d)
 }
 
 // sweepPage is what the template shows.
@@ -43,7 +44,7 @@ type sweepPage struct {
 	Maps                      []mapOnPage
 	Stories                   []sweepStory
 	Facts                     []fact
-	pageFrame
+	page.Frame
 }
 
 // claimOnPage is an assertion; its class is that of a law that came out so.
@@ -95,16 +96,13 @@ func (d *sweepPage) claims(s *Sweep) {
 // storyAgainst tells what happened in the run that shows how an assertion fails.
 func storyAgainst(a *sweep.Asserted, run *Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
-	lanes := Arrange(run.history())
-	tell := teller{lanes: lanes, locks: len(lanes.Locks) > 1, long: true}
 	f := run.Verdict.Of(a.Law)
 	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, pos := range f.Witness {
-		event := &lanes.history.Events[pos]
-		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, pos, phrase.Instant(event.Time), tell.tell(event)})
+	for i, told := range run.lanes().Told(f.Witness) {
+		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, told.Pos, phrase.Instant(told.At), told.Words})
 	}
 	return s
 }

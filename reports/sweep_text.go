@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -18,47 +19,47 @@ func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	title(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
-		p.text(plain, 2, s.Scenario.Summary)
+		p.Text(term.Plain, 2, s.Scenario.Summary)
 	}
-	p.blank()
+	p.Blank()
 	s.setting(p)
 	for _, law := range s.Laws {
-		p.blank()
+		p.Blank()
 		s.law(p, sweepmap.Of(s.Sweep, law))
 	}
-	p.blank()
+	p.Blank()
 	s.legend(p)
 	if len(s.Asserted) > 0 {
-		p.blank()
-		p.put(new(line).add(bold, "Assertions"))
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "Assertions"))
 		for i := range s.Asserted {
 			s.claim(p, &s.Asserted[i])
 		}
 	}
-	p.blank()
+	p.Blank()
 	stopped(p, s.Interrupted)
 	notes(p, "note    ", s.notes())
 	closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)
 	}
-	return p.err
+	return p.Err()
 }
 
 // setting says what is varied, and what stays as it is.
-func (s *Sweep) setting(p *page) {
+func (s *Sweep) setting(p *term.Writer) {
 	labels := []string{"varied  "}
 	if len(s.Axes) == 2 {
 		labels = []string{"across  ", "upwards "}
 	}
 	for i, label := range labels {
-		p.hang(0, label, plain, s.varied(i))
+		p.Hang(0, label, term.Plain, s.varied(i))
 	}
 	for i, fixed := range s.With() {
-		p.hang(0, []string{"with    ", "        "}[min(i, 1)], plain, fixed)
+		p.Hang(0, []string{"with    ", "        "}[min(i, 1)], term.Plain, fixed)
 	}
 	for i, fault := range s.Faults() {
-		p.hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", plain, fault)
+		p.Hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", term.Plain, fault)
 	}
 }
 
@@ -99,30 +100,30 @@ func levelList(a *sweep.Axis) string {
 }
 
 // law draws one law.
-func (s *Sweep) law(p *page, l *sweepmap.Law) {
-	ln := new(line).add(bold, string(l.Law))
+func (s *Sweep) law(p *term.Writer, l *sweepmap.Law) {
+	ln := new(term.Line).Add(term.Bold, string(l.Law))
 	if len(s.Axes) == 1 && len(l.Lines) == 1 {
 		words := l.Lines[0].Words(s.Axes[0].Name) + s.anchor()
-		if ln.cells+2+cells(words) <= p.width {
-			p.put(ln.add(plain, "  "+words))
+		if ln.Cells()+2+term.Cells(words) <= p.Width() {
+			p.Put(ln.Add(term.Plain, "  "+words))
 		} else {
-			p.put(ln)
-			p.text(plain, 2, words)
+			p.Put(ln)
+			p.Text(term.Plain, 2, words)
 		}
 	} else {
-		p.put(ln)
+		p.Put(ln)
 	}
-	g := newGrid(s, l, p.width)
+	g := newGrid(s, l, p.Width())
 	g.draw(p)
 	if len(s.Axes) == 2 && !g.beside {
 		for i := range l.Lines {
 			along := &l.Lines[i]
-			p.hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", plain, along.Words(s.Axes[along.Axis].Name))
+			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", term.Plain, along.Words(s.Axes[along.Axis].Name))
 		}
 	}
 	for i := range l.Lines {
 		if along := &l.Lines[i]; !along.Monotone() {
-			p.hang(2, "! ", yellow, s.place(along)+turnsTwice)
+			p.Hang(2, "! ", term.Yellow, s.place(along)+turnsTwice)
 		}
 	}
 	s.details(p, l)
@@ -137,24 +138,24 @@ func (s *Sweep) place(l *sweep.Line) string {
 }
 
 // details tell the edges of a single axis, and the causes over all points.
-func (s *Sweep) details(p *page, l *sweepmap.Law) {
+func (s *Sweep) details(p *term.Writer, l *sweepmap.Law) {
 	for _, e := range l.Edges {
 		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
-			p.hang(2, "edge  ", plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
+			p.Hang(2, "edge  ", term.Plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
 				e.First.Levels[0].Text, e.After, cause.Cause, cause.First))
 		}
 		if again := s.Repeats[e]; again != "" {
-			commandAt(p, 8, "", again)
+			p.Command(8, "", again)
 		}
 		if !e.Exact {
-			p.hang(2, "edge  ", yellow, fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
+			p.Hang(2, "edge  ", term.Yellow, fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
 		}
 	}
 	for _, c := range causes(l) {
-		p.hang(2, "✗     ", plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+		p.Hang(2, "✗     ", term.Plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range problems(l) {
-		p.hang(2, "–     ", plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
+		p.Hang(2, "–     ", term.Plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
 	}
 }
 
@@ -203,9 +204,9 @@ func problems(l *sweepmap.Law) (list []causeSum) {
 }
 
 // legend says what the signs mean.
-func (s *Sweep) legend(p *page) {
-	p.flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
-	p.text(plain, 0, "safe means: "+s.meaning())
+func (s *Sweep) legend(p *term.Writer) {
+	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
+	p.Text(term.Plain, 0, "safe means: "+s.meaning())
 }
 
 // meaning says what safe rests on.
@@ -218,29 +219,28 @@ func (s *Sweep) meaning() string {
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
 // claim tells an assertion.
-func (s *Sweep) claim(p *page, a *sweep.Asserted) {
-	p.hang(0, " "+results[result(a)].sign+" ", [...]style{yellow, green, red, yellow}[a.Standing], a.Text)
-	p.text(plain, 3, s.why(a))
+func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
+	p.Hang(0, " "+results[result(a)].sign+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Text(term.Plain, 3, s.why(a))
 }
 
 // failure tells the run that shows how the ith assertion fails.
-func (s *Sweep) failure(p *page, i int) {
+func (s *Sweep) failure(p *term.Writer, i int) {
 	a, shown := &s.Asserted[i], s.Shown[i]
 	if shown == nil {
 		return
 	}
-	p.blank()
-	rule(p)
-	p.text(bold, 0, "Against: "+a.Text)
-	p.blank()
-	lanes := Arrange(shown.history())
+	p.Blank()
+	p.Rule()
+	p.Text(term.Bold, 0, "Against: "+a.Text)
+	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		violation(p, lanes, &f)
+		violation(p, shown.lanes(), &f)
 	} else {
-		p.text(red, 0, string(a.Law)+" "+f.Outcome.String())
-		p.text(plain, 2, f.Explanation)
+		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
+		p.Text(term.Plain, 2, f.Explanation)
 	}
-	p.blank()
+	p.Blank()
 	run := *shown
 	run.Metrics = nil
 	footer(p, &run)

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // TextOptions say what the reader's terminal can do.
@@ -18,12 +19,14 @@ type TextOptions struct {
 	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
 }
 
-func (o TextOptions) page(w io.Writer) *page {
+func (o TextOptions) page(w io.Writer) *term.Writer {
 	width := o.Width
 	if width == 0 {
 		width = 80
 	}
-	return &page{w: w, width: max(width, 60), color: o.Color}
+	p := term.New(w, max(width, 60), o.Color)
+	p.Watch(string(history.Probe))
+	return p
 }
 
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
@@ -31,86 +34,66 @@ func (o TextOptions) page(w io.Writer) *page {
 func (run *Run) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	textRun(p, run)
-	return p.err
+	return p.Err()
 }
 
-func textRun(p *page, run *Run) {
+func textRun(p *term.Writer, run *Run) {
 	opening(p, run)
-	p.blank()
-	lanes := Arrange(run.history())
-	timeline(p, lanes, witnesses(run))
-	p.blank()
+	p.Blank()
+	lanes := run.lanes()
+	lanes.Draw(p)
+	p.Blank()
 	verdictLines(p, run)
 	for _, f := range run.findings() {
 		if f.Outcome == checker.Violated {
-			p.blank()
+			p.Blank()
 			violation(p, lanes, &f)
 		}
 	}
-	p.blank()
+	p.Blank()
 	footer(p, run)
 }
 
 // title is the first line: what ran, and how it stands.
-func title(p *page, name, what, standing string) {
-	tone := red
+func title(p *term.Writer, name, what, standing string) {
+	tone := term.Red
 	switch standing {
 	case asExpected:
-		tone = green
+		tone = term.Green
 	case undecided, brokenAsExpected:
-		tone = yellow
+		tone = term.Yellow
 	}
-	ln := new(line)
-	room := p.width - cells(what) - cells(standing) - 6
-	ln.add(bold, clip(name, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
-}
-
-// margin is the column at which the right-aligned words of the verdict end: near the eye also on a wide terminal.
-func (p *page) margin() int { return min(p.width, 100) }
-
-// witnesses is the set of positions that some violated law names.
-func witnesses(run *Run) map[int]bool {
-	h := run.history()
-	set := map[int]bool{}
-	for _, f := range run.Verdict.Findings {
-		for _, pos := range f.Witness {
-			if pos >= 0 && pos < len(h.Events) {
-				set[pos] = true
-			}
-		}
-	}
-	return set
+	p.Title(name, what, standing, tone)
 }
 
 // sign is the mark of an outcome.
-func sign(o checker.Outcome) (string, style) {
+func sign(o checker.Outcome) (string, term.Style) {
 	switch o {
 	case checker.Holds:
-		return "✓", green
+		return "✓", term.Green
 	case checker.Violated:
-		return "✗", red
+		return "✗", term.Red
 	case checker.Undecided:
-		return "?", yellow
+		return "?", term.Yellow
 	}
-	return "–", plain
+	return "–", term.Plain
 }
 
-func verdictLines(p *page, run *Run) {
+func verdictLines(p *term.Writer, run *Run) {
 	laws := map[string]bool{}
 	for _, f := range run.findings() {
 		laws[string(f.Law)] = true
 		mark, tone := sign(f.Outcome)
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, string(f.Law)).to(21)
-		ln.add(tone, f.Outcome.String())
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(f.Law)).To(21)
+		ln.Add(tone, f.Outcome.String())
 		if f.Outcome == checker.Violated {
-			ln.add(plain, ": "+f.Cause.String())
+			ln.Add(term.Plain, ": "+f.Cause.String())
 		}
 		e := run.expectation(string(f.Law))
 		aside(p, ln, &f, e)
 		expected(p, ln, e)
 		if f.Outcome == checker.Undecided && f.Explanation != "" {
-			p.text(plain, 21, f.Explanation)
+			p.Text(term.Plain, 21, f.Explanation)
 		}
 	}
 	for i := range run.Expected {
@@ -118,92 +101,74 @@ func verdictLines(p *page, run *Run) {
 		if laws[e.Name] {
 			continue
 		}
-		mark, tone := "✓", green
+		mark, tone := "✓", term.Green
 		if !e.OK {
-			mark, tone = "✗", red
+			mark, tone = "✗", term.Red
 		}
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, e.Name).add(plain, "  "+e.Got)
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, e.Name).Add(term.Plain, "  "+e.Got)
 		expected(p, ln, e)
 	}
 }
 
 // aside adds to a law that holds or could not be checked what was seen of it, where there is room.
-func aside(p *page, ln *line, f *checker.Finding, e *ExpectLine) {
-	room := p.width - ln.cells - 2
+func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) {
+	room := p.Width() - ln.Cells() - 2
 	if e != nil {
-		room -= cells("  expected: " + e.Expected)
+		room -= term.Cells("  expected: " + e.Expected)
 	}
-	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" && cells(f.Explanation) <= room {
-		ln.add(plain, ": "+f.Explanation)
+	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" && term.Cells(f.Explanation) <= room {
+		ln.Add(term.Plain, ": "+f.Explanation)
 	}
 }
 
 // expected ends a verdict line with how it compares to what the scenario expects, on a line of its own if need be.
-func expected(p *page, ln *line, e *ExpectLine) {
+func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
 	if e == nil {
-		p.put(ln)
+		p.Put(ln)
 		return
 	}
-	words, tone := "expected", plain
+	words, tone := "expected", term.Plain
 	if !e.OK {
-		words, tone = "expected: "+e.Expected, red
+		words, tone = "expected: "+e.Expected, term.Red
 	}
-	if ln.cells+2+cells(words) <= p.width {
-		p.put(ln.to(p.margin()-cells(words)-2).add(plain, "  ").add(tone, words))
+	if ln.Cells()+2+term.Cells(words) <= p.Width() {
+		p.Put(ln.To(p.Margin()-term.Cells(words)-2).Add(term.Plain, "  ").Add(tone, words))
 		return
 	}
-	p.put(ln)
-	for _, t := range wrap(words, p.width-21) {
-		p.put(new(line).to(21).add(tone, t))
+	p.Put(ln)
+	for _, t := range term.Wrap(words, p.Width()-21) {
+		p.Put(new(term.Line).To(21).Add(tone, t))
 	}
 }
 
 // violation tells the story of one violated law.
-func violation(p *page, l *Lanes, f *checker.Finding) {
-	p.text(red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
+func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
+	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
 	if f.Explanation != "" {
-		p.text(plain, 2, f.Explanation)
+		p.Text(term.Plain, 2, f.Explanation)
 	}
 	for _, t := range f.Trials {
-		p.text(plain, 2, t.String())
+		p.Text(term.Plain, 2, t.String())
 	}
 	if f.Remedy != "" {
-		p.hang(2, "Remedy: ", green, f.Remedy)
+		p.Hang(2, "Remedy: ", term.Green, f.Remedy)
 	}
 	if len(f.Witness) == 0 {
 		return
 	}
-	p.put(new(line).add(plain, "  Witness:"))
-	t := teller{lanes: l, locks: len(l.Locks) > 1, long: true}
-	for _, pos := range f.Witness {
-		if pos < 0 || pos >= len(l.history.Events) {
-			continue
-		}
-		e := &l.history.Events[pos]
-		at := phrase.Clock(e.Time)
-		p.hang(4, strings.Repeat(" ", max(9-len(at), 0))+at+" s  ", plain, t.tell(e))
-	}
-}
-
-// hang writes text after a label; what does not fit goes on below the text, not below the label.
-func (p *page) hang(indent int, label string, s style, text string) {
-	from := indent + cells(label)
-	for i, t := range wrap(text, p.width-from) {
-		ln := new(line).to(indent)
-		if i == 0 {
-			ln.add(plain, label)
-		}
-		p.put(ln.to(from).add(s, t))
+	p.Put(new(term.Line).Add(term.Plain, "  Witness:"))
+	for _, told := range l.Told(f.Witness) {
+		p.Hang(4, fmt.Sprintf("%9s s  ", phrase.Clock(told.At)), term.Plain, told.Words)
 	}
 }
 
 // footer says what is needed to see the run again.
-func footer(p *page, run *Run) {
+func footer(p *term.Writer, run *Run) {
 	if len(run.Metrics) > 0 {
 		metricLines(p, run.Metrics)
 	}
 	if len(run.Plan) == 0 {
-		p.hang(0, "plan    ", plain, "no faults")
+		p.Hang(0, "plan    ", term.Plain, "no faults")
 	}
 	for i, fault := range run.Plan {
 		label := "plan    "
@@ -211,16 +176,16 @@ func footer(p *page, run *Run) {
 			label = "        "
 		}
 		if i < len(run.Idle) && run.Idle[i] != "" {
-			p.hang(0, label, yellow, fault+" ("+run.Idle[i]+")")
+			p.Hang(0, label, term.Yellow, fault+" ("+run.Idle[i]+")")
 			continue
 		}
-		p.hang(0, label, plain, fault)
+		p.Hang(0, label, term.Plain, fault)
 	}
 	h := run.history()
-	p.hang(0, "run     ", plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
+	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
 		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {
-		p.hang(0, "source  ", plain, run.Source)
+		p.Hang(0, "source  ", term.Plain, run.Source)
 	}
 	closing(p, run.Files, run.Repeat)
 }

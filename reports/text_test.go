@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -67,8 +68,8 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 		run := r.run()
 		for width := 60; width <= 200; width++ {
 			for n, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
-				if cells(l) > width {
-					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, cells(l), l)
+				if term.Cells(l) > width {
+					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, term.Cells(l), l)
 				}
 			}
 		}

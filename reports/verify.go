@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -52,17 +53,17 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
-		p.text(plain, 2, v.Scenario.Summary)
+		p.Text(term.Plain, 2, v.Scenario.Summary)
 	}
-	p.blank()
-	p.text(plain, 0, v.conclusion())
-	p.blank()
+	p.Blank()
+	p.Text(term.Plain, 0, v.conclusion())
+	p.Blank()
 	lawTable(p, promised(v.Laws(), v.Scenario), "")
-	p.blank()
+	p.Blank()
 	v.lengths(p)
-	p.blank()
+	p.Blank()
 	v.kinds(p)
-	p.blank()
+	p.Blank()
 	if v.Found == nil {
 		v.claim(p)
 	}
@@ -70,19 +71,17 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	notes(p, "open    ", v.open())
 	closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
-		p.blank()
-		rule(p)
+		p.Blank()
+		p.Rule()
 		textRun(p, v.Run)
 	}
-	return p.err
+	return p.Err()
 }
 
-func (v *Verification) title(p *page) {
+func (v *Verification) title(p *term.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]style{"violated": red, "holds": green, undecided: yellow}[standing]
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(v.Scenario.Name, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, undecided: term.Yellow}[standing]
+	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
 // conclusion is the result in a sentence or two.
@@ -138,18 +137,18 @@ func (v *Verification) shorter() string {
 }
 
 // lengths is a table of how much was tried.
-func (v *Verification) lengths(p *page) {
-	p.put(new(line).add(bold, "tried").to(18).add(plain, "starts").to(27).add(plain, "schedules").to(39).add(plain, "which stand for"))
+func (v *Verification) lengths(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules").To(39).Add(term.Plain, "which stand for"))
 	for _, l := range v.Lengths {
-		ln := new(line).add(plain, "  "+phrase.Count(l.Faults, "fault"))
+		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
-			right(ln, 24, l.Starts)
+			ln.Right(24, phrase.Grouped(l.Starts))
 		}
-		right(ln, 36, l.Schedules).to(39)
-		if ln.add(plain, placements(l.Stands)); !l.Whole {
-			ln.add(yellow, "; not all")
+		ln.Right(36, phrase.Grouped(l.Schedules)).To(39)
+		if ln.Add(term.Plain, placements(l.Stands)); !l.Whole {
+			ln.Add(term.Yellow, "; not all")
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
@@ -162,19 +161,19 @@ func placements(n float64) string {
 }
 
 // kinds is a table of the faults, by the last of a placement.
-func (v *Verification) kinds(p *page) {
-	p.put(new(line).add(bold, "last fault").to(18).add(plain, "starts").to(27).add(plain, "schedules"))
+func (v *Verification) kinds(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules"))
 	for i, k := range v.ByKind() {
-		ln := new(line).add(plain, "  "+v.Options.Kinds[i].String())
-		right(ln, 24, k.Starts)
-		p.put(right(ln, 36, k.Schedules))
+		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
+		ln.Right(24, phrase.Grouped(k.Starts))
+		p.Put(ln.Right(36, phrase.Grouped(k.Schedules)))
 	}
 }
 
 // claim says what the result is about, and what it is not about.
-func (v *Verification) claim(p *page) {
+func (v *Verification) claim(p *term.Writer) {
 	for _, c := range v.claims() {
-		p.hang(0, c.Name+strings.Repeat(" ", 8-cells(c.Name)), plain, c.Value)
+		p.Hang(0, c.Name+strings.Repeat(" ", 8-term.Cells(c.Name)), term.Plain, c.Value)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
@@ -17,9 +19,10 @@ func (v *Verification) html(w io.Writer) error {
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
-		d.pageFrame, err = newFrame(title)
+		d.Frame, err = page.New(title)
 	} else if d.Counterexample, err = newPageData(v.Run, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
@@ -41,12 +44,12 @@ func (v *Verification) html(w io.Writer) error {
 	for i, k := range v.ByKind() {
 		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
-	return pages.ExecuteTemplate(w, "verify.html", d)
+	return page.Write(w, "verify.html", d)
 }
 
 // verifyPage is what the template shows.
 type verifyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage

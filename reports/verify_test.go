@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -56,7 +57,7 @@ func verifyText(t *testing.T, v *Verification, width int) string {
 		t.Fatal(err)
 	}
 	for _, ln := range strings.Split(b.String(), "\n") {
-		if cells(ln) > width && !strings.HasPrefix(ln, "again") {
+		if term.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
 			t.Errorf("at %d cells: %q", width, ln)
 		}
 	}

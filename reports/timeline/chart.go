@@ -1,20 +1,24 @@
-package reports
+package timeline
 
 import (
+	_ "embed" // the parts of the page
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
+// Chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
 // instants of true time; where these come to lie is computed here for a page that does not move, and again by the
 // page's script when the reader zooms.
-type chart struct {
+type Chart struct {
 	Width, Height int
 	Left, Right   int // the plot's edges
 	Top           int // where the lanes begin
@@ -30,7 +34,7 @@ type chart struct {
 	scale         *scale
 	folded        *scale
 	from, to      history.Time
-	teller        teller
+	teller        tell.Teller
 	numbers       map[int]int // of the witness events, by position
 	middle        map[history.Process]int
 	clients       []int
@@ -108,14 +112,14 @@ const (
 	clipMargin = 10
 )
 
-// newChart draws the lanes. A history too long to draw whole is drawn around its witness.
-func newChart(l *Lanes, witness map[int]bool) *chart {
-	c := &chart{
+// Chart draws the lanes. A history too long to draw whole is drawn around its witness.
+func (l *Lanes) Chart() *Chart {
+	c := &Chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
-		teller: teller{lanes: l, locks: len(l.Locks) > 1, long: true}, numbers: map[int]int{}, middle: map[history.Process]int{},
+		teller: newTeller(l, true), numbers: map[int]int{}, middle: map[history.Process]int{},
 	}
 	for pos := range l.history.Events {
-		if witness[pos] {
+		if l.witness[pos] {
 			c.numbers[pos] = len(c.numbers) + 1
 		}
 	}
@@ -135,7 +139,7 @@ func newChart(l *Lanes, witness map[int]bool) *chart {
 }
 
 // frame decides which stretch is drawn and makes its scale.
-func (c *chart) frame() {
+func (c *Chart) frame() {
 	events := c.lanes.history.Events
 	first, last := 0, len(events)
 	if last > mostEvents {
@@ -159,11 +163,11 @@ func (c *chart) frame() {
 		times = append(times, 0)
 	}
 	if last == len(events) && !probing {
-		times = append(times, c.lanes.End)
+		times = append(times, c.lanes.end)
 	}
 	c.scale = newScale(times)
 	c.from, c.to = c.scale.knots[0].at, c.scale.knots[len(c.scale.knots)-1].at
-	for _, o := range c.lanes.Outlived() {
+	for _, o := range c.lanes.outlived() {
 		if c.from < o.At && o.At < c.to {
 			times = append(times, o.At)
 		}
@@ -177,13 +181,13 @@ func (c *chart) frame() {
 }
 
 // unseen reports whether an event belongs to the probe, which is no part of the story.
-func (c *chart) unseen(pos int) bool {
+func (c *Chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
-	return (e.Process == probe || c.lanes.Holder(e.Of) == probe) && c.numbers[pos] == 0
+	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
 }
 
 // around gives a stretch of n events with the witness in its middle.
-func (c *chart) around(n int) (first, last int) {
+func (c *Chart) around(n int) (first, last int) {
 	events := len(c.lanes.history.Events)
 	lo, hi := events, -1
 	for pos := range c.numbers {
@@ -200,7 +204,7 @@ func (c *chart) around(n int) (first, last int) {
 }
 
 // x places an instant on the page as it is first shown.
-func (c *chart) x(at history.Time) float64 {
+func (c *Chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
@@ -208,8 +212,32 @@ func (c *chart) x(at history.Time) float64 {
 // two into one step of another precision: pages are the same on all platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
+//go:embed chart.html
+var chartText string
+
+var chartPicture = template.Must(template.New("chart").Parse(chartText))
+
+//go:embed chart.js
+var scriptText string
+
+// Script is what a page needs beside the picture: by it the reader zooms and moves.
+var Script = template.JS(scriptText)
+
+// HTML is the picture with its buttons and its legend, for a page whose script has Script. The error is of the template.
+func (c *Chart) HTML() (template.HTML, error) {
+	var b strings.Builder
+	err := chartPicture.Execute(&b, c)
+	return template.HTML(b.String()), err
+}
+
+// Number is the number under which the witness's event at a position stands in the picture; 0 if it has none.
+func (c *Chart) Number(pos int) int { return c.numbers[pos] }
+
+// Shows reports whether a client has a lane in the picture.
+func (c *Chart) Shows(p history.Process) bool { return slices.Contains(c.Clients, string(p)) }
+
 // Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
-func (c *chart) Knots() (string, error) {
+func (c *Chart) Knots() (string, error) {
 	var knots [][2]float64
 	for _, k := range c.folded.knots {
 		knots = append(knots, [2]float64{float64(k.at), k.place})
@@ -219,7 +247,7 @@ func (c *chart) Knots() (string, error) {
 }
 
 // box adds a stretch; what lies outside the frame is cut off.
-func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
+func (c *Chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
 	if to < c.from || from > c.to {
 		return
 	}
@@ -230,7 +258,7 @@ func (c *chart) box(class string, from, to history.Time, y, height int, label, t
 		Events: positions(events)})
 }
 
-func (c *chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
+func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
 	if at < c.from || at > c.to {
 		return
 	}
@@ -240,7 +268,7 @@ func (c *chart) mark(class, glyph string, at history.Time, y int, label, tip str
 		Label: label, Shift: px(shift), Tip: tip, Events: positions(events)})
 }
 
-func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
+func (c *Chart) ray(class string, from, to history.Time, y, y2 int) {
 	if from < c.from || to > c.to {
 		return
 	}
@@ -259,28 +287,30 @@ func positions(events []int) string {
 }
 
 // labelWidth estimates how many pixels a label takes.
-func labelWidth(s string) float64 { return float64(6.4 * float64(cells(s))) }
+func labelWidth(s string) float64 { return float64(6.4 * float64(term.Cells(s))) }
 
-func (c *chart) title(y, height int, name, class string) {
+func (c *Chart) title(y, height int, name, class string) {
 	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// ClipX and ClipWidth bound what is drawn of the plot, with room for marks on its edges.
-func (c *chart) ClipX() int     { return c.Left - clipMargin }
-func (c *chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
+// ClipX is where what is drawn of the plot begins, with room for marks on its edges.
+func (c *Chart) ClipX() int { return c.Left - clipMargin }
+
+// ClipWidth is how wide it is.
+func (c *Chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
 
 // MiddleY is where the label of a box stands.
 func (s shape) MiddleY() string { return px(float64(s.Y) + float64(float64(s.Height)/2)) }
 
 // tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
-func (c *chart) tracks() []history.Lock {
-	if n := len(c.lanes.Locks); n == 0 || n > mostLocks {
+func (c *Chart) tracks() []history.Lock {
+	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}
 	}
-	return c.lanes.Locks
+	return c.lanes.locks
 }
 
 // Has reports whether something of the class is drawn, so that the legend explains what is there and no more.
-func (c *chart) Has(class string) bool {
+func (c *Chart) Has(class string) bool {
 	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // colors is the number of colours that tell clients apart; more clients share them.
@@ -21,11 +22,11 @@ func colorOf(client int) string {
 }
 
 // faultLanes draws each fault as a band with its line as the label, packed in as few rows as the labels allow.
-func (c *chart) faultLanes(y int) int {
+func (c *Chart) faultLanes(y int) int {
 	var ends []float64
 	top := y
-	for i := range c.lanes.Faults {
-		f := &c.lanes.Faults[i]
+	for i := range c.lanes.faults {
+		f := &c.lanes.faults[i]
 		if f.To < c.from || f.From > c.to {
 			continue
 		}
@@ -44,7 +45,7 @@ func (c *chart) faultLanes(y int) int {
 		if f.From == f.To {
 			class = "fault instant"
 		}
-		c.box(class, f.From, f.To, at+2, faultHeight-4, "", f.Line+"\n"+c.stretch(f.Span), f.First, f.Last)
+		c.box(class, f.From, f.To, at+2, faultHeight-4, "", f.Line+"\n"+c.stretch(f.span), f.First, f.Last)
 		c.label("fault-label", f.From, f.To, at+faultHeight/2, f.Line)
 	}
 	if len(ends) == 0 {
@@ -57,17 +58,17 @@ func (c *chart) faultLanes(y int) int {
 }
 
 // label writes text that stays inside the plot while its stretch is in view.
-func (c *chart) label(class string, from, to history.Time, y int, text string) {
+func (c *Chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
 		X: px(max(x, float64(c.Left)+4)), Y: y, Label: text})
 }
 
-func (c *chart) clientLanes(y int) int {
+func (c *Chart) clientLanes(y int) int {
 	top := y
 	tracks := c.tracks()
-	for i := range c.lanes.Clients {
-		lane := &c.lanes.Clients[i]
+	for i := range c.lanes.clients {
+		lane := &c.lanes.clients[i]
 		if lane.Process == probe && !c.witnesses(probe) {
 			continue
 		}
@@ -95,7 +96,7 @@ func (c *chart) clientLanes(y int) int {
 	return y
 }
 
-func (c *chart) witnesses(p history.Process) bool {
+func (c *Chart) witnesses(p history.Process) bool {
 	for pos := range c.numbers {
 		if c.lanes.history.Events[pos].Process == p {
 			return true
@@ -106,11 +107,11 @@ func (c *chart) witnesses(p history.Process) bool {
 
 // sections draws, from the top: the bar of the section, below it the lease as it was stated, and in its place where
 // the section goes on without one a line that says so.
-func (c *chart) sections(client int, lock history.Lock, y int) {
-	lane := &c.lanes.Clients[client]
+func (c *Chart) sections(client int, lock history.Lock, y int) {
+	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
 		if lock == "" || w.Lock == lock {
-			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, cmp.Or(string(w.Lock), "the lock"), c.stretch(w.Span)), w.First)
+			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, cmp.Or(string(w.Lock), "the lock"), c.stretch(w.span)), w.First)
 		}
 	}
 	for i := range lane.Sections {
@@ -138,29 +139,29 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 }
 
 // captions writes the attempts' names over the bars, and over what hatches these.
-func (c *chart) captions(client int, lock history.Lock, y int) {
-	for i := range c.lanes.Clients[client].Sections {
-		s := &c.lanes.Clients[client].Sections[i]
+func (c *Chart) captions(client int, lock history.Lock, y int) {
+	for i := range c.lanes.clients[client].Sections {
+		s := &c.lanes.clients[client].Sections[i]
 		if lock == "" || s.Lock == lock {
 			c.box("caption "+colorOf(client), s.From, s.To, y+3, 18, string(s.Attempt), "")
 		}
 	}
 }
 
-func (c *chart) past(lane *ClientLane, from, to history.Time, y int) {
+func (c *Chart) past(lane *clientLane, from, to history.Time, y int) {
 	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
 		lane.Process, phrase.Instant(from), phrase.Instant(to), phrase.Lasting(to-from)))
 }
 
 // clashes shades the stretches in which two sections of one lock are open that are not both shared.
-func (c *chart) clashes(y, height int) {
-	var all []*Section
+func (c *Chart) clashes(y, height int) {
+	var all []*section
 	for _, i := range c.clients {
-		for k := range c.lanes.Clients[i].Sections {
-			all = append(all, &c.lanes.Clients[i].Sections[k])
+		for k := range c.lanes.clients[i].Sections {
+			all = append(all, &c.lanes.clients[i].Sections[k])
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Section) int { return a.First - b.First })
+	slices.SortStableFunc(all, func(a, b *section) int { return a.First - b.First })
 	var shades []shape
 	for i, a := range all {
 		for _, b := range all[i+1:] {
@@ -180,16 +181,16 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // behind everything
 }
 
-func (c *chart) resourceLane(y int) int {
-	if len(c.lanes.Effects) == 0 {
+func (c *Chart) resourceLane(y int) int {
+	if len(c.lanes.effects) == 0 {
 		return y
 	}
 	c.title(y, resourceRow, string(history.Resource), "resource")
 	middle := y + 31
 	c.middle[history.Resource] = middle
 	busy := -1e9
-	for i := range c.lanes.Effects {
-		f := &c.lanes.Effects[i]
+	for i := range c.lanes.effects {
+		f := &c.lanes.effects[i]
 		client := -1
 		if n, ok := c.lanes.clientOf[f.Client]; ok {
 			client = n
@@ -203,7 +204,7 @@ func (c *chart) resourceLane(y int) int {
 		}
 		label := ""
 		if f.Op == history.Write {
-			label = quoted(e.Value)
+			label = tell.Quoted(e.Value)
 		}
 		x := c.x(f.At)
 		tight := x-busy < float64(labelWidth(label)/2)+4
@@ -225,12 +226,12 @@ func (c *chart) resourceLane(y int) int {
 	return y + resourceRow
 }
 
-func (c *chart) serverLanes(y int) int {
+func (c *Chart) serverLanes(y int) int {
 	tracks := c.tracks()
 	depth := min(c.lanes.depth(), mostWaiting+1)
 	track := keyHeight + (depth-1)*waitHeight
-	for i := range c.lanes.Servers {
-		lane := &c.lanes.Servers[i]
+	for i := range c.lanes.servers {
+		lane := &c.lanes.servers[i]
 		height := len(tracks)*track + 10
 		c.title(y, height, string(lane.Process), "server")
 		c.middle[lane.Process] = y + height/2
@@ -250,13 +251,13 @@ func (c *chart) serverLanes(y int) int {
 	return y
 }
 
-func (c *chart) keys(lane *ServerLane, ahead [][]int, lock history.Lock, y int) {
+func (c *Chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) {
 	for i := range lane.Keys {
 		k := &lane.Keys[i]
-		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.Locks, k.Lock) {
+		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.locks, k.Lock) {
 			continue
 		}
-		if c.lanes.Holder(k.Of) == probe && !c.witnesses(probe) {
+		if c.lanes.holder(k.Of) == probe && !c.witnesses(probe) {
 			continue
 		}
 		for _, p := range places(lane.Keys, i, ahead[i]) {
@@ -267,17 +268,17 @@ func (c *chart) keys(lane *ServerLane, ahead [][]int, lock history.Lock, y int) 
 
 // inLine is a stretch of a key's life in which it kept its place in line.
 type inLine struct {
-	Span
+	span
 	before int // keys of the same lock that were set earlier and still stood
 }
 
 // places follows key i as those ahead of it go.
-func places(keys []KeySpan, i int, ahead []int) []inLine {
+func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)
 	slices.SortStableFunc(gone, func(a, b int) int { return cmp.Compare(keys[a].Last, keys[b].Last) })
 	var list []inLine
-	at := inLine{k.Span, len(gone)}
+	at := inLine{k.span, len(gone)}
 	for _, j := range gone {
 		if keys[j].Last >= k.Last {
 			break
@@ -292,11 +293,11 @@ func places(keys []KeySpan, i int, ahead []int) []inLine {
 
 // keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is longer
 // than there is room, only the first of it are drawn.
-func (c *chart) keyAt(lane *ServerLane, k *KeySpan, p *inLine, y int) {
+func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
 	}
-	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.Span))
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.span))
 	if p.before > 0 {
 		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, phrase.Instant(p.From), phrase.Instant(p.To))
 	}
@@ -318,11 +319,11 @@ func (c *chart) keyAt(lane *ServerLane, k *KeySpan, p *inLine, y int) {
 }
 
 // clocks marks the jumps and drifts of a lane's clock: a jump in its middle, by how much, a drift along its bottom.
-func (c *chart) clocks(faults []int, y, height int) {
+func (c *Chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
-		f := &c.lanes.Faults[i]
+		f := &c.lanes.faults[i]
 		if f.Kind == history.Drift {
-			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.Span), f.First, f.Last)
+			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.span), f.First, f.Last)
 			continue
 		}
 		by := ""

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 type scale struct {
 	knots []knot
 	// breaks are the stretches drawn far shorter than the others, where a reader must be told how long they are.
-	breaks []Window
+	breaks []window
 }
 
 type knot struct {
@@ -49,7 +49,7 @@ func newScale(times []history.Time) *scale {
 			gap := at - times[i-1]
 			total += min(max(math.Log2(1+float64(gap)/float64(unit)), leastStretch), longestStretch)
 			if gap >= max(breakRatio*unit, leastBreak) {
-				s.breaks = append(s.breaks, Window{times[i-1], at})
+				s.breaks = append(s.breaks, window{times[i-1], at})
 			}
 		}
 		s.knots[i] = knot{at, total}

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"math"
@@ -6,19 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tale"
 )
 
-func drawn(run *Run) *chart { return newChart(Arrange(run.History), witnesses(run)) }
+func drawn(s tale.Story) *Chart { return arranged(s).Chart() }
 
 // The lease of the pause that outlives it is as long in the picture as it is in time.
 func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
-	c := drawn(kleppmann())
+	c := drawn(tale.Kleppmann())
 	if !c.Linear {
 		t.Fatal("folded")
 	}
 	for _, s := range c.Shapes {
-		if s.Class != "lease" || s.A != int64(seconds(0.012)) {
+		if s.Class != "lease" || s.A != int64(tale.Seconds(0.012)) {
 			continue
 		}
 		width, err := strconv.ParseFloat(s.Width, 64)
@@ -30,39 +32,39 @@ func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	t.Error("no lease")
 }
 
-// section is a run of 15 s in which client-1 waits to the given instant and client-2 is inside for a while.
-func section(until, inside float64) *Run {
-	x := newTale(2, 1)
-	x.at(0).client("client-1", history.Acquire, history.Invoke, "client-1/1")
-	x.acquire(0.001, 0.012, 0.012+inside, "client-2/1", 0, 1)
-	x.release(0.012+inside, 0.013+inside, "client-2/1", 1)
-	x.at(until).client("client-1", history.Acquire, history.Fail, "client-1/1")
-	x.h.Header.End = seconds(15)
-	return &Run{History: &x.h}
+// turn is a run of 15 s in which client-1 waits to the given instant and client-2 is inside for a while.
+func turn(until, inside float64) tale.Story {
+	x := tale.New(2, 1)
+	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
+	x.Acquire(0.001, 0.012, 0.012+inside, "client-2/1", 0, 1)
+	x.Release(0.012+inside, 0.013+inside, "client-2/1", 1)
+	x.At(until).Client("client-1", history.Acquire, history.Fail, "client-1/1")
+	x.H.Header.End = tale.Seconds(15)
+	return tale.Story{History: &x.H}
 }
 
 func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
-	crowd := section(14, 1)
+	crowd := turn(14, 1)
 	for range 8 {
 		e := crowd.History.Events[0]
 		e.Index = len(crowd.History.Events)
-		e.Time = seconds(14)
+		e.Time = tale.Seconds(14)
 		crowd.History.Events = append(crowd.History.Events, e)
 	}
-	crowded := map[int]bool{}
+	var crowded checker.Finding
 	for pos := len(crowd.History.Events) - 8; pos < len(crowd.History.Events); pos++ {
-		crowded[pos] = true
+		crowded.Witness = append(crowded.Witness, pos)
 	}
 	for _, c := range []struct {
 		what string
-		is   *chart
+		is   *Chart
 		want bool
 	}{
-		{"all is wide enough", drawn(section(14, 1)), true},
-		{"a section of 5.3 pixels", drawn(section(14, 0.080)), true},
-		{"a section of 4 pixels", drawn(section(14, 0.060)), false},
-		{"two thirds of the picture are empty", drawn(section(5, 1)), false},
-		{"eight numbers at one instant", newChart(Arrange(crowd.History), crowded), false},
+		{"all is wide enough", drawn(turn(14, 1)), true},
+		{"a section of 5.3 pixels", drawn(turn(14, 0.080)), true},
+		{"a section of 4 pixels", drawn(turn(14, 0.060)), false},
+		{"two thirds of the picture are empty", drawn(turn(5, 1)), false},
+		{"eight numbers at one instant", Arrange(crowd.History, []checker.Finding{crowded}).Chart(), false},
 	} {
 		if c.is.Linear != c.want {
 			t.Errorf("%s: true scale %v", c.what, c.is.Linear)
@@ -74,15 +76,14 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 // and the page can still fold it.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
-	for _, r := range runs {
-		run := r.run()
-		c := drawn(run)
-		page := render(t, run)
+	for _, r := range tale.Stories {
+		c := drawn(r.Tell())
+		page := picture(t, r.Tell())
 		if want := `data-linear="` + strconv.FormatBool(c.Linear) + `"`; !strings.Contains(page, want) {
-			t.Errorf("%s: the page does not say %s", r.name, want)
+			t.Errorf("%s: the page does not say %s", r.Name, want)
 		}
 		if len(c.folded.knots) < 3 {
-			t.Errorf("%s: nothing to fold by", r.name)
+			t.Errorf("%s: nothing to fold by", r.Name)
 		}
 		if !c.Linear {
 			continue
@@ -91,24 +92,24 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 		for _, s := range c.Shapes {
 			width, _ := strconv.ParseFloat(s.Width, 64)
 			if word, _, _ := strings.Cut(s.Class, " "); (word == "section" || word == "lease" || word == "pause") && width < leastVisible-0.1 {
-				t.Errorf("%s: %s of %.1f pixels: %s", r.name, s.Class, width, s.Tip)
+				t.Errorf("%s: %s of %.1f pixels: %s", r.Name, s.Class, width, s.Tip)
 			}
 		}
 		for _, b := range c.Breaks {
 			if b.Shown {
-				t.Errorf("%s: %s is marked as shortened", r.name, b.Label)
+				t.Errorf("%s: %s is marked as shortened", r.Name, b.Label)
 			}
 		}
 	}
-	if linear == 0 || linear == len(runs) {
-		t.Errorf("%d of %d runs at true scale show nothing", linear, len(runs))
+	if linear == 0 || linear == len(tale.Stories) {
+		t.Errorf("%d of %d runs at true scale show nothing", linear, len(tale.Stories))
 	}
 }
 
 // Round instants are few, in order, and multiples of one round step.
 func TestRoundInstants(t *testing.T) {
 	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
-		c := &chart{to: end}
+		c := &Chart{to: end}
 		list := c.rounds()
 		if len(list) > mostMarks {
 			t.Errorf("%d: %d marks", end, len(list))

@@ -1,18 +1,19 @@
-package reports
+package timeline
 
 import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
-func (t *table) legend(p *page, hidden int) {
+func (t *table) legend(p *term.Writer, hidden int) {
 	signs := []string{"█ in its section"}
-	if t.any(func(c *ClientLane) bool { return len(c.Pauses) > 0 }) {
+	if t.any(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
 		signs = append(signs, "▒ paused in it", "░ paused outside")
 	}
-	if t.any(func(c *ClientLane) bool { return len(c.Crashes) > 0 }) {
+	if t.any(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
 		signs = append(signs, "✗ crashed")
 	}
 	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
@@ -20,20 +21,20 @@ func (t *table) legend(p *page, hidden int) {
 		c := t.clients[0]
 		signs = append(signs, t.keyLegend(c)...)
 		for _, s := range t.servers {
-			if len(t.lanes.Servers[s].Down) > 0 {
+			if len(t.lanes.servers[s].Down) > 0 {
 				signs = append(signs, "✗ server down")
 				break
 			}
 		}
 	}
 	signs = append(signs, "▸ witness", "! two inside", "⋮ time left out")
-	p.flow("", signs)
+	p.Flow("", signs)
 	if len(t.tracks) > 1 {
 		names := make([]string, len(t.tracks))
 		for i, lock := range t.tracks {
 			names[i] = string(lock)
 		}
-		p.flow("bars from left to right: ", names)
+		p.Flow("bars from left to right: ", names)
 	}
 	t.omissions(p, hidden)
 }
@@ -42,19 +43,19 @@ func (t *table) legend(p *page, hidden int) {
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
 	if t.depth == 1 || len(t.clients) < 2 {
-		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.Clients[c].Process), "· no key"}
+		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
 	}
 	two := t.clients[1]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.Clients[c].Process, t.lanes.Clients[two].Process)}
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
 	if t.lanes.depth() > t.depth {
 		signs = append(signs, "+ more behind them")
 	}
 	return append(signs, "· no key")
 }
 
-func (t *table) any(f func(*ClientLane) bool) bool {
+func (t *table) any(f func(*clientLane) bool) bool {
 	for _, c := range t.clients {
-		if f(&t.lanes.Clients[c]) {
+		if f(&t.lanes.clients[c]) {
 			return true
 		}
 	}
@@ -62,43 +63,25 @@ func (t *table) any(f func(*ClientLane) bool) bool {
 }
 
 // omissions says what the picture lacks.
-func (t *table) omissions(p *page, hidden int) {
+func (t *table) omissions(p *term.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {
 		left = append(left, phrase.Count(hidden, "step"))
 	}
-	clients := len(t.lanes.Clients)
+	clients := len(t.lanes.clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
 		clients-- // the probe is never missed
 	}
 	if n := clients - len(t.clients); n > 0 {
 		left = append(left, "lanes of "+phrase.Count(n, "client"))
 	}
-	if n := len(t.lanes.Servers) - len(t.servers); n > 0 {
+	if n := len(t.lanes.servers) - len(t.servers); n > 0 {
 		left = append(left, "keys on "+phrase.Count(n, "server"))
 	}
-	if n := len(t.lanes.Locks) - len(t.keys); n > 0 && t.block > 0 {
+	if n := len(t.lanes.locks) - len(t.keys); n > 0 && t.block > 0 {
 		left = append(left, "keys of "+phrase.Count(n, "lock"))
 	}
 	if len(left) > 0 {
-		p.flow("left out: ", left)
+		p.Flow("left out: ", left)
 	}
-}
-
-// flow writes items one after the other, two spaces apart, and never breaks one unless it must.
-func (p *page) flow(title string, items []string) {
-	ln := new(line).add(plain, title)
-	fresh := true
-	for _, it := range items {
-		if !fresh && ln.cells+2+cells(it) > p.width {
-			p.put(ln)
-			ln, fresh = new(line), true
-		}
-		if !fresh {
-			ln.add(plain, "  ")
-		}
-		ln.add(plain, it)
-		fresh = false
-	}
-	p.put(ln)
 }

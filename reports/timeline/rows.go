@@ -1,10 +1,12 @@
-package reports
+package timeline
 
 import (
 	"slices"
 	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // row is one line of the story: one event, several alike on several servers, or an instant that no event marks.
@@ -14,7 +16,7 @@ type row struct {
 	events []int // positions told, ascending; none for a lease that ends by itself
 	words  string
 	weight int
-	tone   style
+	tone   term.Style
 	proof  bool // it tells an event of the witness
 }
 
@@ -32,8 +34,8 @@ const (
 
 // storyteller makes rows of a history.
 type storyteller struct {
-	t       teller
-	witness map[int]bool
+	t       tell.Teller
+	lanes   *Lanes
 	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
 	slow    map[int]bool // calls, by position, that took long to reach the resource
 	rows    []row
@@ -56,15 +58,16 @@ const longTravel = history.Time(1e8)
 const groupSpread = history.Time(1e9)
 
 // story tells the whole history in rows, in order.
-func story(l *Lanes, witness map[int]bool, long bool) []row {
+func story(l *Lanes, long bool) []row {
 	s := &storyteller{
-		t:       teller{lanes: l, locks: len(l.Locks) > 1, long: long},
-		witness: witness, applies: len(l.Effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
+		t:       newTeller(l, long),
+		lanes:   l,
+		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
 	}
-	for _, f := range l.Effects {
+	for _, f := range l.effects {
 		s.slow[f.Sent] = f.Sent >= 0 && f.At-l.history.Events[f.Sent].Time >= longTravel
 	}
-	ends := l.Outlived()
+	ends := l.outlived()
 	for pos := range l.history.Events {
 		e := &l.history.Events[pos]
 		for len(ends) > 0 && ends[0].At < e.Time {
@@ -82,30 +85,30 @@ func story(l *Lanes, witness map[int]bool, long bool) []row {
 
 // recordingEnd says when the recording ended, if somebody still waited or worked then.
 func (s *storyteller) recordingEnd() {
-	still := func(c ClientLane) bool {
-		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w Wait) bool { return w.Last == open }) ||
-			slices.ContainsFunc(c.Sections, func(sec Section) bool { return sec.Last == open }))
+	still := func(c clientLane) bool {
+		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
+			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
 	}
-	if l := s.t.lanes; slices.ContainsFunc(l.Clients, still) {
-		s.rows = append(s.rows, row{at: l.End, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
+	if l := s.lanes; slices.ContainsFunc(l.clients, still) {
+		s.rows = append(s.rows, row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
 	}
 }
 
-func (s *storyteller) leaseEnd(o Outliving, pos int) {
+func (s *storyteller) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
-	if lane, ok := s.t.lanes.Client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p Span) bool { return p.covers(pos) }) {
+	if lane, ok := s.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
 		doing = "is paused and cannot know"
 	}
 	lock := ""
-	if s.t.locks {
+	if s.t.Several {
 		lock = " of " + string(o.Section.Lock)
 	}
-	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: yellow,
+	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
 		words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing})
 }
 
 func (s *storyteller) event(pos int, e *history.Event) {
-	proof := s.witness[pos]
+	proof := s.lanes.witness[pos]
 	if s.overAtOnce(pos, e) {
 		r := &s.rows[len(s.rows)-1]
 		r.events = append(r.events, pos)
@@ -118,7 +121,7 @@ func (s *storyteller) event(pos int, e *history.Event) {
 		s.join(i, pos, e)
 		return
 	}
-	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.tell(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
+	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
 	if proof {
 		r.weight += weightProof
 	}
@@ -137,7 +140,7 @@ func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
 	if len(last.events) == 0 || last.at != e.Time {
 		return false
 	}
-	struck := &s.t.lanes.history.Events[last.events[0]]
+	struck := &s.lanes.history.Events[last.events[0]]
 	return struck.Process == history.Nemesis && struck.Type == history.Invoke && struck.Value == e.Value
 }
 
@@ -152,19 +155,19 @@ func (s *storyteller) join(i, pos int, e *history.Event) {
 	r.events = append(r.events, pos)
 	var where []history.Process
 	for _, p := range r.events {
-		if at := s.t.lanes.history.Events[p].Process; !slices.Contains(where, at) {
+		if at := s.lanes.history.Events[p].Process; !slices.Contains(where, at) {
 			where = append(where, at)
 		}
 	}
 	r.pos = pos
-	r.words = s.t.key(e, processes(where))
+	r.words = s.t.Key(e, tell.Processes(where))
 }
 
 func (s *storyteller) weigh(pos int, e *history.Event) int {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
-	if e.Process == probe || s.t.lanes.Holder(e.Of) == probe || e.F.IsCopy() {
+	if e.Process == probe || s.lanes.holder(e.Of) == probe || e.F.IsCopy() {
 		return 0
 	}
 	switch e.F {
@@ -228,14 +231,14 @@ func weighKey(e *history.Event) int {
 	return weightTurn
 }
 
-func (s *storyteller) tone(e *history.Event) style {
+func (s *storyteller) tone(e *history.Event) term.Style {
 	switch {
 	case e.Process == history.Nemesis:
-		return yellow
+		return term.Yellow
 	case e.F == history.Apply && e.Type == history.Fail, e.F == history.Crashed:
-		return red
+		return term.Red
 	}
-	return plain
+	return term.Plain
 }
 
 // choose returns the rows worth showing, at most most of them, in order. Around a witness these are the rows near it;

@@ -1,25 +1,28 @@
-package reports
+// Package tell puts the events of a history into words: one line each, and the names in it.
+//
+// Goals: a line says who did what and why, in the words that plans and findings use; an event reads the same in a
+// text, in a picture and in a story.
+// Non-goals: choosing what is worth telling (timeline), and why a law was broken (checker).
+package tell
 
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
-// teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
-type teller struct {
-	lanes *Lanes
-	locks bool // more than one lock is in use
-	long  bool // say also what the eye can do without: tokens, servers, deadlines
+// Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
+type Teller struct {
+	Holder  func(history.Attempt) history.Process // who made an attempt; empty if that is not known
+	Several bool                                  // more than one lock is in use
+	Long    bool                                  // say also what the eye can do without: tokens, servers, deadlines
 }
 
-// tell says in one line what happened.
-func (t *teller) tell(e *history.Event) string {
+// Event says in one line what happened.
+func (t *Teller) Event(e *history.Event) string {
 	if e.Process == history.Nemesis {
 		return t.fault(e)
 	}
@@ -43,7 +46,7 @@ func (t *teller) tell(e *history.Event) string {
 	case history.Apply:
 		return t.apply(e)
 	case history.KeySet, history.KeyProlonged, history.KeyGone:
-		return t.key(e, string(e.Process))
+		return t.Key(e, string(e.Process))
 	case history.KeyCopied:
 		return fmt.Sprintf("%s: the key of %s has arrived", e.Process, e.Of)
 	case history.CopyGone:
@@ -52,26 +55,29 @@ func (t *teller) tell(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-func (t *teller) fault(e *history.Event) string {
+func (t *Teller) fault(e *history.Event) string {
 	line := e.Value
 	if line == "" {
 		line = string(e.F)
 	}
-	if e.Type == history.Invoke {
+	switch e.Type {
+	case history.Invoke:
 		return "fault: " + line
+	case history.OK:
+		return "over: " + line
 	}
-	return "over: " + line
+	return "nemesis: " + line // a report, of which the line alone says whether something begins or ends
 }
 
 // lock names the lock where more than one is in use.
-func (t *teller) lock(e *history.Event) string {
-	if !t.locks || e.Lock == "" {
+func (t *Teller) lock(e *history.Event) string {
+	if !t.Several || e.Lock == "" {
 		return ""
 	}
 	return " " + string(e.Lock)
 }
 
-func (t *teller) acquire(e *history.Event) string {
+func (t *Teller) acquire(e *history.Event) string {
 	who, lock := string(e.Process), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -92,7 +98,7 @@ func (t *teller) acquire(e *history.Event) string {
 }
 
 // lease says until when the holder was told that it holds, and at length by whom and under which token.
-func (t *teller) lease(e *history.Event) string {
+func (t *Teller) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
 		return token(e.Token)
@@ -104,13 +110,13 @@ func (t *teller) lease(e *history.Event) string {
 	case g.Until <= g.Granted:
 		s = ": lease already over at " + phrase.Instant(g.Until)
 	}
-	if t.long && len(g.Counted) > 0 {
-		s += ", counted " + processes(g.Counted)
+	if t.Long && len(g.Counted) > 0 {
+		s += ", counted " + Processes(g.Counted)
 	}
 	return s + token(e.Token)
 }
 
-func (t *teller) extend(e *history.Event) string {
+func (t *Teller) extend(e *history.Event) string {
 	who, lock := string(e.Process), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -123,7 +129,7 @@ func (t *teller) extend(e *history.Event) string {
 	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e.Why)
 }
 
-func (t *teller) release(e *history.Event) string {
+func (t *Teller) release(e *history.Event) string {
 	who, lock := string(e.Process), t.lock(e)
 	switch e.Type {
 	case history.Invoke:
@@ -136,24 +142,24 @@ func (t *teller) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + because(e.Why)
 }
 
-func (t *teller) read(e *history.Event) string {
+func (t *Teller) read(e *history.Event) string {
 	who := string(e.Process)
 	switch e.Type {
 	case history.Invoke:
 		return who + " asks the resource for its value"
 	case history.OK:
-		return who + " reads " + quoted(e.Value)
+		return who + " reads " + Quoted(e.Value)
 	}
 	return who + "'s read brought nothing" + because(e.Why)
 }
 
-func (t *teller) write(e *history.Event) string {
+func (t *Teller) write(e *history.Event) string {
 	who := string(e.Process)
 	switch e.Type {
 	case history.Invoke:
-		return who + " sends its write of " + quoted(e.Value)
+		return who + " sends its write of " + Quoted(e.Value)
 	case history.OK:
-		return who + " learns that " + quoted(e.Value) + " is written"
+		return who + " learns that " + Quoted(e.Value) + " is written"
 	case history.Fail:
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
@@ -163,8 +169,8 @@ func (t *teller) write(e *history.Event) string {
 	return who + " never learns whether its write took effect" + because(e.Why)
 }
 
-func (t *teller) apply(e *history.Event) string {
-	whose := string(t.lanes.Holder(e.Of))
+func (t *Teller) apply(e *history.Event) string {
+	whose := string(t.Holder(e.Of))
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
 	}
@@ -172,24 +178,24 @@ func (t *teller) apply(e *history.Event) string {
 	if e.Type != history.OK {
 		verb = "refuses"
 	}
-	what := "write of " + quoted(e.Value)
+	what := "write of " + Quoted(e.Value)
 	if e.Op == history.Read {
 		what = "read"
 		if e.Type == history.OK {
-			what = "read: " + quoted(e.Value)
+			what = "read: " + Quoted(e.Value)
 		}
 	}
 	s := fmt.Sprintf("%s %s %s's %s", e.Process, verb, whose, what)
-	if t.long {
+	if t.Long {
 		s += token(e.Token)
 	}
 	return s + because(e.Why)
 }
 
-// key tells of a key on the servers named by where.
-func (t *teller) key(e *history.Event, where string) string {
+// Key tells of a key on the servers named by where.
+func (t *Teller) Key(e *history.Event, where string) string {
 	key := "the key"
-	if t.locks {
+	if t.Several {
 		key = string(e.Lock)
 	}
 	of := string(e.Of)
@@ -208,17 +214,17 @@ func (t *teller) key(e *history.Event, where string) string {
 	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
 }
 
-func (t *teller) due(e *history.Event) string {
+func (t *Teller) due(e *history.Event) string {
 	switch {
 	case e.Until == history.Never:
 		return ", without expiry"
-	case t.long && e.Until != 0:
+	case t.Long && e.Until != 0:
 		return ", due " + phrase.Instant(e.Until)
 	}
 	return ""
 }
 
-func (t *teller) byOther(e *history.Event) string {
+func (t *Teller) byOther(e *history.Event) string {
 	if e.By == "" || e.By == e.Of {
 		return ""
 	}
@@ -239,62 +245,12 @@ func token(n history.Token) string {
 	return ", token " + strconv.FormatInt(int64(n), 10)
 }
 
-// quoted gives a value in quotes, shortened to what a reader can compare at a glance.
-func quoted(v string) string {
+// Quoted gives a value in quotes, shortened to what a reader can compare at a glance.
+func Quoted(v string) string {
 	const most = 24
 	r := []rune(v)
 	if len(r) > most {
 		v = string(r[:most-1]) + "…"
 	}
 	return strconv.QuoteToGraphic(v)
-}
-
-// processes lists names and shortens runs of numbers: "redis-1…3, redis-5".
-func processes(ps []history.Process) string {
-	sorted := slices.Clone(ps)
-	slices.SortFunc(sorted, compareNames)
-	var out []string
-	for i := 0; i < len(sorted); {
-		j := i + 1
-		for j < len(sorted) && follows(sorted[j-1], sorted[j]) {
-			j++
-		}
-		name := string(sorted[i])
-		switch {
-		case j-i == 2:
-			name += ", " + string(sorted[i+1])
-		case j-i > 2:
-			_, n, _ := numbered(sorted[j-1])
-			name += "…" + strconv.Itoa(n)
-		}
-		out = append(out, name)
-		i = j
-	}
-	return strings.Join(out, ", ")
-}
-
-// numbered splits "redis-3" into "redis-" and 3.
-func numbered(p history.Process) (base string, n int, ok bool) {
-	s := string(p)
-	i := strings.LastIndexByte(s, '-')
-	n, err := strconv.Atoi(s[i+1:])
-	if err != nil || n < 0 {
-		return s, 0, false
-	}
-	return s[:i+1], n, true
-}
-
-func compareNames(a, b history.Process) int {
-	ab, an, aok := numbered(a)
-	bb, bn, bok := numbered(b)
-	if aok && bok && ab == bb {
-		return an - bn
-	}
-	return strings.Compare(string(a), string(b))
-}
-
-func follows(a, b history.Process) bool {
-	ab, an, aok := numbered(a)
-	bb, bn, bok := numbered(b)
-	return aok && bok && ab == bb && bn == an+1
 }

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"math/rand/v2"
@@ -60,7 +60,7 @@ func TestPauseAndExchangesAreBothVisible(t *testing.T) {
 	if exchange < 0.05 || pause < exchange || pause > 0.7 {
 		t.Errorf("an exchange takes %.3f of the picture, the pause %.3f", exchange, pause)
 	}
-	if want := []Window{{3e6, 15e9}}; !slices.Equal(s.breaks, want) {
+	if want := []window{{3e6, 15e9}}; !slices.Equal(s.breaks, want) {
 		t.Errorf("breaks %v, want %v", s.breaks, want)
 	}
 }

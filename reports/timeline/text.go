@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // Lines that a timeline may take.
@@ -14,41 +15,41 @@ const (
 	mostLinesBroken = 60
 )
 
-// timeline draws the run with time flowing down: lanes at the left, what happened in words at the right.
-func timeline(p *page, l *Lanes, witness map[int]bool) {
-	rows := story(l, witness, p.width >= 110)
+// Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
+func (l *Lanes) Draw(p *term.Writer) {
+	rows := story(l, p.Width() >= 110)
 	most := mostLinesCalm
-	if len(witness) > 0 {
+	if len(l.witness) > 0 {
 		most = mostLinesBroken
 	} else if len(choose(rows, most+1)) > most {
 		rows = fold(l, rows)
 	}
-	var body []*line
+	var body []*term.Line
 	var t *table
 	var hidden int
 	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
 		shown := choose(rows, n)
-		t = layTable(l, shown, p.width)
+		t = layTable(l, shown, p.Width())
 		body, hidden = t.body(rows, shown)
 		if len(body) <= most {
 			break
 		}
 	}
 	if len(body) == 0 {
-		p.text(plain, 0, "Nothing was recorded.")
+		p.Text(term.Plain, 0, "Nothing was recorded.")
 		return
 	}
 	t.head(p)
 	for _, ln := range body {
-		p.put(ln)
+		p.Put(ln)
 	}
-	p.blank()
+	p.Blank()
 	t.legend(p, hidden)
 }
 
 // body draws the shown rows and the breaks between them. hidden counts the rows of weight that are
 // not shown.
-func (t *table) body(all, shown []row) (body []*line, hidden int) {
+func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
 	d := &drawing{table: t, leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)
@@ -78,7 +79,7 @@ func (t *table) body(all, shown []row) (body []*line, hidden int) {
 	if n := skip(len(all)); n > 0 && len(shown) > 0 {
 		hidden += n
 		last := &shown[len(shown)-1]
-		body = append(body, d.gap(last, t.lanes.End-last.at, n))
+		body = append(body, d.gap(last, t.lanes.end-last.at, n))
 	}
 	return body, hidden
 }
@@ -127,8 +128,8 @@ type drawing struct {
 }
 
 // gap draws a break in the scale: time passes, or rows are left out.
-func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
-	ln := new(line).to(d.time-1).add(plain, "⋮").to(d.time + gutter)
+func (d *drawing) gap(after *row, long history.Time, skipped int) *term.Line {
+	ln := new(term.Line).To(d.time-1).Add(term.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
 		still := row{at: after.at, pos: after.pos}
 		d.state(ln, &still, true)
@@ -140,50 +141,50 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *line {
 	case skipped > 0:
 		words = phrase.Lasting(long) + ", " + phrase.Count(skipped, "step") + " left out"
 	}
-	return ln.to(d.words).add(plain, words)
+	return ln.To(d.words).Add(term.Plain, words)
 }
 
 // row draws one row, its words wrapped beside the lanes.
-func (d *drawing) row(r *row) []*line {
+func (d *drawing) row(r *row) []*term.Line {
 	tone := r.tone
-	if r.proof && tone == plain {
-		tone = bold
+	if r.proof && tone == term.Plain {
+		tone = term.Bold
 	}
-	texts := wrap(r.words, d.width-d.words)
-	ln := new(line).to(d.time-len(phrase.Clock(r.at))).add(plain, phrase.Clock(r.at)).add(plain, " ")
+	texts := term.Wrap(r.words, d.width-d.words)
+	ln := new(term.Line).Right(d.time, phrase.Clock(r.at)).Add(term.Plain, " ")
 	d.mark(ln, r)
-	ln.to(d.time + gutter)
+	ln.To(d.time + gutter)
 	d.state(ln, r, false)
-	out := []*line{ln.to(d.words).add(tone, texts[0])}
+	out := []*term.Line{ln.To(d.words).Add(tone, texts[0])}
 	for _, text := range texts[1:] {
-		more := new(line).to(d.time + gutter)
+		more := new(term.Line).To(d.time + gutter)
 		still := row{at: r.at, pos: r.pos}
 		d.state(more, &still, true)
-		out = append(out, more.to(d.words).add(tone, text))
+		out = append(out, more.To(d.words).Add(tone, text))
 	}
 	return out
 }
 
 // mark fills the gutter: witness, and two at once in a section.
-func (d *drawing) mark(ln *line, r *row) {
+func (d *drawing) mark(ln *term.Line, r *row) {
 	if r.proof {
-		ln.add(bold, "▸")
+		ln.Add(term.Bold, "▸")
 	} else {
-		ln.add(plain, " ")
+		ln.Add(term.Plain, " ")
 	}
 	if d.lanes.overlapped(r.pos) {
-		ln.add(red, "!")
+		ln.Add(term.Red, "!")
 	}
 }
 
 // state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
-func (d *drawing) state(ln *line, r *row, only bool) {
+func (d *drawing) state(ln *term.Line, r *row, only bool) {
 	clash := d.lanes.overlapped(r.pos)
-	col := ln.cells
+	col := ln.Cells()
 	for k, c := range d.clients {
-		ln.to(col)
+		ln.To(col)
 		for track, lock := range d.tracks {
-			d.track(ln, r, [2]int{k, track}, &d.lanes.Clients[c], lock, only, clash)
+			d.track(ln, r, [2]int{k, track}, &d.lanes.clients[c], lock, only, clash)
 		}
 		col += d.lane
 	}
@@ -192,24 +193,24 @@ func (d *drawing) state(ln *line, r *row, only bool) {
 	}
 	col++
 	for _, lock := range d.keys {
-		ln.to(col)
+		ln.To(col)
 		for k, s := range d.servers {
-			signs, tone := d.keysOn(&d.lanes.Servers[s], lock, r.pos)
-			ln.to(col+k*d.cell).add(tone, string(signs))
+			signs, tone := d.keysOn(&d.lanes.servers[s], lock, r.pos)
+			ln.To(col+k*d.cell).Add(tone, string(signs))
 		}
 		col += d.block
 	}
 }
 
-func (d *drawing) track(ln *line, r *row, at [2]int, lane *ClientLane, lock history.Lock, only, clash bool) {
+func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
 	sign, tone := sectionSign(lane, lock, r)
-	if tone == plain && clash && strings.ContainsRune("█▄▒", sign) {
-		tone = red
+	if tone == term.Plain && clash && strings.ContainsRune("█▄▒", sign) {
+		tone = term.Red
 	}
 	if strings.ContainsRune("┆✗", sign) {
-		ln.add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
+		ln.Add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
 	} else {
-		ln.add(tone, strings.Repeat(string(sign), d.bar))
+		ln.Add(tone, strings.Repeat(string(sign), d.bar))
 	}
 	begun, runs := leaseStands(lane, lock, r)
 	lease := ' '
@@ -224,17 +225,17 @@ func (d *drawing) track(ln *line, r *row, at [2]int, lane *ClientLane, lock hist
 	if !only {
 		d.leased[at] = runs
 	}
-	ln.add(green, string(lease))
+	ln.Add(term.Green, string(lease))
 }
 
 // sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
-func sectionSign(lane *ClientLane, lock history.Lock, r *row) (rune, style) {
+func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
 	for i := range lane.Crashes {
 		if slices.Contains(r.events, lane.Crashes[i].First) {
-			return '✗', red
+			return '✗', term.Red
 		}
 	}
-	paused := slices.ContainsFunc(lane.Pauses, func(s Span) bool { return s.covers(r.pos) })
+	paused := slices.ContainsFunc(lane.Pauses, func(s span) bool { return s.covers(r.pos) })
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
 		if lock != "" && s.Lock != lock {
@@ -242,28 +243,28 @@ func sectionSign(lane *ClientLane, lock history.Lock, r *row) (rune, style) {
 		}
 		switch {
 		case slices.Contains(r.events, s.Last):
-			return '▀', plain
+			return '▀', term.Plain
 		case slices.Contains(r.events, s.First):
-			return '▄', plain
+			return '▄', term.Plain
 		case s.covers(r.pos) && paused:
-			return '▒', yellow
+			return '▒', term.Yellow
 		case s.covers(r.pos):
-			return '█', plain
+			return '█', term.Plain
 		}
 	}
 	if paused {
-		return '░', yellow
+		return '░', term.Yellow
 	}
 	for i := range lane.Waits {
 		if w := &lane.Waits[i]; (lock == "" || w.Lock == lock) && w.covers(r.pos) {
-			return '┆', plain
+			return '┆', term.Plain
 		}
 	}
-	return ' ', plain
+	return ' ', term.Plain
 }
 
 // leaseStands reports whether a stated validity runs at the row, and whether it began there.
-func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool) {
+func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
 		if lock != "" && s.Lock != lock || s.First > r.pos {
@@ -281,9 +282,9 @@ func leaseStands(lane *ClientLane, lock history.Lock, r *row) (begun, runs bool)
 
 // keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
 // then of those in line behind it, "+" for more; or nothing, or that the server is down.
-func (t *table) keysOn(lane *ServerLane, lock history.Lock, pos int) ([]rune, style) {
-	if slices.ContainsFunc(lane.Down, func(s Span) bool { return s.covers(pos) }) {
-		return []rune{'✗'}, red
+func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, term.Style) {
+	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
+		return []rune{'✗'}, term.Red
 	}
 	var signs []rune
 	for i := range lane.Keys {
@@ -304,5 +305,5 @@ func (t *table) keysOn(lane *ServerLane, lock history.Lock, pos int) ([]rune, st
 	if len(signs) == 0 {
 		signs = append(signs, '·')
 	}
-	return signs, plain
+	return signs, term.Plain
 }

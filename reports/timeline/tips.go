@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
 )
 
 // tip tells an event in full: in words, then everything it carries.
-func (c *chart) tip(pos int) string {
+func (c *Chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
-	lines := []string{c.teller.tell(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
+	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
 	add := func(name, value string) {
 		if value != "" {
 			lines = append(lines, name+": "+value)
@@ -34,13 +35,13 @@ func grantLines(g *history.Grant) []string {
 	}
 	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted), "valid until: " + phrase.Instant(g.Until)}
 	if len(g.Counted) > 0 {
-		out = append(out, "counted: "+processes(g.Counted))
+		out = append(out, "counted: "+tell.Processes(g.Counted))
 	}
 	return out
 }
 
-func (c *chart) sectionTip(lane *ClientLane, s *Section) string {
-	lines := []string{fmt.Sprintf("%s in its critical section", lane.Process), c.stretch(s.Span)}
+func (c *Chart) sectionTip(lane *clientLane, s *section) string {
+	lines := []string{fmt.Sprintf("%s in its critical section", lane.Process), c.stretch(s.span)}
 	if s.Lock != "" {
 		lines = append(lines, "lock: "+string(s.Lock))
 	}
@@ -65,7 +66,7 @@ func (c *chart) sectionTip(lane *ClientLane, s *Section) string {
 }
 
 // stretch gives a span in words.
-func (c *chart) stretch(s Span) string {
+func (c *Chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
 		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From), phrase.Instant(s.To))
 	}

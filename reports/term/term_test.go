@@ -1,4 +1,4 @@
-package reports
+package term
 
 import (
 	"os/exec"
@@ -8,8 +8,11 @@ import (
 )
 
 func TestCells(t *testing.T) {
-	for s, want := range map[string]int{"": 0, "lock": 4, "分散ロック": 10, "é": 1, "e\u0301": 1, "█│┐✗⋮": 5, "🔒": 2, "잠금": 4} {
-		if got := cells(s); got != want {
+	for s, want := range map[string]int{
+		"": 0, "lock": 4, "分散ロック": 10, "é": 1, "e\u0301": 1, "█│┐✗⋮▸░▒▄▀┆┘": 12, "✓±–·…": 5, "🔒": 2, "잠금": 4,
+		"👩‍💻": 2, "🇩🇪": 2, // one character each, of several code points
+	} {
+		if got := Cells(s); got != want {
 			t.Errorf("cells(%q) = %d, want %d", s, got, want)
 		}
 	}
@@ -18,9 +21,9 @@ func TestCells(t *testing.T) {
 func TestWrapKeepsWordsAndWidth(t *testing.T) {
 	const text = "a lock  is held\tby whoever believes it 分散ロックパターン and-a-very-long-word-without-any-space"
 	for width := 2; width < 60; width++ {
-		lines := wrap(text, width)
+		lines := Wrap(text, width)
 		for _, l := range lines {
-			if cells(l) > width || strings.TrimSpace(l) != l {
+			if Cells(l) > width || strings.TrimSpace(l) != l {
 				t.Fatalf("width %d: %q", width, l)
 			}
 		}
@@ -33,8 +36,8 @@ func TestWrapKeepsWordsAndWidth(t *testing.T) {
 
 func TestTerminalControlIsNeverPassedOn(t *testing.T) {
 	var b strings.Builder
-	p := &page{w: &b, width: 80}
-	p.put(new(line).add(bold, "a\x1b[2Jb\nc\x00d\u202ee\xff"))
+	p := New(&b, 80, false)
+	p.Put(new(Line).Add(Bold, "a\x1b[2Jb\nc\x00d\u202ee\xff"))
 	if got := b.String(); got != "a [2Jb c d e\n" {
 		t.Errorf("%q", got)
 	}
@@ -62,14 +65,14 @@ func TestWrappedCommandPastesAsOneCommand(t *testing.T) {
 	}
 	for _, width := range []int{60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 80, 99, 160, 200} {
 		var b strings.Builder
-		command(&page{w: &b, width: width}, text)
+		New(&b, width, false).Command(0, "again   ", text)
 		pasted := strings.TrimPrefix(b.String(), "again")
 		out, err := exec.Command("sh", "-c", pasted).CombinedOutput()
 		if got := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !slices.Equal(got, args) {
 			t.Errorf("width %d: %v\n%s\ngave %q", width, err, pasted, got)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
-			if cells(l) > width {
+			if Cells(l) > width {
 				t.Errorf("width %d: %q", width, l)
 			}
 		}

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ const tickRoom = 64
 
 // ticks puts the time at instants at which something happened: first the ends, then the witness, then the faults, then
 // whatever leaves room.
-func (c *chart) ticks(times []history.Time) {
+func (c *Chart) ticks(times []history.Time) {
 	events := c.lanes.history.Events
 	order := []history.Time{c.from, c.to}
 	for pos := range events {
@@ -20,8 +20,8 @@ func (c *chart) ticks(times []history.Time) {
 			order = append(order, events[pos].Time)
 		}
 	}
-	for i := range c.lanes.Faults {
-		order = append(order, c.lanes.Faults[i].From, c.lanes.Faults[i].To)
+	for i := range c.lanes.faults {
+		order = append(order, c.lanes.faults[i].From, c.lanes.faults[i].To)
 	}
 	if c.Linear {
 		order = append(order, c.rounds()...)
@@ -51,13 +51,13 @@ func (c *chart) ticks(times []history.Time) {
 
 // pinLevels says in which row each witness number stands so that none covers another, even on a narrow page. In a long
 // run this may have to wait until the reader zooms in.
-func (c *chart) pinLevels() map[int]int {
+func (c *Chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
 // levels does so for a scale, and says whether they all fit.
-func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
+func (c *Chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // of the last number in each row
 	levels, fit = map[int]int{}, true
@@ -80,7 +80,7 @@ func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 }
 
 // pinRows is the height of all rows of witness numbers.
-func (c *chart) pinRows() int {
+func (c *Chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {
 		rows = max(rows, level+1)
@@ -89,7 +89,7 @@ func (c *chart) pinRows() int {
 }
 
 // pins places the witness numbers between the axis and the lanes, each with a line down to its event.
-func (c *chart) pins() {
+func (c *Chart) pins() {
 	levels := c.pinLevels()
 	for pos := range c.lanes.history.Events {
 		n := c.numbers[pos]
@@ -99,7 +99,7 @@ func (c *chart) pins() {
 		}
 		y := axisHeight + levels[pos]*pinHeight + pinHeight/2
 		y2, ok := c.middle[e.Process]
-		if _, client := c.lanes.Client(e.Process); client {
+		if _, client := c.lanes.client(e.Process); client {
 			y2 += max(0, slices.Index(c.tracks(), e.Lock)) * trackHeight
 		} else if !ok {
 			y2 = c.Top

@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // The probe is left out of pictures unless it
@@ -16,9 +18,9 @@ const probe = history.Probe
 // table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.
 type table struct {
 	lanes   *Lanes
-	clients []int // of lanes.Clients, ascending
+	clients []int // of lanes.clients, ascending
 	ranked  []int // the same, those nearest to the story first
-	servers []int // of lanes.Servers
+	servers []int // of lanes.servers
 	// tracks are the locks that have a bar of their own in each client's lane. One empty lock stands for all.
 	tracks []history.Lock
 	keys   []history.Lock // locks whose keys are shown
@@ -51,10 +53,10 @@ func layTable(l *Lanes, shown []row, width int) *table {
 	for _, r := range shown {
 		t.time = max(t.time, len(phrase.Clock(r.at)))
 	}
-	for i := range l.Servers {
+	for i := range l.servers {
 		t.servers = append(t.servers, i)
 	}
-	locks := l.Locks
+	locks := l.locks
 	if len(locks) == 0 || len(locks) > mostLocks {
 		locks = []history.Lock{""}
 	}
@@ -106,7 +108,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.lane = len(tracks) * (bar + 1)
 	if named {
 		for _, c := range t.clients {
-			t.lane = max(t.lane, cells(string(t.lanes.Clients[c].Process)))
+			t.lane = max(t.lane, term.Cells(string(t.lanes.clients[c].Process)))
 		}
 		t.lane++
 	}
@@ -119,7 +121,7 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 			t.block--
 		}
 		for _, k := range keys {
-			t.block = max(t.block, min(cells(t.keyTitle(k)), 8))
+			t.block = max(t.block, min(term.Cells(t.keyTitle(k)), 8))
 		}
 		t.block += 2
 		t.words += len(keys) * t.block
@@ -128,10 +130,10 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 
 // keyTitle heads the keys of one lock: the lock's name if there are several, else the servers' common name.
 func (t *table) keyTitle(k history.Lock) string {
-	if len(t.lanes.Locks) > 1 {
+	if len(t.lanes.locks) > 1 {
 		return string(k)
 	}
-	base, _, ok := numbered(t.lanes.Servers[0].Process)
+	base, _, ok := tell.Numbered(t.lanes.servers[0].Process)
 	if !ok {
 		return "keys"
 	}
@@ -141,10 +143,10 @@ func (t *table) keyTitle(k history.Lock) string {
 // involved lists the clients that can be drawn: those of the witness first, then those that appear in the rows, then
 // the rest. part is all without the rest.
 func involved(l *Lanes, shown []row) (all, part []int) {
-	rank := make([]int, len(l.Clients))
+	rank := make([]int, len(l.clients))
 	for i := range rank {
 		rank[i] = 2
-		if l.Clients[i].Process == probe {
+		if l.clients[i].Process == probe {
 			rank[i] = 3
 		}
 	}
@@ -153,7 +155,7 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 			e := &l.history.Events[pos]
 			p := e.Process
 			if e.F == history.Apply {
-				p = l.Holder(e.Of)
+				p = l.holder(e.Of)
 			}
 			if c, ok := l.clientOf[p]; ok {
 				if r.proof {
@@ -179,44 +181,44 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 
 // keyLocks lists the locks whose keys are worth a column: all if they are few, else the one the witness speaks of.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
-	if len(l.Locks) <= mostLocks {
-		return l.Locks
+	if len(l.locks) <= mostLocks {
+		return l.locks
 	}
 	for _, r := range shown {
 		for _, pos := range r.events {
-			if lock := l.history.Events[pos].Lock; r.proof && slices.Contains(l.Locks, lock) {
+			if lock := l.history.Events[pos].Lock; r.proof && slices.Contains(l.locks, lock) {
 				return []history.Lock{lock}
 			}
 		}
 	}
-	return l.Locks[:1]
+	return l.locks[:1]
 }
 
 // head draws the titles of the columns.
-func (t *table) head(p *page) {
-	ln := new(line).add(plain, strings.Repeat(" ", max(t.time-len("seconds"), 0))+"seconds").to(t.time + gutter)
-	col := ln.cells
+func (t *table) head(p *term.Writer) {
+	ln := new(term.Line).Right(t.time, "seconds").To(t.time + gutter)
+	col := ln.Cells()
 	for _, c := range t.clients {
-		name := string(t.lanes.Clients[c].Process)
-		if cells(name) >= t.lane {
+		name := string(t.lanes.clients[c].Process)
+		if term.Cells(name) >= t.lane {
 			name = string(t.digit(c))
 		}
-		ln.to(col).add(bold, name)
+		ln.To(col).Add(term.Bold, name)
 		col += t.lane
 	}
 	if t.block > 0 {
 		col++
 		for _, k := range t.keys {
-			ln.to(col).add(bold, clip(t.keyTitle(k), t.block-1))
+			ln.To(col).Add(term.Bold, term.Clip(t.keyTitle(k), t.block-1))
 			col += t.block
 		}
 	}
-	p.put(ln)
+	p.Put(ln)
 }
 
 // digit is the sign of a client among the keys.
 func (t *table) digit(client int) rune {
-	if t.lanes.Clients[client].Process == probe {
+	if t.lanes.clients[client].Process == probe {
 		return 'p'
 	}
 	s := strconv.FormatInt(int64((client+1)%36), 36)

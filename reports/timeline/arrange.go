@@ -1,19 +1,20 @@
-package reports
+package timeline
 
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
-// not fit is left out of the lanes. It keeps h and never changes it.
-func Arrange(h *history.History) *Lanes {
+// not fit is left out of the lanes. The witnesses of the findings are marked. It keeps h and never changes it.
+func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	a := &arranger{
 		l: &Lanes{
-			End: h.Header.End, Locks: slices.Clone(h.Header.Locks), history: h,
+			end: h.Header.End, locks: slices.Clone(h.Header.Locks), history: h, witness: map[int]bool{},
 			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
-			holder: map[history.Attempt]history.Process{},
+			madeBy: map[history.Attempt]history.Process{},
 		},
 		sections: map[holding]ref{}, waits: map[waiting]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
 	}
@@ -24,12 +25,19 @@ func Arrange(h *history.History) *Lanes {
 		a.server(p)
 	}
 	for pos := range h.Events {
-		a.l.End = max(a.l.End, h.Events[pos].Time)
+		a.l.end = max(a.l.end, h.Events[pos].Time)
 	}
 	for pos := range h.Events {
 		a.event(pos, &h.Events[pos])
 	}
-	a.finish()
+	a.faults(h)
+	for i := range findings {
+		for _, pos := range findings[i].Witness {
+			if pos >= 0 && pos < len(h.Events) {
+				a.l.witness[pos] = true
+			}
+		}
+	}
 	return a.l
 }
 
@@ -70,9 +78,9 @@ type ref struct{ lane, i int }
 func (a *arranger) client(p history.Process) int {
 	i, ok := a.l.clientOf[p]
 	if !ok {
-		i = len(a.l.Clients)
+		i = len(a.l.clients)
 		a.l.clientOf[p] = i
-		a.l.Clients = append(a.l.Clients, ClientLane{Process: p})
+		a.l.clients = append(a.l.clients, clientLane{Process: p})
 	}
 	return i
 }
@@ -80,22 +88,24 @@ func (a *arranger) client(p history.Process) int {
 func (a *arranger) server(p history.Process) int {
 	i, ok := a.l.serverOf[p]
 	if !ok {
-		i = len(a.l.Servers)
+		i = len(a.l.servers)
 		a.l.serverOf[p] = i
-		a.l.Servers = append(a.l.Servers, ServerLane{Process: p})
+		a.l.servers = append(a.l.servers, serverLane{Process: p})
 	}
 	return i
 }
 
-func (a *arranger) begin(pos int, at history.Time) Span {
-	return Span{From: at, To: a.l.End, First: pos, Last: open}
+func (a *arranger) begin(pos int, at history.Time) span {
+	return span{From: at, To: a.l.end, First: pos, Last: open}
 }
 
-func (s *Span) end(pos int, at history.Time) { s.To, s.Last = at, pos }
+func (s *span) end(pos int, at history.Time) { s.To, s.Last = at, pos }
 
 func (a *arranger) event(pos int, e *history.Event) {
 	if e.Process == history.Nemesis {
-		a.fault(pos, e)
+		if e.Type == history.Invoke && e.Fault != nil && e.Fault.Loses == history.LosesEverything {
+			a.forget(pos, e)
+		}
 		return
 	}
 	switch e.F {
@@ -124,16 +134,16 @@ func (a *arranger) event(pos int, e *history.Event) {
 
 func (a *arranger) acquire(pos int, e *history.Event) {
 	c := a.client(e.Process)
-	if !slices.Contains(a.l.Locks, e.Lock) {
-		a.l.Locks = append(a.l.Locks, e.Lock)
+	if !slices.Contains(a.l.locks, e.Lock) {
+		a.l.locks = append(a.l.locks, e.Lock)
 	}
 	if e.Attempt != "" {
-		a.l.holder[e.Attempt] = e.Process
+		a.l.madeBy[e.Attempt] = e.Process
 	}
-	lane, key := &a.l.Clients[c], waiting{e.Process, e.Lock}
+	lane, key := &a.l.clients[c], waiting{e.Process, e.Lock}
 	if e.Type == history.Invoke {
 		a.waits[key] = ref{c, len(lane.Waits)}
-		lane.Waits = append(lane.Waits, Wait{Span: a.begin(pos, e.Time), Lock: e.Lock})
+		lane.Waits = append(lane.Waits, wait{span: a.begin(pos, e.Time), Lock: e.Lock})
 		return
 	}
 	if r, ok := a.waits[key]; ok {
@@ -148,10 +158,10 @@ func (a *arranger) acquire(pos int, e *history.Event) {
 }
 
 func (a *arranger) enter(pos int, e *history.Event, c int) {
-	lane := &a.l.Clients[c]
-	s := Section{Span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt, Token: e.Token, Shared: e.Shared}
+	lane := &a.l.clients[c]
+	s := section{span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt, Token: e.Token, Shared: e.Shared}
 	if g := e.Grant; g != nil && g.Until > g.Granted {
-		s.Validity = []Window{{g.Granted, g.Until}}
+		s.Validity = []window{{g.Granted, g.Until}}
 	}
 	a.sections[holding{e.Process, e.Lock, e.Attempt}] = ref{c, len(lane.Sections)}
 	lane.Sections = append(lane.Sections, s)
@@ -159,17 +169,17 @@ func (a *arranger) enter(pos int, e *history.Event, c int) {
 
 // section finds the open section that a client's event speaks of. An event that names no attempt speaks of the
 // client's only open section of that lock.
-func (a *arranger) section(e *history.Event) (holding, *Section) {
+func (a *arranger) section(e *history.Event) (holding, *section) {
 	key := holding{e.Process, e.Lock, e.Attempt}
 	if r, ok := a.sections[key]; ok {
-		return key, &a.l.Clients[r.lane].Sections[r.i]
+		return key, &a.l.clients[r.lane].Sections[r.i]
 	}
 	c, ok := a.l.clientOf[e.Process]
 	if !ok || e.Attempt != "" && e.Lock != "" {
 		return key, nil
 	}
-	for i := len(a.l.Clients[c].Sections) - 1; i >= 0; i-- {
-		s := &a.l.Clients[c].Sections[i]
+	for i := len(a.l.clients[c].Sections) - 1; i >= 0; i-- {
+		s := &a.l.clients[c].Sections[i]
 		if s.Last == open && (e.Lock == "" || s.Lock == e.Lock) && (e.Attempt == "" || s.Attempt == e.Attempt) {
 			return holding{e.Process, s.Lock, s.Attempt}, s
 		}
@@ -185,7 +195,7 @@ func (a *arranger) extend(e *history.Event) {
 	if s == nil {
 		return
 	}
-	w := Window{e.Grant.Granted, e.Grant.Until}
+	w := window{e.Grant.Granted, e.Grant.Until}
 	if n := len(s.Validity); n > 0 && w.From <= s.Validity[n-1].To {
 		s.Validity[n-1].To = max(s.Validity[n-1].To, w.To)
 		return
@@ -207,11 +217,11 @@ func (a *arranger) leave(pos int, e *history.Event) {
 }
 
 // cutAt drops what lies after at.
-func cutAt(ws []Window, at history.Time) []Window {
+func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {
 		if w.From < at {
-			kept = append(kept, Window{w.From, min(w.To, at)})
+			kept = append(kept, window{w.From, min(w.To, at)})
 		}
 	}
 	return kept
@@ -222,7 +232,7 @@ func (a *arranger) crash(pos int, e *history.Event) {
 	if !ok {
 		return
 	}
-	lane := &a.l.Clients[c]
+	lane := &a.l.clients[c]
 	lane.Crashes = append(lane.Crashes, a.begin(pos, e.Time))
 	for i := range lane.Sections {
 		if s := &lane.Sections[i]; s.Last == open {
@@ -247,10 +257,10 @@ func (a *arranger) crash(pos int, e *history.Event) {
 
 func (a *arranger) call(pos int, e *history.Event) {
 	c := a.client(e.Process)
-	lane, key := &a.l.Clients[c], calling{e.Process, e.F, e.Attempt}
+	lane, key := &a.l.clients[c], calling{e.Process, e.F, e.Attempt}
 	if e.Type == history.Invoke {
 		a.calls[key] = ref{c, len(lane.Calls)}
-		lane.Calls = append(lane.Calls, Call{Span: a.begin(pos, e.Time), F: e.F, Attempt: e.Attempt})
+		lane.Calls = append(lane.Calls, call{span: a.begin(pos, e.Time), F: e.F, Attempt: e.Attempt})
 		return
 	}
 	if r, ok := a.calls[key]; ok {
@@ -261,10 +271,10 @@ func (a *arranger) call(pos int, e *history.Event) {
 }
 
 func (a *arranger) apply(pos int, e *history.Event) {
-	f := Effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK, Of: e.Of, Sent: -1}
-	f.Client = a.l.Holder(e.Of)
+	f := effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK, Of: e.Of, Sent: -1}
+	f.Client = a.l.holder(e.Of)
 	if c, ok := a.l.clientOf[f.Client]; ok {
-		calls := a.l.Clients[c].Calls
+		calls := a.l.clients[c].Calls
 		for i := len(calls) - 1; i >= 0; i-- {
 			if calls[i].F == e.Op && calls[i].Attempt == e.Of {
 				f.Sent = calls[i].First
@@ -272,12 +282,12 @@ func (a *arranger) apply(pos int, e *history.Event) {
 			}
 		}
 	}
-	a.l.Effects = append(a.l.Effects, f)
+	a.l.effects = append(a.l.effects, f)
 }
 
 func (a *arranger) key(pos int, e *history.Event) {
 	s := a.server(e.Process)
-	lane, key := &a.l.Servers[s], keyOn{e.Process, e.Lock, e.Member}
+	lane, key := &a.l.servers[s], keyOn{e.Process, e.Lock, e.Member}
 	r, there := a.keys[key]
 	switch e.F {
 	case history.KeySet, history.KeyCopied:
@@ -285,7 +295,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 			lane.Keys[r.i].end(pos, e.Time)
 		}
 		a.keys[key] = ref{s, len(lane.Keys)}
-		lane.Keys = append(lane.Keys, KeySpan{Span: a.begin(pos, e.Time), Lock: e.Lock, Of: e.Of, Due: e.Until})
+		lane.Keys = append(lane.Keys, keySpan{span: a.begin(pos, e.Time), Lock: e.Lock, Of: e.Of, Due: e.Until})
 	case history.KeyProlonged:
 		if there {
 			lane.Keys[r.i].Due = e.Until
@@ -300,23 +310,6 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-func (a *arranger) fault(pos int, e *history.Event) {
-	if e.Type != history.Invoke && a.endFault(pos, e) {
-		return
-	}
-	f := Fault{Span: a.begin(pos, e.Time), Kind: e.F, Line: e.Value}
-	if e.Fault != nil {
-		f.How = *e.Fault
-	}
-	if e.Type != history.Invoke {
-		f.end(pos, e.Time) // the end of something that was never seen to begin
-	}
-	a.l.Faults = append(a.l.Faults, f)
-	if f.How.Loses == history.LosesEverything && e.Type == history.Invoke {
-		a.forget(pos, e)
-	}
-}
-
 // forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a member
 // no longer knows.
 func (a *arranger) forget(pos int, e *history.Event) {
@@ -325,7 +318,7 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 	for key, r := range a.keys {
 		if slices.Contains(e.Fault.On, key.p) {
-			k := &a.l.Servers[r.lane].Keys[r.i]
+			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)
 			k.Why = history.LostUnpersisted
 			delete(a.keys, key)
@@ -333,31 +326,24 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// endFault ends the oldest fault of that line which is still in force. It reports whether there was one.
-func (a *arranger) endFault(pos int, e *history.Event) bool {
-	for i := range a.l.Faults {
-		f := &a.l.Faults[i]
-		if f.Last == open && f.Line == e.Value {
-			f.end(pos, e.Time)
-			return true
-		}
-	}
-	return false
-}
-
-// finish ends faults that have no duration where they struck, and gives each lane the faults that struck it.
-func (a *arranger) finish() {
-	for i := range a.l.Faults {
-		f := &a.l.Faults[i]
-		if f.Last == open && !a.lasts(f) {
+// faults lays out the faults and gives each lane those that struck it. One without a duration ends where it struck.
+func (a *arranger) faults(h *history.History) {
+	for i, strike := range checker.Strikes(h) {
+		f := fault{span: a.begin(strike.From, h.Events[strike.From].Time), Kind: strike.Kind, Line: strike.Line,
+			How: strike.Fault}
+		switch {
+		case strike.Ended:
+			f.end(strike.To, h.Events[strike.To].Time)
+		case !a.lasts(&f):
 			f.To = f.From
 		}
+		a.l.faults = append(a.l.faults, f)
 		for _, p := range f.How.Struck() {
 			if c, ok := a.l.clientOf[p]; ok {
-				a.onClient(&a.l.Clients[c], f, i)
+				a.onClient(&a.l.clients[c], &f, i)
 			}
 			if s, ok := a.l.serverOf[p]; ok {
-				a.onServer(&a.l.Servers[s], f, i)
+				a.onServer(&a.l.servers[s], &f, i)
 			}
 		}
 	}
@@ -365,7 +351,7 @@ func (a *arranger) finish() {
 
 // lasts reports whether a fault that was never said to end is in force to the end of the run. A client that crashed
 // does not come back, but the fault is over when it has struck; a server that does not is down.
-func (a *arranger) lasts(f *Fault) bool {
+func (a *arranger) lasts(f *fault) bool {
 	if f.Kind.IsDown() && len(f.How.On) > 0 {
 		_, client := a.l.clientOf[f.How.On[0]]
 		return !client
@@ -373,21 +359,21 @@ func (a *arranger) lasts(f *Fault) bool {
 	return f.Kind.Lasts()
 }
 
-func (a *arranger) onClient(lane *ClientLane, f *Fault, i int) {
+func (a *arranger) onClient(lane *clientLane, f *fault, i int) {
 	switch f.Kind {
 	case history.Pause:
-		lane.Pauses = append(lane.Pauses, f.Span)
+		lane.Pauses = append(lane.Pauses, f.span)
 	case history.Jump, history.Drift:
 		lane.Clock = append(lane.Clock, i)
 	}
 }
 
-func (a *arranger) onServer(lane *ServerLane, f *Fault, i int) {
+func (a *arranger) onServer(lane *serverLane, f *fault, i int) {
 	switch f.Kind {
 	case history.Pause:
-		lane.Pauses = append(lane.Pauses, f.Span)
+		lane.Pauses = append(lane.Pauses, f.span)
 	case history.Crash, history.ShutDown:
-		lane.Down = append(lane.Down, f.Span)
+		lane.Down = append(lane.Down, f.span)
 	case history.Jump, history.Drift:
 		lane.Clock = append(lane.Clock, i)
 	}

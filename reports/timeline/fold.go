@@ -1,4 +1,4 @@
-package reports
+package timeline
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 func fold(l *Lanes, rows []row) []row {
 	type uses struct{ reads, writes int }
 	used := map[history.Attempt]uses{}
-	for _, f := range l.Effects {
+	for _, f := range l.effects {
 		u := used[f.Of]
 		switch {
 		case !f.Accepted:
@@ -24,10 +24,10 @@ func fold(l *Lanes, rows []row) []row {
 		used[f.Of] = u
 	}
 	sections := map[int]string{} // words, by the position at which the section was entered
-	for c := range l.Clients {
-		for i := range l.Clients[c].Sections {
-			s := &l.Clients[c].Sections[i]
-			sections[s.First] = sectionWords(l, l.Clients[c].Process, s, used[s.Attempt].reads, used[s.Attempt].writes)
+	for c := range l.clients {
+		for i := range l.clients[c].Sections {
+			s := &l.clients[c].Sections[i]
+			sections[s.First] = sectionWords(l, l.clients[c].Process, s, used[s.Attempt].reads, used[s.Attempt].writes)
 		}
 	}
 	out := make([]row, len(rows))
@@ -57,9 +57,9 @@ func ordinary(e *history.Event) bool {
 	return false
 }
 
-func sectionWords(l *Lanes, who history.Process, s *Section, reads, writes int) string {
+func sectionWords(l *Lanes, who history.Process, s *section, reads, writes int) string {
 	words := string(who)
-	if len(l.Locks) > 1 {
+	if len(l.locks) > 1 {
 		words += " in " + string(s.Lock)
 	}
 	if s.Last == open {
