@@ -3,121 +3,115 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Advice is which changes save a lock, found by trying.
 type Advice struct {
-	Scenario string
-	Summary  string
-	Own      bool            // the scenario's own faults were tried; otherwise plans that were found
-	Explored int             // random plans that were run to find them
-	Plans    []string        // the faults that broke the lock, a plan each
-	Runs     int             // under these faults
-	Fresh    int             // under fresh random faults like them
-	Others   int             // under faults of all kinds
-	Broken   []AdvisedLaw    // promises that these faults break
-	Base     AdvisedCost     // of the lock as it is
-	Changes  []AdvisedChange // those that mend something, best first
-	Singles  int             // changes tried alone
-	Pairs    int
-	Open     []string // why nothing can be said
-	// Interrupted is set if a signal came before all was tried.
-	Interrupted bool
-	File, Diff  string // of the best change: its scenario file, empty if it was not written, and what is different there
-	Files       string // folder with all that is kept
-	Repeat      string
+	*advise.Advice
+	Scenario *scenarios.Scenario
+	Written  []string // the scenario files of the first changes
+	Diff     string   // what is different in the first
+	Files    string   // folder with all that is kept
+	Repeat   string   // command to paste that advises again
 }
 
-// AdvisedLaw is a promise that was broken.
-type AdvisedLaw struct {
-	Law    string
-	Causes []string
-	Runs   int    // that broke it under the given faults
-	Fresh  int    // and under fresh ones
-	Nature string // why no change keeps it; empty if one does, or if that is not known
-}
-
-// AdvisedCost is what a lock takes.
-type AdvisedCost struct {
-	Acquire  time.Duration // of a client alone: median
-	Requests float64       // for each lock
-	Servers  int
-	Lease    time.Duration // for which a holder that has crashed keeps the others out; zero: for ever
-}
-
-// AdvisedChange is a change or two that mend something.
-type AdvisedChange struct {
-	Changes []string // "lock.protocol: etcd"
-	Keeps   bool     // every promise that can be kept
-	Mends   []string // laws
-	Leaves  []string
-	Breaks  []AdvisedBreach
-	GivesUp bool            // clients give up where they got the lock before
-	Else    []AdvisedBreach // what else breaks the mended laws under fresh faults, with and without the change
-	Spared  []string        // faults that have nothing to strike any more
-	Cost    AdvisedCost
-	File    string // its scenario file; empty if it was not written
-}
-
-// AdvisedBreach is a promise that a change breaks anew; without a cause, one that is not seen to be kept any more.
-type AdvisedBreach struct{ Law, Cause string }
-
-// String gives "breaks ownership: removed by non-owner".
-func (b AdvisedBreach) String() string {
-	if b.Cause == "" {
-		return b.Law + " is no longer seen to hold"
+// breach is a promise that a change breaks anew: "breaks ownership: removed by non-owner". Without a cause it is one that is
+// not seen to be kept any more.
+func breach(f tally.Finding) string {
+	if f.Cause == (checker.Cause{}) {
+		return string(f.Law) + " is no longer seen to hold"
 	}
-	return "breaks " + b.Law + ": " + b.Cause
+	return fmt.Sprintf("breaks %s: %s", f.Law, f.Cause)
 }
 
-// Result is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
-func (a *Advice) Result() Result {
+// open says why nothing can be said.
+func (a *Advice) open() []string {
+	if len(a.Broken) > 0 {
+		return nil
+	}
+	return a.Doubts()
+}
+
+// Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
+func (a *Advice) Standing() scenarios.Standing {
 	switch {
-	case a.Interrupted || len(a.Open) > 0:
-		return Undecided
-	case len(a.Broken) == 0 || len(a.Changes) > 0 && a.Changes[0].Keeps:
-		return Passed
+	case a.Interrupted || len(a.open()) > 0:
+		return scenarios.NotDecidable
+	case a.Saved():
+		return scenarios.AsExpected
 	}
-	return Failed
+	return scenarios.Otherwise
 }
 
 // outcome says the same in a word or two.
 func (a *Advice) outcome() string {
-	switch result := a.Result(); {
-	case result == Undecided:
+	switch standing := a.Standing(); {
+	case standing == scenarios.NotDecidable:
 		return undecided
 	case len(a.Broken) == 0:
 		return "nothing broken"
-	case result == Passed:
+	case standing == scenarios.AsExpected:
 		return "can be saved"
 	}
 	return "not saved"
 }
 
+// others is how many runs under faults of all kinds each change was tried in.
+func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
+
+// plans are the faults that break the lock: its own, one each, or else a plan each that was found.
+func (a *Advice) plans() []string {
+	if a.Own {
+		return texts(a.Scenario.Faults)
+	}
+	all := []string{}
+	for _, p := range a.Plans {
+		if line := strings.Join(texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// causes are how a law was broken under the given faults.
+func (a *Advice) causes(law checker.Law) []string {
+	all := []string{}
+	for _, f := range a.Base.Given.Findings {
+		if f.Law == law {
+			all = append(all, f.Cause.String())
+		}
+	}
+	return all
+}
+
 // mostAdvised is how many changes a text shows; the JSON has all.
 const mostAdvised = 8
 
-// AdviseText writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
+// Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
 // The error is w's.
-func AdviseText(w io.Writer, a *Advice, opt TextOptions) error {
+func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
-	tone := map[Result]term.Style{Passed: term.Green, Failed: term.Red, Undecided: term.Yellow}[a.Result()]
+	tone := map[scenarios.Standing]term.Style{scenarios.AsExpected: term.Green, scenarios.Otherwise: term.Red, scenarios.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
-	p.Title(a.Scenario, "", standing, tone)
-	if a.Summary != "" {
-		p.Text(term.Plain, 2, a.Summary)
+	p.Title(a.Scenario.Name, "", standing, tone)
+	if a.Scenario.Summary != "" {
+		p.Text(term.Plain, 2, a.Scenario.Summary)
 	}
 	p.Blank()
 	p.Text(term.Plain, 0, a.conclusion())
 	if len(a.Broken) > 0 {
 		a.breaches(p)
-		if len(a.Changes) > 0 {
+		if len(a.Mending) > 0 {
 			p.Blank()
 			a.table(p)
 		}
@@ -125,7 +119,7 @@ func AdviseText(w io.Writer, a *Advice, opt TextOptions) error {
 		a.trials(p)
 	}
 	stopped(p, a.Interrupted)
-	notes(p, "open    ", a.Open)
+	notes(p, "open    ", a.open())
 	if a.Diff != "" {
 		p.Blank()
 		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
@@ -157,52 +151,69 @@ func (a *Advice) conclusion() string {
 	if len(a.Broken) == 0 {
 		return what + " break no promise: there is nothing to mend."
 	}
-	if len(a.Changes) == 0 {
+	if len(a.Mending) == 0 {
 		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.", phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
 	}
-	best := &a.Changes[0]
-	text := "Set " + strings.Join(best.words(), " and ") + ": "
+	best := a.Mending[0]
+	text := "Set " + strings.Join(changesInWords(best), " and ") + ": "
 	var beyond []string
 	for _, l := range a.Broken {
-		if l.Nature != "" {
-			beyond = append(beyond, l.Law)
+		if a.ByNature[l] != "" {
+			beyond = append(beyond, string(l))
 		}
 	}
 	switch {
-	case !best.Keeps:
-		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(best.words(), " and ") + ". It mends " +
-			phrase.Join(best.Mends, " and ")
-		if len(best.Leaves) > 0 {
-			text += ", and leaves " + phrase.Join(best.Leaves, " and ") + " broken"
+	case !a.Keeps(best):
+		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(changesInWords(best), " and ") + ". It mends " +
+			phrase.Join(names(best.Mended), " and ")
+		if len(best.Left) > 0 {
+			text += ", and leaves " + phrase.Join(names(best.Left), " and ") + " broken"
 		}
-		for _, b := range best.Breaks {
-			text += ", but " + b.String()
+		for _, b := range best.Anew {
+			text += ", but " + breach(b)
 		}
 		if best.GivesUp {
 			text += ", but clients give up where they got the lock before"
 		}
 		return text + "."
 	case len(beyond) > 0:
-		text += phrase.Join(best.Mends, " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
-		if len(best.Mends) > 1 {
+		text += phrase.Join(names(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
+		if len(best.Mended) > 1 {
 			text = strings.Replace(text, " is kept", " are kept", 1)
 		}
 	default:
 		text += "then every promise is kept."
 	}
-	return text + " " + best.Cost.against(a.Base)
+	return text + " " + against(best.Cost, a.Base.Cost)
 }
 
-// words are the changes as a sentence has them: "lock.protocol to etcd".
-func (c *AdvisedChange) words() (list []string) {
-	for _, text := range c.Changes {
+// names are those of laws.
+func names(laws []checker.Law) []string {
+	all := []string{}
+	for _, l := range laws {
+		all = append(all, string(l))
+	}
+	return all
+}
+
+// changesOf are the changes as a file states them: "lock.protocol: etcd".
+func changesOf(t *advise.Tried) (list []string) {
+	for i := range t.Changes {
+		list = append(list, t.Changes[i].String())
+	}
+	return list
+}
+
+// changesInWords are the changes as a sentence has them: "lock.protocol to etcd".
+func changesInWords(t *advise.Tried) (list []string) {
+	for _, text := range changesOf(t) {
 		list = append(list, strings.Replace(text, ": ", " to ", 1))
 	}
 	return list
 }
 
 // against says what it costs, against what it cost before.
-func (c AdvisedCost) against(base AdvisedCost) string {
+func against(c, base advise.Cost) string {
 	lease := ""
 	if c.Lease != base.Lease && base.Lease > 0 {
 		lease = fmt.Sprintf(" A holder that crashes keeps the others out for %s (before: %s).", c.Lease, base.Lease)
@@ -223,7 +234,7 @@ func (c AdvisedCost) against(base AdvisedCost) string {
 // breaches says what is broken, and how often.
 func (a *Advice) breaches(p *term.Writer) {
 	for _, l := range a.Broken {
-		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l.Law, l.Runs, a.Runs, strings.Join(l.Causes, "; ")))
+		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l), a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
 	}
 }
 
@@ -236,8 +247,8 @@ const (
 )
 
 // shortLaws head the columns where there is no room for the laws' names.
-var shortLaws = map[string]string{"lease-exclusion": "lease", "mutual-exclusion": "mutual", "resource-safety": "data",
-	"ownership": "owner", "token-order": "tokens", "deadlock-freedom": "stuck", "fault-tolerance": "bound"}
+var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.MutualExclusion: "mutual", checker.ResourceSafety: "data",
+	checker.Ownership: "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck", checker.FaultTolerance: "bound"}
 
 // columns is how wide the column of changes is, and that of each law.
 func (a *Advice) columns(p *term.Writer) (changes, law int) {
@@ -253,9 +264,9 @@ func (a *Advice) table(p *term.Writer) {
 	width, each := a.columns(p)
 	first, second := new(term.Line).Add(term.Bold, "change").To(width), new(term.Line).To(width)
 	for i, l := range a.Broken {
-		head, rest, _ := strings.Cut(l.Law, "-")
+		head, rest, _ := strings.Cut(string(l), "-")
 		if each == shortWidth {
-			head, rest = shortLaws[l.Law], ""
+			head, rest = shortLaws[l], ""
 		}
 		first.To(width+i*each).Add(term.Plain, head)
 		second.To(width+i*each).Add(term.Plain, rest)
@@ -263,41 +274,32 @@ func (a *Advice) table(p *term.Writer) {
 	at := width + each*len(a.Broken)
 	p.Put(first.To(at).Add(term.Plain, "acquire").To(at+9).Add(term.Plain, "requests").To(at+19).Add(term.Plain, "servers"))
 	p.Put(second.To(at).Add(term.Plain, "in ms").To(at+9).Add(term.Plain, "each"))
-	a.row(p, []string{"as it is"}, func(string) bool { return false }, a.Base)
-	for i := range a.Changes {
-		c := &a.Changes[i]
+	a.row(p, []string{"as it is"}, nil, a.Base.Cost)
+	for i, c := range a.Mending {
 		if i == mostAdvised {
 			break
 		}
-		kept := func(law string) bool {
-			for _, l := range c.Mends {
-				if l == law {
-					return true
-				}
-			}
-			return false
-		}
-		a.row(p, c.Changes, kept, c.Cost)
-		for _, b := range c.Breaks {
-			p.Hang(5, "! ", term.Yellow, b.String())
+		a.row(p, changesOf(c), c.Mended, c.Cost)
+		for _, b := range c.Anew {
+			p.Hang(5, "! ", term.Yellow, breach(b))
 		}
 		if c.GivesUp {
 			p.Hang(5, "! ", term.Yellow, "clients give up where they got the lock before")
 		}
-		for _, b := range c.Else {
+		for _, b := range c.Otherwise {
 			p.Hang(5, "· ", term.Plain, fmt.Sprintf("under fresh faults %s still breaks otherwise: %s", b.Law, b.Cause))
 		}
 		for _, f := range c.Spared {
 			p.Hang(5, "– ", term.Plain, "has nothing to strike: "+f)
 		}
 	}
-	if n := len(a.Changes) - mostAdvised; n > 0 {
+	if n := len(a.Mending) - mostAdvised; n > 0 {
 		p.Text(term.Plain, 3, fmt.Sprintf("and %d more that mend something; --json has all", n))
 	}
 }
 
 // row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
-func (a *Advice) row(p *term.Writer, changes []string, kept func(law string) bool, cost AdvisedCost) {
+func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost advise.Cost) {
 	width, each := a.columns(p)
 	var words []string
 	for i, text := range changes {
@@ -322,7 +324,7 @@ func (a *Advice) row(p *term.Writer, changes []string, kept func(law string) boo
 		if i == 0 {
 			for k, l := range a.Broken {
 				mark, tone := "✗", term.Red
-				if kept(l.Law) {
+				if slices.Contains(kept, l) {
 					mark, tone = "✓", term.Green
 				}
 				ln.To(width+k*each).Add(tone, mark)
@@ -340,11 +342,11 @@ func (a *Advice) row(p *term.Writer, changes []string, kept func(law string) boo
 // trials says what the marks rest on.
 func (a *Advice) trials(p *term.Writer) {
 	for _, l := range a.Broken {
-		if l.Nature != "" {
-			p.Hang(0, "nature  ", term.Plain, l.Law+": "+l.Nature+".")
+		if nature := a.ByNature[l]; nature != "" {
+			p.Hang(0, "nature  ", term.Plain, fmt.Sprintf("%s: %s.", l, nature))
 		}
 	}
-	for i, plan := range a.Plans {
+	for i, plan := range a.plans() {
 		label := "faults  "
 		if i > 0 {
 			label = "        "
@@ -353,14 +355,37 @@ func (a *Advice) trials(p *term.Writer) {
 	}
 	p.Hang(0, "tried   ", term.Plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
 		"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all kinds.",
-		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Runs, "run"), phrase.Count(a.Fresh, "run"), a.freshly(), phrase.Count(a.Others, "run")))
+		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"), phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(),
+		phrase.Count(a.others(), "run")))
 }
 
 // freshly says how often fresh faults break the lock as it is, so that it shows what a change is held against.
 func (a *Advice) freshly() string {
 	most := 0
 	for _, l := range a.Broken {
-		most = max(most, l.Fresh)
+		most = max(most, a.Base.Fresh.Violated(l))
 	}
 	return fmt.Sprintf(" (%d of which break the lock as it is)", most)
+}
+
+// Suite has a case for each broken promise, or one for all.
+func (a *Advice) Suite() Suite {
+	name := a.Scenario.Name
+	s := Suite{Name: "advise " + name, Repeat: a.Repeat}
+	for _, l := range a.Broken {
+		c := Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		if a.Standing() == scenarios.AsExpected {
+			c.Result, c.Message = scenarios.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
+		}
+		if nature := a.ByNature[l]; nature != "" {
+			c.Message = nature
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	if len(s.Cases) == 0 && a.Standing() == scenarios.AsExpected {
+		s.Cases = append(s.Cases, Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
+	}
+	s.Cases = append(s.Cases, openCases(name, a.open())...)
+	s.Cases = append(s.Cases, interruptedCases(name, a.Interrupted)...)
+	return s
 }

@@ -1,80 +1,103 @@
 package reports
 
-// AdviseJSON gives advice as one JSON object, ended by a newline: scenario, outcome (nothing broken, can be saved, not
-// saved or undecided), own_faults, explored (random plans run), plans (the faults that broke the lock), runs,
-// fresh_runs and other_runs (how often each change was tried), broken (law, causes, runs and fresh_runs that broke it,
-// nature), cost (of the lock as it is), changes, best first, tried (singles and pairs), interrupted, open, file, diff,
-// files and repeat. A change has its changes, keeps (every promise that can be kept), mends, leaves, breaks (law and
-// cause), otherwise (what else breaks the mended laws under fresh faults, as before), gives_up, spared, cost and file.
-// A cost has acquire_ns, requests, servers and lease_ns (for which a holder that has crashed keeps the others out; 0:
-// for ever).
-func AdviseJSON(a *Advice) ([]byte, error) {
-	o := document("advise")
-	o.field("scenario", a.Scenario)
-	o.field("outcome", a.outcome())
-	o.field("own_faults", a.Own)
-	o.field("explored", a.Explored)
-	o.strings("plans", a.Plans)
-	o.field("runs", a.Runs)
-	o.field("fresh_runs", a.Fresh)
-	o.field("other_runs", a.Others)
-	o.list("broken", len(a.Broken), func(i int) {
-		l := &a.Broken[i]
-		o.open('{')
-		o.field("law", l.Law)
-		o.strings("causes", l.Causes)
-		o.field("runs", l.Runs)
-		o.field("fresh_runs", l.Fresh)
-		o.field("nature", l.Nature)
-		o.close('}')
-	})
-	o.advisedCost(a.Base)
-	o.list("changes", len(a.Changes), func(i int) { o.advisedChange(&a.Changes[i]) })
-	o.key("tried")
-	o.open('{')
-	o.field("singles", a.Singles)
-	o.field("pairs", a.Pairs)
-	o.close('}')
-	o.field("interrupted", a.Interrupted)
-	o.strings("open", a.Open)
-	o.field("file", a.File)
-	o.field("diff", a.Diff)
-	o.field("files", a.Files)
-	o.field("repeat", a.Repeat)
-	o.close('}')
-	return o.done()
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type adviseJSON struct {
+	head
+	Scenario    string       `json:"scenario"`
+	Outcome     string       `json:"outcome"` // nothing broken, can be saved, not saved or undecided
+	OwnFaults   bool         `json:"own_faults"`
+	Explored    int          `json:"explored"`   // random plans that were run to find those that break the lock
+	Plans       []string     `json:"plans"`      // the faults that broke the lock
+	Runs        int          `json:"runs"`       // how often each change was tried under them
+	Fresh       int          `json:"fresh_runs"` // and under fresh ones of the same kinds
+	Others      int          `json:"other_runs"` // and under faults of all kinds
+	Broken      []brokenJSON `json:"broken"`
+	Cost        costJSON     `json:"cost"` // of the lock as it is
+	Changes     []changeJSON `json:"changes"`
+	Tried       triedJSON    `json:"tried"`
+	Interrupted bool         `json:"interrupted"`
+	Open        []string     `json:"open"`
+	File        string       `json:"file"` // of the best change; empty if it was not written
+	Diff        string       `json:"diff"`
+	Files       string       `json:"files"`
+	Repeat      string       `json:"repeat"`
 }
 
-func (o *object) advisedCost(c AdvisedCost) {
-	o.key("cost")
-	o.open('{')
-	o.field("acquire_ns", int64(c.Acquire))
-	o.field("requests", c.Requests)
-	o.field("servers", c.Servers)
-	o.field("lease_ns", int64(c.Lease))
-	o.close('}')
+type brokenJSON struct {
+	Law    checker.Law `json:"law"`
+	Causes []string    `json:"causes"`
+	Runs   int         `json:"runs"`
+	Fresh  int         `json:"fresh_runs"`
+	Nature string      `json:"nature"` // why no change keeps it; empty if one does, or if that is not known
 }
 
-func (o *object) advisedChange(c *AdvisedChange) {
-	o.open('{')
-	o.strings("changes", c.Changes)
-	o.field("keeps", c.Keeps)
-	o.strings("mends", c.Mends)
-	o.strings("leaves", c.Leaves)
-	o.advisedBreaches("breaks", c.Breaks)
-	o.advisedBreaches("otherwise", c.Else)
-	o.field("gives_up", c.GivesUp)
-	o.strings("spared", c.Spared)
-	o.advisedCost(c.Cost)
-	o.field("file", c.File)
-	o.close('}')
+type costJSON struct {
+	Acquire  int64   `json:"acquire_ns"`
+	Requests float64 `json:"requests"`
+	Servers  int     `json:"servers"`
+	Lease    int64   `json:"lease_ns"` // for which a holder that has crashed keeps the others out; 0: for ever
 }
 
-func (o *object) advisedBreaches(key string, list []AdvisedBreach) {
-	o.list(key, len(list), func(i int) {
-		o.open('{')
-		o.field("law", list[i].Law)
-		o.field("cause", list[i].Cause)
-		o.close('}')
-	})
+type changeJSON struct {
+	Changes   []string     `json:"changes"`
+	Keeps     bool         `json:"keeps"` // every promise that can be kept
+	Mends     []string     `json:"mends"`
+	Leaves    []string     `json:"leaves"`
+	Breaks    []breachJSON `json:"breaks"`
+	Otherwise []breachJSON `json:"otherwise"` // what else breaks the mended laws under fresh faults, as before
+	GivesUp   bool         `json:"gives_up"`
+	Spared    []string     `json:"spared"`
+	Cost      costJSON     `json:"cost"`
+	File      string       `json:"file"` // empty if it was not written
+}
+
+type breachJSON struct {
+	Law   checker.Law `json:"law"`
+	Cause string      `json:"cause"`
+}
+
+type triedJSON struct {
+	Singles int `json:"singles"`
+	Pairs   int `json:"pairs"`
+}
+
+// JSON gives the advice as one JSON object, ended by a newline: the changes best first.
+func (a *Advice) JSON(command string) ([]byte, error) {
+	d := adviseJSON{head: headOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
+		Plans: a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(), Broken: []brokenJSON{},
+		Cost: costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs}, Interrupted: a.Interrupted,
+		Open: some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+	for _, l := range a.Broken {
+		d.Broken = append(d.Broken, brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
+	}
+	for i, t := range a.Mending {
+		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), names(t.Mended), names(t.Left), breachesOf(t.Anew),
+			breachesOf(t.Otherwise), t.GivesUp, some(t.Spared), costOf(t.Cost), a.file(i)})
+	}
+	return encode(d)
+}
+
+// file is the scenario file of the ith change; empty if it was not written.
+func (a *Advice) file(i int) string {
+	if i >= len(a.Written) {
+		return ""
+	}
+	return a.Written[i]
+}
+
+func costOf(c advise.Cost) costJSON {
+	return costJSON{c.Acquire.Nanoseconds(), c.Requests, c.Servers, c.Lease.Nanoseconds()}
+}
+
+func breachesOf(list []tally.Finding) []breachJSON {
+	all := []breachJSON{}
+	for _, f := range list {
+		all = append(all, breachJSON{f.Law, f.Cause.String()})
+	}
+	return all
 }

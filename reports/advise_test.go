@@ -8,19 +8,25 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // The table fits the screen with up to six broken laws: each row ends with the number of servers.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= 6; n++ {
-			a := &Advice{Scenario: "mine", Changes: []AdvisedChange{{Changes: []string{"servers.persistence.append-fsync: always"},
-				Keeps: true, Cost: AdvisedCost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}}}
+			best := &advise.Tried{Changes: []advise.Change{{Key: "servers.persistence.append-fsync", Value: "always"}},
+				Cost: advise.Cost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}
+			base := &advise.Tried{}
 			for _, law := range checker.Laws[:n] {
-				a.Broken = append(a.Broken, AdvisedLaw{Law: string(law), Causes: []string{"some cause"}})
+				base.Given.Findings = append(base.Given.Findings, tally.Finding{Law: law, Cause: checker.Cause{Kind: "some cause"}})
 			}
+			a := &Advice{Advice: &advise.Advice{Broken: checker.Laws[:n], Base: base, Mending: []*advise.Tried{best}},
+				Scenario: &scenarios.Scenario{Name: "mine"}}
 			var b bytes.Buffer
-			if err := AdviseText(&b, a, TextOptions{Width: width}); err != nil {
+			if err := a.Text(&b, TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			rows := 0

@@ -9,6 +9,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // continued is where a shell joins two lines.
@@ -18,31 +21,33 @@ var continued = regexp.MustCompile(`'\\\n'|\\\n *`)
 // than the terminal.
 func TestEveryCommandCanBePasted(t *testing.T) {
 	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
-	run, sweep, verification, comparison, hunt, exploration := kleppmann(), stripSweep(), verified(), threeLocks(), &Corpus{}, explored()
-	run.Repeat, sweep.Repeat, verification.Repeat, comparison.Repeat, exploration.Repeat = call, call, call, call, call
-	sweep.Laws[0].Edges[0].Repeat = call
+	run, swept, verification, comparison, hunt, exploration := kleppmann(), stripSweep(), verified(), threeLocks(), &Corpus{}, explored()
+	run.Repeat, swept.Repeat, verification.Repeat, comparison.Repeat, exploration.Repeat = call, call, call, call, call
+	swept.Repeats = map[*sweep.Edge]string{&swept.Edges[0]: call}
 	hunt.Repeat = call
-	hunt.Sound = []SoundLock{{Name: "lock", Runs: 10, Broken: []BrokenPromise{{Law: "ownership", Cause: "removed by non-owner", Runs: 1, First: 3, Repeat: call}}}}
+	lock := soundLock(10, tally.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Runs: 1, First: 3})
+	lock.Repeat = call
+	hunt.Sound = []SoundLock{lock}
 	finding := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
 	finding.Run.Repeat = call
 	exploration.Findings = []ExploredFinding{finding}
 	seeds := many()
-	seeds.Repeat, seeds.Runs = call, []*Run{run}
+	seeds.Repeat, seeds.Shown = call, []*Run{run}
 	for name, c := range map[string]struct {
 		write func(io.Writer, TextOptions) error
 		calls int
 	}{
-		"run":     {func(w io.Writer, o TextOptions) error { return Text(w, run, o) }, 1},
-		"many":    {func(w io.Writer, o TextOptions) error { return TextMany(w, seeds, o) }, 2},
-		"explore": {func(w io.Writer, o TextOptions) error { return ExploreText(w, exploration, o) }, 2},
+		"run":     {func(w io.Writer, o TextOptions) error { return run.Text(w, o) }, 1},
+		"many":    {func(w io.Writer, o TextOptions) error { return seeds.Text(w, o) }, 2},
+		"explore": {func(w io.Writer, o TextOptions) error { return exploration.Text(w, o) }, 2},
 		"all": {func(w io.Writer, o TextOptions) error {
 			o.All = true
-			return ExploreText(w, exploration, o)
+			return exploration.Text(w, o)
 		}, 3},
-		"sweep":   {func(w io.Writer, o TextOptions) error { return SweepText(w, sweep, o) }, 2},
-		"verify":  {func(w io.Writer, o TextOptions) error { return VerifyText(w, verification, o) }, 1},
-		"compare": {func(w io.Writer, o TextOptions) error { return CompareText(w, comparison, o) }, 1},
-		"corpus":  {func(w io.Writer, o TextOptions) error { return CorpusText(w, hunt, o) }, 2},
+		"sweep":   {func(w io.Writer, o TextOptions) error { return swept.Text(w, o) }, 2},
+		"verify":  {func(w io.Writer, o TextOptions) error { return verification.Text(w, o) }, 1},
+		"compare": {func(w io.Writer, o TextOptions) error { return comparison.Text(w, o) }, 1},
+		"corpus":  {func(w io.Writer, o TextOptions) error { return hunt.Text(w, o) }, 2},
 	} {
 		for _, width := range []int{60, 80, 120, 200} {
 			var b strings.Builder
@@ -67,19 +72,20 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		}
 		return r
 	}
-	exploration := explored(ExploredFinding{Law: string(checker.DeadlockFreedom), Cause: "stuck although nobody holds", Promised: true, Run: stuck()})
+	exploration := explored(ExploredFinding{Finding: tally.Finding{Law: checker.DeadlockFreedom, Cause: checker.Cause{Kind: "stuck although nobody holds"}},
+		Promised: true, Small: &search.Shrunk{}, Run: stuck()})
 	for name, c := range map[string]struct {
 		write func(io.Writer) error
 		want  int
 	}{
-		"a run that mentions it": {func(w io.Writer) error { return Text(w, stuck(), TextOptions{}) }, 1},
-		"a run that does not":    {func(w io.Writer) error { return Text(w, kleppmann(), TextOptions{}) }, 0},
-		"its page":               {func(w io.Writer) error { return HTML(w, stuck(), nil) }, 1},
-		"the page that does not": {func(w io.Writer) error { return HTML(w, kleppmann(), nil) }, 0},
-		"an exploration":         {func(w io.Writer) error { return ExploreText(w, exploration, TextOptions{}) }, 1},
-		"its other page":         {func(w io.Writer) error { return ExploreHTML(w, exploration, nil) }, 1},
+		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, TextOptions{}) }, 0},
+		"its page":               {func(w io.Writer) error { return stuck().html(w, nil) }, 1},
+		"the page that does not": {func(w io.Writer) error { return kleppmann().html(w, nil) }, 0},
+		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, TextOptions{}) }, 1},
+		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {
-			return errors.Join(ExploreText(w, explored(), TextOptions{}), ExploreHTML(w, explored(), nil))
+			return errors.Join(explored().Text(w, TextOptions{}), explored().html(w, nil))
 		}, 0},
 	} {
 		var b strings.Builder

@@ -1,95 +1,28 @@
 package reports
 
 import (
+	"fmt"
 	"io"
 	"strings"
-	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 // Comparison holds ways to lock against each other: the same work, the same faults.
 type Comparison struct {
-	Seeds    int      // runs behind each cell
-	Delay    string   // of each message, each way
-	Retry    string   // between two tries of a lock that is polled
-	Clients  int      // that contend
-	Model    []string // what the figures rest on
-	Troubles []Trouble
-	Locks    []ComparedLock
-	// Interrupted is set if a signal came before all runs were made. Locks whose times were not measured are left out.
-	Interrupted bool
-	Files       string // the folder that holds each cell's scenario; empty if it was not asked for
-	Repeat      string // command to paste that makes the same comparison again
+	*compare.Comparison
+	Files  string // the folder that holds each cell's scenario; empty if it was not asked for
+	Repeat string // command to paste that makes the same comparison again
 }
 
-// Trouble is what each lock is put through: a fault, or the few that make it bite.
-type Trouble struct {
-	Name  string
-	Title string // heads a column; at most eight cells wide
-	Text  string
-	// Liveness is set if it is about who still gets the lock: its column shows that in place of the leases.
-	Liveness bool
-}
+// tones are the colours of the signs of counts.
+var tones = map[string]term.Style{"✓": term.Green, "✗": term.Red, "±": term.Red, "?": term.Yellow, "–": term.Plain}
 
-// ComparedLock is one way to lock.
-type ComparedLock struct {
-	Name                          string
-	Title                         string // at most 16 cells wide
-	Text                          string // what it is, in a sentence
-	ClaimLatency, ClaimThroughput string // what the documents say; empty if nothing
-	Alone, Together               ComparedTiming
-	Cells                         []ComparedCell
-}
-
-// ComparedTiming is measured over all acquires of all runs, in simulated time.
-type ComparedTiming struct {
-	Scenario, Text string // its name, and the file
-	Acquires       int
-	P50, P99       time.Duration // each client's first acquire left out
-	First          time.Duration // median of first acquires
-	PerSecond      float64       // locks taken and given back
-	Requests       float64       // for each lock taken
-}
-
-// ComparedCell is what a lock made of a trouble.
-type ComparedCell struct {
-	Trouble                string // its name
-	Fencing                bool
-	Absent                 string   // why it was not run; then nothing else is set
-	Scenario, Text         string   // its name, and the file
-	Data, Sections, Leases LawTally // resource-safety, mutual-exclusion, lease-exclusion
-	Progress               LawTally // deadlock-freedom
-}
-
-// LawTally counts how one law came out.
-type LawTally struct {
-	Holds, Violated, Undecided, Unchecked int
-	NotRun                                int // runs that an interruption left out
-}
-
-// mark shows a tally in one sign. Only a law that held in every run gets the tick.
-func (t LawTally) mark() (string, term.Style) {
-	untold := t.Undecided + t.Unchecked + t.NotRun
-	switch {
-	case t.Violated > 0 && t.Holds+untold == 0:
-		return "✗", term.Red
-	case t.Violated > 0:
-		return "±", term.Red
-	case t.Holds == 0 || untold > 0:
-		return "?", term.Yellow
-	}
-	return "✓", term.Green
-}
-
-// Survives reports whether the data's promise was kept in every run.
-func (c *ComparedCell) Survives() bool {
-	return c.Absent == "" && c.Data.Holds > 0 && c.Data.Violated+c.Data.Undecided+c.Data.Unchecked+c.Data.NotRun == 0
-}
-
-// CompareText writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
-func CompareText(w io.Writer, c *Comparison, opt TextOptions) error {
+// Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
+func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
@@ -156,9 +89,24 @@ func (t *compareTable) legend(p *term.Writer) {
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		text := l.Text
-		if p.Width() < timeWidth && l.ClaimLatency != "" { // the table had no room for it
-			text += " The article says " + l.claims() + " ops/s."
+		if p.Width() < timeWidth && l.Claim.Latency != "" { // the table had no room for it
+			text += " The article says " + claims(l) + " ops/s."
 		}
 		hung(p, l.Title, text)
 	}
+}
+
+// Suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
+func (c *Comparison) Suite() Suite {
+	s := Suite{Name: "compare", Repeat: c.Repeat, Cases: interruptedCases("compare", c.Interrupted)}
+	for _, l := range c.Locks {
+		for _, cell := range l.Survival {
+			if cell.Absent == "" {
+				data := cell.Laws.Of(checker.ResourceSafety)
+				s.Cases = append(s.Cases, Case{Group: l.Name, Name: cell.Scenario.Name,
+					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds, c.Seeds-data.NotRun)})
+			}
+		}
+	}
+	return s
 }

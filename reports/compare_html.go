@@ -5,14 +5,17 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// CompareHTML writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
+// html writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
 // error is w's.
-func CompareHTML(w io.Writer, c *Comparison) error {
+func (c *Comparison) html(w io.Writer) error {
 	frame, err := page.New("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
 	if err != nil {
 		return err
@@ -28,7 +31,7 @@ func CompareHTML(w io.Writer, c *Comparison) error {
 	for i := range c.Locks {
 		l := &c.Locks[i]
 		d.Rows = append(d.Rows, t.row(l, false))
-		if l.fenced() {
+		if withFencing(l) {
 			d.Rows = append(d.Rows, t.row(l, true))
 		}
 		d.Timings = append(d.Timings, t.timing(l))
@@ -73,10 +76,10 @@ type timingRow struct {
 	P50Share, AloneShare                            int // of the longest and of the most, in percent
 }
 
-func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
+func (t *compareTable) row(l *compare.Lock, fencing bool) survivalRow {
 	r := survivalRow{Title: l.Title, Text: l.Text, Fence: onOff(fencing), Fenced: fencing}
 	for _, trouble := range t.Troubles {
-		c := l.cell(trouble.Name, fencing)
+		c := cellOf(l, trouble.Name, fencing)
 		if c == nil || c.Absent != "" {
 			cell := survivalCell{Class: "none"}
 			if c != nil {
@@ -86,16 +89,16 @@ func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
 			continue
 		}
 		cell := survivalCell{Class: "lost"}
-		if c.Survives() && !(trouble.Liveness && c.Progress.Violated > 0) {
+		if c.Survives() && !(trouble.Liveness && c.Laws.Of(checker.DeadlockFreedom).Violated > 0) {
 			cell.Class = "kept"
 		}
 		class := map[term.Style]string{term.Green: "tick", term.Red: "cross", term.Yellow: "doubt"}
-		for _, m := range c.marks(trouble.Liveness) {
+		for _, m := range marksOf(c, trouble.Liveness) {
 			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
 		}
 		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}
-		for k, tally := range c.tallies() {
-			lines = append(lines, fmt.Sprintf("%s: %s", comparedLaws[k], tally.words()))
+		for _, law := range comparedLaws {
+			lines = append(lines, fmt.Sprintf("%s: %s", law, countsInWords(c.Laws.Of(law))))
 		}
 		cell.Tip = strings.Join(lines, "\n")
 		r.Cells = append(r.Cells, cell)
@@ -103,8 +106,8 @@ func (t *compareTable) row(l *ComparedLock, fencing bool) survivalRow {
 	return r
 }
 
-// words says how often a law came out how.
-func (t LawTally) words() string {
+// countsInWords says how often a law came out how.
+func countsInWords(t tally.Counts) string {
 	var all []string
 	for _, of := range []struct {
 		n    int
@@ -117,10 +120,10 @@ func (t LawTally) words() string {
 	return strings.Join(all, ", ")
 }
 
-func (t *compareTable) timing(l *ComparedLock) timingRow {
+func (t *compareTable) timing(l *compare.Lock) timingRow {
 	r := timingRow{Title: l.Title, Text: l.Text,
 		First: milliseconds(l.Alone.First), P50: milliseconds(l.Alone.P50), P99: milliseconds(l.Alone.P99),
-		Asks: decimal(l.Alone.Requests), Alone: decimal(l.Alone.PerSecond), Together: decimal(l.Together.PerSecond), Article: l.claims()}
+		Asks: decimal(l.Alone.Requests), Alone: decimal(l.Alone.PerSecond), Together: decimal(l.Together.PerSecond), Article: claims(l)}
 	longest, most := l.Alone.P50, l.Alone.PerSecond
 	for i := range t.Locks {
 		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)

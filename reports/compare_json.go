@@ -1,112 +1,113 @@
 package reports
 
-import "fmt"
+import (
+	"fmt"
 
-// CompareJSON gives a comparison as one JSON object, ended by a newline: schema, command, seeds, delay, retry, clients, model, faults,
-// interrupted, locks. Each lock has its article (what the documents claim), alone and together (times in ns, rates per second) and its
-// cells. A cell has its fault, fencing, and absent (why it was not run) or else survives, a tally of each of four laws, and the
-// scenario with its file's text and the command that repeats it.
-func CompareJSON(c *Comparison) ([]byte, error) {
-	o := document("compare")
-	o.field("seeds", c.Seeds)
-	o.field("delay", c.Delay)
-	o.field("retry", c.Retry)
-	o.field("clients", c.Clients)
-	o.field("model", c.Model)
-	o.key("faults")
-	o.open('[')
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type compareJSON struct {
+	head
+	Seeds       int                `json:"seeds"` // runs behind each cell
+	Delay       string             `json:"delay"`
+	Retry       string             `json:"retry"`
+	Clients     int                `json:"clients"` // that contend
+	Model       []string           `json:"model"`
+	Faults      []troubleJSON      `json:"faults"`
+	Interrupted bool               `json:"interrupted"`
+	Locks       []comparedLockJSON `json:"locks"`
+}
+
+type troubleJSON struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+type comparedLockJSON struct {
+	Name     string         `json:"name"`
+	Title    string         `json:"title"`
+	Text     string         `json:"text"`
+	Article  articleJSON    `json:"article"`
+	Alone    timingJSON     `json:"alone"`
+	Together timingJSON     `json:"together"`
+	Cells    []survivalJSON `json:"cells"`
+}
+
+// articleJSON is what the documents claim.
+type articleJSON struct {
+	Latency    string `json:"latency"`
+	Throughput string `json:"throughput"`
+}
+
+type timingJSON struct {
+	Acquires        int     `json:"acquires"`
+	First           int64   `json:"first_p50_ns"`
+	P50             int64   `json:"p50_ns"`
+	P99             int64   `json:"p99_ns"`
+	CyclesPerSecond float64 `json:"cycles_per_second"`
+	RequestsPerLock float64 `json:"requests_per_lock"`
+	*writtenJSON
+}
+
+// survivalJSON is a cell; one that was not run has nothing beyond why.
+type survivalJSON struct {
+	Fault    string                       `json:"fault"`
+	Fencing  bool                         `json:"fencing"`
+	Absent   string                       `json:"absent"`
+	Survives *bool                        `json:"survives,omitempty"`
+	Laws     map[checker.Law]tally.Counts `json:"laws,omitempty"`
+	*writtenJSON
+}
+
+// writtenJSON is where a figure comes from.
+type writtenJSON struct {
+	Scenario string `json:"scenario"`
+	Repeat   string `json:"repeat"` // command to paste
+	File     string `json:"file"`   // its text
+}
+
+// JSON gives the comparison as one JSON object, ended by a newline.
+func (c *Comparison) JSON(command string) ([]byte, error) {
+	d := compareJSON{head: headOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model,
+		Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
 	for _, t := range c.Troubles {
-		o.open('{')
-		o.field("name", t.Name)
-		o.field("text", t.Text)
-		o.close('}')
+		d.Faults = append(d.Faults, troubleJSON{t.Name, t.Text})
 	}
-	o.close(']')
-	o.field("interrupted", c.Interrupted)
-	o.key("locks")
-	o.open('[')
 	for i := range c.Locks {
-		o.comparedLock(c, &c.Locks[i])
-	}
-	o.close(']')
-	o.close('}')
-	return o.done()
-}
-
-func (o *object) comparedLock(c *Comparison, l *ComparedLock) {
-	o.open('{')
-	o.field("name", l.Name)
-	o.field("title", l.Title)
-	o.field("text", l.Text)
-	o.key("article")
-	o.open('{')
-	o.field("latency", l.ClaimLatency)
-	o.field("throughput", l.ClaimThroughput)
-	o.close('}')
-	o.key("alone")
-	o.comparedTiming(c, &l.Alone)
-	o.key("together")
-	o.comparedTiming(c, &l.Together)
-	o.key("cells")
-	o.open('[')
-	for i := range l.Cells {
-		o.comparedCell(c, &l.Cells[i])
-	}
-	o.close(']')
-	o.close('}')
-}
-
-func (o *object) comparedTiming(c *Comparison, t *ComparedTiming) {
-	o.open('{')
-	o.field("acquires", t.Acquires)
-	o.field("first_p50_ns", t.First.Nanoseconds())
-	o.field("p50_ns", t.P50.Nanoseconds())
-	o.field("p99_ns", t.P99.Nanoseconds())
-	o.field("cycles_per_second", t.PerSecond)
-	o.field("requests_per_lock", t.Requests)
-	o.scenarioFile(c, t.Scenario, t.Text)
-	o.close('}')
-}
-
-func (o *object) comparedCell(c *Comparison, cell *ComparedCell) {
-	o.open('{')
-	o.field("fault", cell.Trouble)
-	o.field("fencing", cell.Fencing)
-	o.field("absent", cell.Absent)
-	if cell.Absent == "" {
-		o.field("survives", cell.Survives())
-		o.key("laws")
-		o.open('{')
-		for i, t := range cell.tallies() {
-			o.key(string(comparedLaws[i]))
-			o.open('{')
-			o.field("holds", t.Holds)
-			o.field("violated", t.Violated)
-			o.field("undecided", t.Undecided)
-			o.field("unchecked", t.Unchecked)
-			o.notRun(t)
-			o.close('}')
+		l := &c.Locks[i]
+		one := comparedLockJSON{l.Name, l.Title, l.Text, articleJSON(l.Claim), c.timing(&l.Alone), c.timing(&l.Together), []survivalJSON{}}
+		for k := range l.Survival {
+			one.Cells = append(one.Cells, c.survival(&l.Survival[k]))
 		}
-		o.close('}')
-		o.scenarioFile(c, cell.Scenario, cell.Text)
+		d.Locks = append(d.Locks, one)
 	}
-	o.close('}')
+	return encode(d)
 }
 
-// notRun says how many runs an interruption left out, if it did.
-func (o *object) notRun(t LawTally) {
-	if t.NotRun > 0 {
-		o.field("not_run", t.NotRun)
-	}
+func (c *Comparison) timing(t *compare.Timing) timingJSON {
+	return timingJSON{t.Acquires, t.First.Nanoseconds(), t.P50.Nanoseconds(), t.P99.Nanoseconds(), t.PerSecond, t.Requests,
+		c.written(t.Scenario)}
 }
 
-// scenarioFile is where a figure comes from.
-func (o *object) scenarioFile(c *Comparison, name, text string) {
-	file := name + ".yaml"
+func (c *Comparison) survival(s *compare.Survival) survivalJSON {
+	d := survivalJSON{Fault: s.Trouble, Fencing: s.Fencing, Absent: s.Absent}
+	if s.Absent != "" {
+		return d
+	}
+	survives := s.Survives()
+	d.Survives, d.Laws, d.writtenJSON = &survives, map[checker.Law]tally.Counts{}, c.written(s.Scenario)
+	for _, law := range comparedLaws {
+		d.Laws[law] = s.Laws.Of(law)
+	}
+	return d
+}
+
+func (c *Comparison) written(s compare.Written) *writtenJSON {
+	file := s.Name + ".yaml"
 	if c.Files != "" {
 		file = c.Files + "/" + file
 	}
-	o.field("scenario", name)
-	o.field("repeat", fmt.Sprintf("fencepost run %s --seeds %d", file, c.Seeds))
-	o.field("file", text)
+	return &writtenJSON{s.Name, fmt.Sprintf("fencepost run %s --seeds %d", file, c.Seeds), s.Text}
 }

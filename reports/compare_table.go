@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 type compareTable struct{ *Comparison }
@@ -28,7 +29,7 @@ var timeColumns = []int{23, 29, 36, 42, 51, 59, 62}
 func survivalWidth(n int) int { return fenceWidth + troubleWidth*n }
 
 // draw draws the figures of time, or what is survived of some troubles, or both side by side.
-func (t *compareTable) draw(p *term.Writer, times bool, troubles []Trouble) {
+func (t *compareTable) draw(p *term.Writer, times bool, troubles []compare.Trouble) {
 	from := titleWidth
 	if times {
 		from = timeWidth + 2
@@ -53,20 +54,20 @@ func (t *compareTable) draw(p *term.Writer, times bool, troubles []Trouble) {
 			t.times(p, ln, l)
 		}
 		if len(troubles) > 0 {
-			l.marks(ln, false, from, troubles)
+			survivalMarks(ln, l, false, from, troubles)
 		}
 		p.Put(ln)
-		if len(troubles) > 0 && l.fenced() {
+		if len(troubles) > 0 && withFencing(l) {
 			ln := new(term.Line)
-			l.marks(ln, true, from, troubles)
+			survivalMarks(ln, l, true, from, troubles)
 			p.Put(ln)
 		}
 	}
 }
 
-// fenced reports whether any cell was run with fencing.
-func (l *ComparedLock) fenced() bool {
-	return slices.ContainsFunc(l.Cells, func(c ComparedCell) bool { return c.Fencing && c.Absent == "" })
+// withFencing reports whether any cell was run with fencing.
+func withFencing(l *compare.Lock) bool {
+	return slices.ContainsFunc(l.Survival, func(c compare.Survival) bool { return c.Fencing && c.Absent == "" })
 }
 
 // columns writes words right-aligned under the columns of time. What the article says is left-aligned, and left out where
@@ -94,17 +95,17 @@ func (t *compareTable) timeHead(p *term.Writer, ln *term.Line, row int) {
 	columns(p, ln, "first", "p50", "p99", "each", "by one", "at once", "latency, ops/s")
 }
 
-func (t *compareTable) times(p *term.Writer, ln *term.Line, l *ComparedLock) {
+func (t *compareTable) times(p *term.Writer, ln *term.Line, l *compare.Lock) {
 	columns(p, ln, milliseconds(l.Alone.First), milliseconds(l.Alone.P50), milliseconds(l.Alone.P99),
-		decimal(l.Alone.Requests), decimal(l.Alone.PerSecond), decimal(l.Together.PerSecond), l.claims())
+		decimal(l.Alone.Requests), decimal(l.Alone.PerSecond), decimal(l.Together.PerSecond), claims(l))
 }
 
 // claims are what the documents say of the lock.
-func (l *ComparedLock) claims() string {
-	if l.ClaimLatency == "" {
+func claims(l *compare.Lock) string {
+	if l.Claim.Latency == "" {
 		return "–"
 	}
-	return l.ClaimLatency + ", " + strings.TrimSuffix(l.ClaimThroughput, " ops/s")
+	return l.Claim.Latency + ", " + strings.TrimSuffix(l.Claim.Throughput, " ops/s")
 }
 
 // milliseconds gives a time in ms with one decimal.
@@ -120,7 +121,7 @@ func decimal(x float64) string {
 	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
-func survivalHead(ln *term.Line, row, from int, troubles []Trouble) {
+func survivalHead(ln *term.Line, row, from int, troubles []compare.Trouble) {
 	if row == 1 {
 		ln.To(from).Add(term.Plain, "fence")
 	}
@@ -134,16 +135,16 @@ func survivalHead(ln *term.Line, row, from int, troubles []Trouble) {
 	}
 }
 
-func (l *ComparedLock) marks(ln *term.Line, fencing bool, from int, troubles []Trouble) {
+func survivalMarks(ln *term.Line, l *compare.Lock, fencing bool, from int, troubles []compare.Trouble) {
 	ln.To(from).Add(term.Plain, onOff(fencing))
 	for i, trouble := range troubles {
 		ln.To(from + fenceWidth + i*troubleWidth)
-		c := l.cell(trouble.Name, fencing)
+		c := cellOf(l, trouble.Name, fencing)
 		if c == nil || c.Absent != "" {
 			ln.Add(term.Plain, "–")
 			continue
 		}
-		for k, m := range c.marks(trouble.Liveness) {
+		for k, m := range marksOf(c, trouble.Liveness) {
 			if k > 0 && k < 3 {
 				ln.Add(term.Plain, " ")
 			}
@@ -152,21 +153,17 @@ func (l *ComparedLock) marks(ln *term.Line, fencing bool, from int, troubles []T
 	}
 }
 
-func (l *ComparedLock) cell(trouble string, fencing bool) *ComparedCell {
-	for i := range l.Cells {
-		if c := &l.Cells[i]; c.Trouble == trouble && c.Fencing == fencing {
+func cellOf(l *compare.Lock, trouble string, fencing bool) *compare.Survival {
+	for i := range l.Survival {
+		if c := &l.Survival[i]; c.Trouble == trouble && c.Fencing == fencing {
 			return c
 		}
 	}
 	return nil
 }
 
-// comparedLaws are the laws of a cell's tallies.
+// comparedLaws are those that a cell tells of: those of safety first.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion, checker.DeadlockFreedom}
-
-func (c *ComparedCell) tallies() [len(comparedLaws)]LawTally {
-	return [...]LawTally{c.Data, c.Sections, c.Leases, c.Progress}
-}
 
 // cellMark is a sign in a cell.
 type cellMark struct {
@@ -176,16 +173,16 @@ type cellMark struct {
 
 // marks are one for each law of safety, and a fourth if somebody waits for ever; where the trouble is about who still gets
 // the lock, that is the third.
-func (c *ComparedCell) marks(liveness bool) (all []cellMark) {
-	third := c.Leases
+func marksOf(c *compare.Survival, liveness bool) (all []cellMark) {
+	third := checker.LeaseExclusion
 	if liveness {
-		third = c.Progress
+		third = checker.DeadlockFreedom
 	}
-	for _, tally := range []LawTally{c.Data, c.Sections, third} {
-		mark, tone := tally.mark()
-		all = append(all, cellMark{mark, tone})
+	for _, law := range []checker.Law{checker.ResourceSafety, checker.MutualExclusion, third} {
+		mark := c.Laws.Of(law).Sign()
+		all = append(all, cellMark{mark, tones[mark]})
 	}
-	if c.Progress.Violated > 0 && !liveness {
+	if c.Laws.Of(checker.DeadlockFreedom).Violated > 0 && !liveness {
 		all = append(all, cellMark{"!", term.Red})
 	}
 	return all
@@ -202,8 +199,8 @@ func onOff(on bool) string {
 func (t *compareTable) remarks() []compareNote {
 	lines := t.absent()
 	for i := range t.Locks {
-		for k := range t.Locks[i].Cells {
-			lines = append(lines, t.uneven(&t.Locks[i], &t.Locks[i].Cells[k])...)
+		for k := range t.Locks[i].Survival {
+			lines = append(lines, t.uneven(&t.Locks[i], &t.Locks[i].Survival[k])...)
 		}
 	}
 	return lines
@@ -227,8 +224,8 @@ func (t *compareTable) absent() []compareNote {
 	var reasons []string
 	locks := map[string][]string{}
 	for i := range t.Locks {
-		for _, c := range t.Locks[i].Cells {
-			if c.Absent == "" || c.Fencing && !t.Locks[i].fenced() {
+		for _, c := range t.Locks[i].Survival {
+			if c.Absent == "" || c.Fencing && !withFencing(&t.Locks[i]) {
 				continue
 			}
 			if locks[c.Absent] == nil {
@@ -247,20 +244,21 @@ func (t *compareTable) absent() []compareNote {
 }
 
 // uneven tells the counts of what came out differently from seed to seed, or could not be told, and of who is stuck.
-func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
+func (t *compareTable) uneven(l *compare.Lock, c *compare.Survival) []compareNote {
 	if c.Absent != "" {
 		return nil
 	}
 	var out []compareNote
-	for k, tally := range c.tallies() {
-		mark, _ := tally.mark()
-		if k == 3 && tally.Violated > 0 && !t.liveness(c.Trouble) {
+	for _, law := range comparedLaws {
+		tally := c.Laws.Of(law)
+		mark := tally.Sign()
+		if law == checker.DeadlockFreedom && tally.Violated > 0 && !t.liveness(c.Trouble) {
 			mark = "!"
 		}
 		if mark == "✓" || mark == "✗" {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), comparedLaws[k], tally.Violated, t.Seeds-tally.NotRun)
+		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), law, tally.Violated, t.Seeds-tally.NotRun)
 		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
 			text += fmt.Sprintf(", and could not be told in %d", untold)
 		}
@@ -271,7 +269,7 @@ func (t *compareTable) uneven(l *ComparedLock, c *ComparedCell) []compareNote {
 
 // liveness reports whether a trouble is about who still gets the lock.
 func (t *compareTable) liveness(trouble string) bool {
-	return slices.ContainsFunc(t.Troubles, func(of Trouble) bool { return of.Name == trouble && of.Liveness })
+	return slices.ContainsFunc(t.Troubles, func(of compare.Trouble) bool { return of.Name == trouble && of.Liveness })
 }
 
 // title is the heading of a trouble.

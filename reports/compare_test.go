@@ -7,64 +7,47 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
-
-func TestALawIsMarkedKeptOnlyIfItHeldInEveryRun(t *testing.T) {
-	for code := range 16 {
-		tally := LawTally{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1}
-		want := "?"
-		switch {
-		case tally == LawTally{Holds: 1}:
-			want = "✓"
-		case tally == LawTally{Violated: 1}:
-			want = "✗"
-		case tally.Violated == 1:
-			want = "±"
-		}
-		if got, _ := tally.mark(); got != want {
-			t.Errorf("%+v is marked %s, want %s", tally, got, want)
-		}
-		if c := (ComparedCell{Data: tally}); c.Survives() != (want == "✓") {
-			t.Errorf("%+v: survives %v", tally, c.Survives())
-		}
-	}
-	if c := (ComparedCell{Absent: "gives no token", Data: LawTally{Holds: 1}}); c.Survives() {
-		t.Error("a cell that was not run survives")
-	}
-}
 
 // threeLocks is a comparison with each kind of cell.
 func threeLocks() *Comparison {
-	c := &Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}, Repeat: "fencepost compare"}
-	all, none, some := LawTally{Holds: 10}, LawTally{Violated: 10}, LawTally{Holds: 7, Violated: 2, Undecided: 1}
+	c := &compare.Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
+	all, none, some := tally.Counts{Holds: 10}, tally.Counts{Violated: 10}, tally.Counts{Holds: 7, Violated: 2, Undecided: 1}
+	laws := func(data, sections, leases, progress tally.Counts) tally.Laws {
+		return tally.Laws{{Law: checker.MutualExclusion, Counts: sections}, {Law: checker.LeaseExclusion, Counts: leases},
+			{Law: checker.ResourceSafety, Counts: data}, {Law: checker.DeadlockFreedom, Counts: progress}}
+	}
 	for _, name := range []string{"pause", "jump", "power", "failover", "partition", "flood"} {
 		c.Troubles = append(c.Troubles,
-			Trouble{Name: name, Title: name, Text: "What " + name + " does.", Liveness: name == "flood"})
+			compare.Trouble{Name: name, Title: name, Text: "What " + name + " does.", Liveness: name == "flood"})
 	}
-	timing := ComparedTiming{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond, First: time.Millisecond, PerSecond: 228.4, Requests: 2}
+	timing := compare.Timing{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond, First: time.Millisecond, PerSecond: 228.4, Requests: 2}
 	for i, title := range []string{"Redis", "Redlock, at once", "etcd"} {
-		l := ComparedLock{Name: title, Title: title, Text: "A lock.", Alone: timing, Together: timing}
+		l := compare.Lock{Name: title, Title: title, Text: "A lock.", Alone: timing, Together: timing}
 		if i > 0 {
-			l.ClaimLatency, l.ClaimThroughput = "5-20 ms", "1-5K ops/s"
+			l.Claim = compare.Claim{Latency: "5-20 ms", Throughput: "1-5K ops/s"}
 		}
 		for _, trouble := range c.Troubles {
-			off := ComparedCell{Trouble: trouble.Name, Scenario: "s", Text: "name: s\n", Data: none, Sections: some, Leases: all, Progress: all}
-			on := ComparedCell{Trouble: trouble.Name, Fencing: true, Absent: "gives no token"}
+			off := compare.Survival{Trouble: trouble.Name, Scenario: compare.Written{Name: "s", Text: "name: s\n"}, Laws: laws(none, some, all, all)}
+			on := compare.Survival{Trouble: trouble.Name, Fencing: true, Absent: "gives no token"}
 			if i == 2 {
-				on = ComparedCell{Trouble: trouble.Name, Fencing: true, Data: all, Sections: none, Leases: all, Progress: some}
+				on = compare.Survival{Trouble: trouble.Name, Fencing: true, Laws: laws(all, none, all, some)}
 			}
-			l.Cells = append(l.Cells, off, on)
+			l.Survival = append(l.Survival, off, on)
 		}
 		c.Locks = append(c.Locks, l)
 	}
-	return c
+	return &Comparison{Comparison: c, Repeat: "fencepost compare"}
 }
 
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
 		var b bytes.Buffer
-		if err := CompareText(&b, threeLocks(), TextOptions{Width: width}); err != nil {
+		if err := threeLocks().Text(&b, TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		marks := 0
@@ -87,7 +70,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 
 func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 	var b bytes.Buffer
-	if err := CompareText(&b, threeLocks(), TextOptions{Width: 160}); err != nil {
+	if err := threeLocks().Text(&b, TextOptions{Width: 160}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -103,7 +86,7 @@ func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 func TestTheComparisonIsOneJSONObject(t *testing.T) {
 	c := threeLocks()
 	c.Files = "cells"
-	text, err := CompareJSON(c)
+	text, err := c.JSON("compare")
 	if err != nil {
 		t.Fatal(err)
 	}

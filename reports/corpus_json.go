@@ -1,81 +1,107 @@
 package reports
 
-// CorpusJSON gives what became of the corpus as one JSON object, ended by a newline: schema, command, first_seed, seeds, mutants (each with
-// name, of, edits, defect, source, scenario, and if it was hunted caught, runs, law and cause), caught, median_runs,
-// most_runs, sound (each with name, promise, runs, broken and open), sound_runs, rate_below, interrupted and expected. It
-// states no times: equal runs give equal bytes.
-func CorpusJSON(c *Corpus) ([]byte, error) {
-	o := document("corpus")
-	o.field("first_seed", c.First)
-	o.field("seeds", c.Seeds)
-	o.key("mutants")
-	o.open('[')
-	for i := range c.Mutants {
-		o.huntedMutant(&c.Mutants[i])
-	}
-	o.close(']')
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// corpusJSON states no times: equal runs give equal bytes.
+type corpusJSON struct {
+	head
+	First       uint64          `json:"first_seed"`
+	Seeds       int             `json:"seeds"`
+	Mutants     []mutantJSON    `json:"mutants"`
+	Caught      int             `json:"caught"`
+	MedianRuns  *int            `json:"median_runs,omitempty"` // of the mutants that were caught
+	MostRuns    *int            `json:"most_runs,omitempty"`
+	Sound       []soundLockJSON `json:"sound"`
+	SoundRuns   *int            `json:"sound_runs,omitempty"`
+	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run of a sound lock; if none was
+	Interrupted bool            `json:"interrupted"`
+	Expected    bool            `json:"expected"`
+}
+
+type mutantJSON struct {
+	Name     string   `json:"name"`
+	Of       string   `json:"of"`
+	Edits    []string `json:"edits"`
+	Defect   string   `json:"defect"`
+	Source   string   `json:"source"` // of the defect; empty: a wrong setting
+	Scenario string   `json:"scenario"`
+	*huntJSON
+	*breakJSON
+}
+
+// huntJSON is of a mutant whose hunt went to its end.
+type huntJSON struct {
+	Caught bool `json:"caught"`
+	Runs   int  `json:"runs"`
+}
+
+// breakJSON is of a mutant that was caught.
+type breakJSON struct {
+	Law   checker.Law `json:"law"`
+	Cause string      `json:"cause"`
+}
+
+type soundLockJSON struct {
+	Name    string        `json:"name"`
+	Promise []string      `json:"promise"`
+	Runs    int           `json:"runs"`
+	Broken  []promiseJSON `json:"broken"`
+	Open    []string      `json:"open"`
+}
+
+type promiseJSON struct {
+	Law    checker.Law `json:"law"`
+	Cause  string      `json:"cause"`
+	Runs   int         `json:"runs"`
+	First  uint64      `json:"first_seed"`
+	Repeat string      `json:"repeat"`
+}
+
+// JSON gives what became of the corpus as one JSON object, ended by a newline.
+func (c *Corpus) JSON(command string) ([]byte, error) {
 	list := c.caught()
-	o.field("caught", len(list))
+	d := corpusJSON{head: headOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{}, Caught: len(list),
+		Sound: []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == scenarios.AsExpected}
+	for i := range c.Mutants {
+		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
+	}
 	if len(list) > 0 {
-		o.field("median_runs", median(list).Runs)
-		o.field("most_runs", list[len(list)-1].Runs)
+		middle, last := median(list), list[len(list)-1]
+		d.MedianRuns, d.MostRuns = &middle.Hunt.Seeds, &last.Hunt.Seeds
 	}
-	o.key("sound")
-	o.open('[')
-	broken := false
 	for i := range c.Sound {
-		o.soundLock(&c.Sound[i])
-		broken = broken || len(c.Sound[i].Broken) > 0
+		d.Sound = append(d.Sound, soundLockOf(&c.Sound[i]))
 	}
-	o.close(']')
 	if len(c.Sound) > 0 {
-		o.field("sound_runs", c.SoundRuns())
-		if !broken {
-			o.field("rate_below", c.Bound)
+		runs := c.soundRuns()
+		d.SoundRuns = &runs
+		if !c.promiseBroken() {
+			bound := tally.UpperBound(runs)
+			d.RateBelow = &bound
 		}
 	}
-	o.field("interrupted", c.Interrupted)
-	o.field("expected", c.Standing() == Passed)
-	o.close('}')
-	return o.done()
+	return encode(d)
 }
 
-func (o *object) huntedMutant(m *HuntedMutant) {
-	o.open('{')
-	o.field("name", m.Name)
-	o.field("of", m.Of)
-	o.strings("edits", m.Edits)
-	o.field("defect", m.Defect)
-	o.field("source", m.Source)
-	o.field("scenario", m.Scenario)
-	if m.Hunted {
-		o.field("caught", m.Caught)
-		o.field("runs", m.Runs)
+func mutantOf(m *HuntedMutant) mutantJSON {
+	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: texts(m.Edits), Defect: m.Defect, Source: m.Source, Scenario: m.File}
+	if m.hunted() {
+		d.huntJSON = &huntJSON{m.caught(), m.runs()}
 	}
-	if m.Caught {
-		o.field("law", m.Law)
-		o.field("cause", m.Cause)
+	if m.caught() {
+		d.breakJSON = &breakJSON{m.Hunt.Law, m.Hunt.Cause.String()}
 	}
-	o.close('}')
+	return d
 }
 
-func (o *object) soundLock(l *SoundLock) {
-	o.open('{')
-	o.field("name", l.Name)
-	o.strings("promise", l.Promise)
-	o.field("runs", l.Runs)
-	o.key("broken")
-	o.open('[')
-	for _, b := range l.Broken {
-		o.open('{')
-		o.field("law", b.Law)
-		o.field("cause", b.Cause)
-		o.field("runs", b.Runs)
-		o.field("first_seed", b.First)
-		o.field("repeat", b.Repeat)
-		o.close('}')
+func soundLockOf(l *SoundLock) soundLockJSON {
+	d := soundLockJSON{Name: l.Lock.Name, Promise: names(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: some(l.open())}
+	for _, b := range l.broken() {
+		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})
 	}
-	o.close(']')
-	o.strings("open", l.Open)
-	o.close('}')
+	return d
 }

@@ -6,30 +6,43 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 func hunted(name string, runs int, caught bool) HuntedMutant {
-	return HuntedMutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1", Hunted: true, Caught: caught, Runs: runs,
-		Law: "ownership", Cause: "removed by non-owner", Took: time.Duration(runs) * time.Second}
+	return HuntedMutant{Mutant: corpus.Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"}, Took: time.Duration(runs) * time.Second,
+		Hunt: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
+}
+
+// soundLock has had so many runs, each with a fault that met it.
+func soundLock(runs int, broken ...tally.Finding) SoundLock {
+	e := &search.Exploration{Span: spanned("lock", runs).Span, Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}},
+		Findings: broken}
+	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock", Promise: []checker.Law{checker.Ownership}}}
 }
 
 func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
-	kept := SoundLock{Name: "lock", Runs: 10}
-	broken, open := kept, kept
-	broken.Broken, open.Open = []BrokenPromise{{Law: "ownership"}}, []string{"9 of 10 seeds were run"}
+	kept, broken, open := soundLock(10), soundLock(10, tally.Finding{Law: checker.Ownership}), soundLock(10)
+	open.Done = 9
 	for _, c := range []struct {
 		corpus Corpus
-		want   Result
+		want   scenarios.Standing
 	}{
-		{Corpus{}, Undecided},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, Passed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, Passed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Name: "b"}}}, Undecided},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Name: "b"}}}, Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, Failed},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, Undecided},
-		{Corpus{Sound: []SoundLock{kept}}, Undecided},
+		{Corpus{}, scenarios.NotDecidable},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, scenarios.AsExpected},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, scenarios.AsExpected},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, scenarios.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: corpus.Mutant{Name: "b"}}}}, scenarios.NotDecidable},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: corpus.Mutant{Name: "b"}}}}, scenarios.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, scenarios.Otherwise},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, scenarios.NotDecidable},
+		{Corpus{Sound: []SoundLock{kept}}, scenarios.NotDecidable},
 	} {
 		if got := c.corpus.Standing(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.corpus, got, c.want)
@@ -39,10 +52,10 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 
 func TestTheCorpusIsSummedUp(t *testing.T) {
 	c := &Corpus{Seeds: 5000, Mutants: []HuntedMutant{hunted("slow", 2000, true), hunted("fast", 1, true), hunted("middle", 30, true),
-		hunted("gone", 5000, false)}, Sound: []SoundLock{{Name: "lock", Promise: []string{"ownership"}, Runs: 3000}}, Bound: 0.001,
+		hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
-	if err := CorpusText(&text, c, TextOptions{Width: 80}); err != nil {
+	if err := c.Text(&text, TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -58,7 +71,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	raw, err := CorpusJSON(c)
+	raw, err := c.JSON("corpus")
 	var got struct {
 		Caught     int
 		MedianRuns int     `json:"median_runs"`
@@ -70,7 +83,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &got)
 	}
-	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 || got.RateBelow != 0.001 || got.Expected {
+	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 || got.RateBelow != tally.UpperBound(3000) || got.Expected {
 		t.Errorf("%+v, %v\n%s", got, err, raw)
 	}
 }

@@ -4,86 +4,70 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Exploration is what random plans have done to a scenario.
 type Exploration struct {
-	Scenario string
-	Summary  string
-	Shard    string // "2/5"; empty if the seeds were not divided
-	From     uint64 // the first seed
-	Seeds    int    // how many were to be run, by all shards
-	Runs     int    // how many were
-	Within   string // the time in which faults strike
-	OK       bool   // no promise was broken, and every promise that had to be tried was
-	Broken   bool   // some promise was
-	Open     []string
-	Notes    []string // what makes the result weaker than it looks
-	Laws     []ExploredLaw
-	Faults   []ExploredFault
-	Findings []ExploredFinding // broken promises first, then the rest, each by the seed that shows it first
+	*search.Exploration
+	Subject *scenarios.Scenario
+	Within  time.Duration // in which faults strike
+	// Findings are cut down: broken promises first, then the rest, each by the seed that shows it first.
+	Findings []ExploredFinding
 	// Interrupted is set if a signal ended the runs or the cutting down of findings.
 	Interrupted bool
 	Files       string // folder with all that was found
 	Repeat      string // command to paste that does it again, or goes on
 }
 
-// ExploredLaw counts how a law came out.
-type ExploredLaw struct {
-	Law                                   string
-	Promised                              bool
-	Holds, Violated, Undecided, Unchecked int
-	// Bound is the upper 95 % confidence bound of the rate of violations per run that exercises the law. It is stated where
-	// the law was exercised and never violated.
-	Bound float64
-}
-
-// ExploredFault counts what became of the faults of a kind.
-type ExploredFault struct {
-	Kind               string
-	Drawn, Struck, Met int // Met: struck while a lock was asked for or held
-}
-
-// ExploredFinding is one way in which a law was broken, cut down to what it takes.
+// ExploredFinding is one way in which a law was broken, and what it was cut down to.
 type ExploredFinding struct {
-	Law, Cause string
-	Promised   bool
-	Runs       int      // that showed it
-	First      uint64   // the first seed that did
-	Drawn      int      // faults of the plan that was drawn for it
-	Tries      int      // runs that it took to cut it down
-	Cut        bool     // an interruption ended the cutting down
-	Minimal    bool     // no fault can be taken away and nothing made simpler
-	Often      int      // how many of the seeds 1 to 16 show it under the faults of Run
-	Run        *Run     // the smallest run that still shows it
-	Files      []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	tally.Finding
+	Promised bool
+	Small    *search.Shrunk
+	Run      *Run     // of the smallest plan that still shows it
+	Files    []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
+
+// cut reports whether an interruption ended the cutting down.
+func (f *ExploredFinding) cut() bool { return f.Small.Ending == search.Interrupted }
 
 func (e *Exploration) standing() string {
-	switch {
-	case e.Broken:
+	switch standing, _ := e.Standing(e.Subject); standing {
+	case scenarios.Otherwise:
 		return "promise broken"
-	case e.OK:
+	case scenarios.AsExpected:
 		return "promises kept"
 	}
 	return undecided
 }
 
-// ExploreText writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
+// open says why it cannot be told whether the promises are kept.
+func (e *Exploration) open() []string {
+	_, open := e.Standing(e.Subject)
+	return open
+}
+
+// Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
 // timeline. The error is w's.
-func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
+func (e *Exploration) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	exploreTitle(p, e)
-	if e.Summary != "" {
-		p.Text(term.Plain, 2, e.Summary)
+	if e.Subject.Summary != "" {
+		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
 	p.Blank()
-	lawTable(p, e.Laws, "a run breaks it")
+	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
 	groups, ending := e.byPlan(), p.Draft()
 	for i := range groups {
 		ending.Mention(groups[i].Headline())
@@ -113,11 +97,11 @@ func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
 func exploreEnding(p *term.Writer, e *Exploration) {
 	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), all.share()))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
 	stopped(p, e.Interrupted)
-	notes(p, "open    ", e.Open)
-	notes(p, "note    ", e.Notes)
+	notes(p, "open    ", e.open())
+	notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
 		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
@@ -133,14 +117,28 @@ func exploreTitle(p *term.Writer, e *Exploration) {
 	p.Title(e.Scenario, what, standing, tone)
 }
 
+// toldLaw counts how a law came out that a scenario promises, or does not.
+type toldLaw struct {
+	tally.Law
+	Promised bool
+}
+
+// promised says of each law whether the scenario promises it.
+func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
+	for _, l := range laws {
+		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law)})
+	}
+	return all
+}
+
 // lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
-func lawTable(p *term.Writer, laws []ExploredLaw, last string) {
+func lawTable(p *term.Writer, laws []toldLaw, last string) {
 	p.Put(new(term.Line).Add(term.Bold, "law").To(24).Add(term.Plain, "held").To(31).Add(term.Plain, "broken").To(40).Add(term.Plain, "open").To(46).Add(term.Plain, "unseen").
 		To(54).Add(term.Plain, last))
 	for i := range laws {
 		l := &laws[i]
 		mark, tone := l.sign()
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, l.Law)
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(l.Law.Law))
 		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
 			ln.Right(n.end, phrase.Grouped(n.n))
 		}
@@ -155,7 +153,7 @@ func lawTable(p *term.Writer, laws []ExploredLaw, last string) {
 }
 
 // sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
-func (l *ExploredLaw) sign() (string, term.Style) {
+func (l *toldLaw) sign() (string, term.Style) {
 	switch {
 	case l.Violated > 0 && l.Promised:
 		return "✗", term.Red
@@ -168,7 +166,7 @@ func (l *ExploredLaw) sign() (string, term.Style) {
 }
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
-func (l *ExploredLaw) rate() string {
+func (l *toldLaw) rate() string {
 	share := phrase.Percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
 	switch {
 	case l.Violated > 0 && !l.Promised:
@@ -176,26 +174,27 @@ func (l *ExploredLaw) rate() string {
 	case l.Violated > 0:
 		return share
 	case l.Holds > 0:
-		return "< " + phrase.Percentage(l.Bound) + " (95 % sure)"
+		return "< " + phrase.Percentage(tally.UpperBound(l.Exercised())) + " (95 % sure)"
 	}
 	return ""
 }
 
 func exploredFaults(p *term.Writer, e *Exploration) {
 	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain, "struck").To(38).Add(term.Plain, "met a lock in use"))
-	for _, f := range append(e.Faults, e.allFaults()) {
-		if f.Drawn > 0 || f.Kind == "all" {
-			exploredFault(p, f)
+	for _, f := range e.Faults {
+		if f.Drawn > 0 {
+			exploredFault(p, f.Kind.String(), f)
 		}
 	}
+	exploredFault(p, "all", e.allFaults())
 }
 
-func exploredFault(p *term.Writer, f ExploredFault) {
-	ln := new(term.Line).Add(term.Plain, "   "+f.Kind)
+func exploredFault(p *term.Writer, name string, f tally.Fault) {
+	ln := new(term.Line).Add(term.Plain, "   "+name)
 	ln.Right(27, phrase.Grouped(f.Drawn))
 	ln.Right(36, phrase.Grouped(f.Struck))
 	ln.Right(46, phrase.Grouped(f.Met))
-	share := f.share()
+	share := share(f)
 	p.Put(ln.To(55-term.Cells(share)).Add(term.Plain, share))
 }
 
@@ -205,7 +204,7 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	if !f.Promised {
 		tone = term.Plain
 	}
-	what := f.Law + ": " + f.Cause
+	what := f.what()
 	ln := new(term.Line).Add(term.Bold, term.Clip(what, p.Width()-term.Cells(standing)-2))
 	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
 	p.Text(term.Plain, 2, f.size())
@@ -216,7 +215,7 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 		p.Blank()
 	}
 	for _, finding := range f.Run.findings() {
-		if string(finding.Law) == f.Law {
+		if finding.Law == f.Law {
 			violation(p, lanes, &finding)
 		}
 	}
@@ -235,15 +234,53 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	closing(p, files, f.Run.Repeat)
 }
 
+// what is the law and how it was broken.
+func (f *ExploredFinding) what() string { return string(f.Law) + ": " + f.Cause.String() }
+
 // size says how often it was found, and how small it has become.
 func (f *ExploredFinding) size() string {
 	how := "cut down as far as the budget of runs went"
 	switch {
-	case f.Cut:
+	case f.cut():
 		how = "the cutting down was interrupted"
-	case f.Minimal:
+	case f.Small.Ending == search.Minimal:
 		how = "nothing can be taken away or made simpler"
 	}
 	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", phrase.CountGrouped(f.Runs, "run"),
-		f.First, phrase.Count(f.Drawn, "fault"), phrase.Count(len(f.Run.Plan), "fault"), phrase.CountGrouped(f.Tries, "run"), how, f.Often)
+		f.First, phrase.Count(len(f.Small.First.Faults), "fault"), phrase.Count(len(f.Run.Plan), "fault"), phrase.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
+}
+
+// Suite has a case for each law, and one for each reason why nothing can be said.
+func (e *Exploration) Suite() Suite {
+	s := Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+	for _, l := range promised(e.Laws, e.Subject) {
+		c := Case{Group: e.Scenario, Name: string(l.Law.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
+		switch {
+		case l.Violated > 0 && !l.Promised:
+			c.Message = "not promised; " + broken
+		case l.Violated > 0:
+			c.Result, c.Message, c.Story = scenarios.Otherwise, broken, e.stories(l.Law.Law)
+		case l.Holds == 0:
+			c.Result, c.Message = scenarios.NotJudged, "no run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, openCases(e.Scenario, e.open())...)
+	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
+	if standing, _ := e.Standing(e.Subject); standing != scenarios.AsExpected {
+		s.Cases = append(s.Cases, interruptedCases(e.Scenario, e.Interrupted)...)
+	}
+	return s
+}
+
+// stories tells the ways in which one law was broken.
+func (e *Exploration) stories(law checker.Law) string {
+	var all []string
+	for _, f := range e.Findings {
+		if f.Law == law {
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.story(string(law))))
+		}
+	}
+	return strings.Join(all, "\n\n")
 }

@@ -54,7 +54,7 @@ func (e *Exploration) byGravity() []int {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(headline.Gravity(checker.Law(a.Law)), headline.Gravity(checker.Law(b.Law))), cmp.Compare(b.Runs, a.Runs))
+		return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)), cmp.Compare(b.Runs, a.Runs))
 	})
 	return order
 }
@@ -62,7 +62,7 @@ func (e *Exploration) byGravity() []int {
 // finding is the verdict in the smallest run on what was found.
 func (f *ExploredFinding) finding() *checker.Finding {
 	for _, got := range f.Run.findings() {
-		if string(got.Law) == f.Law && got.Outcome == checker.Violated {
+		if got.Law == f.Law && got.Outcome == checker.Violated {
 			return &got
 		}
 	}
@@ -75,7 +75,7 @@ func (g *planGroup) Headline() string {
 	if f := first.finding(); f != nil {
 		return headline.Broken(first.Run.history(), f)
 	}
-	return first.Law + ": " + first.Cause
+	return first.what()
 }
 
 func (f *ExploredFinding) promise() string {
@@ -155,7 +155,7 @@ func shortGroups(p *term.Writer, groups []planGroup, room int) {
 		g := &groups[i]
 		mark, tone := g.sign()
 		runs := phrase.CountGrouped(g.Findings[0].Runs, "run")
-		what := g.Findings[0].Law + ": " + g.Findings[0].Cause
+		what := g.Findings[0].what()
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
 		}

@@ -6,7 +6,11 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // foundBy is a finding with a smallest plan.
@@ -14,22 +18,24 @@ func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, p
 	run := kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}}}
-	return ExploredFinding{Law: string(law), Cause: string(kind), Promised: promised, Runs: runs, First: 7, Drawn: 5, Run: run}
+	return ExploredFinding{Finding: tally.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7}, Promised: promised,
+		Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
 }
 
 func explored(findings ...ExploredFinding) *Exploration {
-	e := &Exploration{Scenario: "lock", From: 1, Seeds: 1000, Runs: 1000, Broken: true, Files: "found", Findings: findings,
-		Repeat: "fencepost explore lock --seed 1 --seeds 1000", Faults: []ExploredFault{{"pause", 10, 9, 8}}}
-	for _, law := range checker.Laws {
-		e.Laws = append(e.Laws, ExploredLaw{Law: string(law), Promised: true, Holds: 900, Violated: 100})
+	found := &search.Exploration{Span: spanned("lock", 1000).Span, Laws: tally.NewLaws(checker.Laws),
+		Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
+	for i := range found.Laws {
+		found.Laws[i].Counts = tally.Counts{Holds: 900, Violated: 100}
 	}
-	return e
+	return &Exploration{Exploration: found, Subject: &scenarios.Scenario{Promise: checker.Laws}, Findings: findings, Files: "found",
+		Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
 func exploreText(t *testing.T, e *Exploration, opt TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := ExploreText(&b, e, opt); err != nil {
+	if err := e.Text(&b, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -49,7 +55,7 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	for _, g := range e.byPlan() {
 		var laws []string
 		for k, f := range g.Findings {
-			laws = append(laws, f.Law)
+			laws = append(laws, string(f.Law))
 			if f != &e.Findings[g.at[k]] {
 				t.Errorf("%s is not at %d", f.Law, g.at[k])
 			}

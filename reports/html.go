@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
-func HTML(w io.Writer, run *Run, links []Link) error {
+func (run *Run) html(w io.Writer, links []Link) error {
 	d, err := newPageData(run, links)
 	if err != nil {
 		return err

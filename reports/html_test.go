@@ -12,7 +12,7 @@ import (
 func render(t *testing.T, run *Run, links ...Link) string {
 	t.Helper()
 	var b strings.Builder
-	if err := HTML(&b, run, links); err != nil {
+	if err := run.html(&b, links); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -13,11 +13,3 @@ func stopped(p *term.Writer, interrupted bool) {
 		p.Hang(0, "stopped ", term.Yellow, interruption)
 	}
 }
-
-// Interrupted are the cases by which a CI system sees that the work was interrupted: one that is undecided, or none.
-func Interrupted(group string, interrupted bool) []Case {
-	if !interrupted {
-		return nil
-	}
-	return []Case{{Group: group, Name: "complete", Result: Undecided, Message: interruption}}
-}

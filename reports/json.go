@@ -13,234 +13,124 @@ import (
 // SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
 const SchemaName = "fencepost/1"
 
-// document begins a JSON document with what every command's has: the schema and the command that has made it.
-func document(command string) *object {
-	o := new(object)
-	o.open('{')
-	o.field("schema", SchemaName)
-	o.field("command", command)
-	return o
+// head begins every JSON document.
+type head struct {
+	Schema  string `json:"schema"`
+	Command string `json:"command"` // that has made it
 }
 
-// JSON gives one run as one JSON object, ended by a newline: schema, command, scenario, seed, digest, plan, laws, expected, events,
-// simulated_ns, metrics. The keys of laws stand in the order of checker.Laws, those of metrics in theirs. Each law has its
-// outcome, cause, explanation, remedies and witness; cause is empty, and remedies and witness have no elements, unless the
-// law is violated. The witness holds the events themselves, as they stand in a history file. expected is true only if everything came out as
-// expected, so it is false where something is undecided.
-//
-// It is an error if the witness holds an event that a history file could not hold.
-func JSON(command string, run *Run) ([]byte, error) {
-	o := document(command)
-	o.runFields(run)
-	o.close('}')
-	return o.done()
-}
+func headOf(command string) head { return head{SchemaName, command} }
 
-// JSONMany gives many runs as one JSON object, ended by a newline: schema, command, scenario, seeds (how many), from, expected_runs,
-// unexpected_runs, undecided_runs, interrupted, distinct_digests, laws, faults, groups, expected, and the runs worth showing, each
-// as JSON gives it.
-func JSONMany(command string, many *Many) ([]byte, error) {
-	o := document(command)
-	o.field("scenario", many.Scenario)
-	o.field("seeds", many.Seeds)
-	o.field("from", many.From)
-	o.field("expected_runs", many.Expected)
-	o.field("unexpected_runs", many.Unexpected)
-	o.field("undecided_runs", many.Undecided)
-	o.field("interrupted", many.Interrupted)
-	o.field("distinct_digests", many.Digests)
-	o.key("laws")
-	o.open('{')
-	for i := range many.Laws {
-		l := &many.Laws[i]
-		o.key(l.Law)
-		o.open('{')
-		o.lawCounts(l)
-		o.close('}')
-	}
-	o.close('}')
-	o.key("faults")
-	o.open('[')
-	for _, f := range many.Faults {
-		o.open('{')
-		o.field("line", f.Line)
-		o.field("struck", f.Struck)
-		o.field("met_a_lock_in_use", f.Met)
-		o.close('}')
-	}
-	o.close(']')
-	o.key("groups")
-	o.open('[')
-	for _, g := range many.Groups {
-		o.group(g)
-	}
-	o.close(']')
-	o.field("expected", many.standing() == asExpected)
-	o.key("runs")
-	o.open('[')
-	for _, run := range many.Runs {
-		o.run(run)
-	}
-	o.close(']')
-	o.close('}')
-	return o.done()
-}
-
-// object is a JSON document whose keys keep the order in which they are written. It keeps the first error.
-type object struct {
-	b    []byte
-	next bool // a comma is due before the next element
-	err  error
-}
-
-func (o *object) open(bracket byte) {
-	o.comma()
-	o.b = append(o.b, bracket)
-	o.next = false
-}
-
-func (o *object) close(bracket byte) {
-	o.b = append(o.b, bracket)
-	o.next = true
-}
-
-func (o *object) comma() {
-	if o.next {
-		o.b = append(o.b, ',')
-	}
-	o.next = true
-}
-
-func (o *object) key(k string) {
-	o.comma()
-	o.marshal(k)
-	o.b = append(o.b, ':')
-	o.next = false
-}
-
-func (o *object) field(k string, v any) {
-	o.key(k)
-	o.value(v)
-}
-
-func (o *object) value(v any) {
-	o.comma()
-	o.marshal(v)
-}
-
-func (o *object) marshal(v any) {
+// encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
+func encode(document any) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // "client-1 -> redis-1" stays readable
-	if err := enc.Encode(v); err != nil && o.err == nil {
-		o.err = fmt.Errorf("reports: %w", err)
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(document); err != nil {
+		return nil, fmt.Errorf("reports: %w", err)
 	}
-	o.b = append(o.b, bytes.TrimRight(b.Bytes(), "\n")...)
+	return b.Bytes(), nil
 }
 
-func (o *object) done() ([]byte, error) {
-	if o.err != nil {
-		return nil, o.err
+// some is a list that is never null.
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return append(o.b, '\n'), nil
+	return list
 }
 
-func (o *object) run(run *Run) {
-	o.open('{')
-	o.runFields(run)
-	o.close('}')
+// texts are what things print themselves as; never null.
+func texts[T fmt.Stringer](list []T) []string {
+	all := []string{}
+	for _, x := range list {
+		all = append(all, x.String())
+	}
+	return all
 }
 
-func (o *object) runFields(run *Run) {
-	plan := run.Plan
-	if plan == nil {
-		plan = []string{}
+// runJSON is a run as an object of its own or within another document.
+type runJSON struct {
+	Scenario  string                      `json:"scenario"`
+	Seed      uint64                      `json:"seed"`
+	Digest    string                      `json:"digest"`
+	Plan      []string                    `json:"plan"`
+	Laws      map[checker.Law]findingJSON `json:"laws"`
+	Expected  bool                        `json:"expected"` // everything came out as expected, and nothing is undecided
+	Events    int                         `json:"events"`
+	Simulated int64                       `json:"simulated_ns"`
+	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
+}
+
+// findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
+type findingJSON struct {
+	Outcome     string            `json:"outcome"`
+	Cause       string            `json:"cause"`
+	Explanation string            `json:"explanation"`
+	Remedies    []string          `json:"remedies"`
+	Trials      []trialJSON       `json:"trials,omitempty"`
+	Witness     []json.RawMessage `json:"witness"` // the events as they stand in a history file
+}
+
+// trialJSON is a run without some of the faults.
+type trialJSON struct {
+	Without []string `json:"without"`
+	Needed  bool     `json:"needed"`
+	Outcome string   `json:"outcome"`
+	Cause   string   `json:"cause"`
+}
+
+// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a history
+// file could not hold.
+func (r *Run) JSON(command string) ([]byte, error) {
+	run, err := r.json()
+	if err != nil {
+		return nil, err
 	}
-	o.field("scenario", run.Scenario)
-	o.field("seed", run.Seed)
-	o.field("digest", run.Digest)
-	o.field("plan", plan)
-	o.key("laws")
-	o.open('{')
-	for _, f := range run.findings() {
-		o.key(string(f.Law))
-		o.finding(run.history(), &f)
-	}
-	o.close('}')
-	o.field("expected", run.standing() == asExpected)
-	o.field("events", run.Events)
-	o.field("simulated_ns", run.Simulated.Nanoseconds())
-	o.key("metrics")
-	o.open('{')
-	for _, m := range run.Metrics {
-		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) {
-			o.field(m.Name, nil)
-			continue
+	return encode(struct {
+		head
+		*runJSON
+	}{headOf(command), run})
+}
+
+func (r *Run) json() (*runJSON, error) {
+	d := &runJSON{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: some(r.Plan), Laws: map[checker.Law]findingJSON{},
+		Expected: r.standing() == asExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+	for _, f := range r.findings() {
+		told, err := findingOf(r.history(), &f)
+		if err != nil {
+			return nil, err
 		}
-		o.field(m.Name, m.Value)
+		d.Laws[f.Law] = told
 	}
-	o.close('}')
-}
-
-func (o *object) finding(h *history.History, f *checker.Finding) {
-	o.open('{')
-	o.field("outcome", f.Outcome.String())
-	o.field("cause", f.Cause.String())
-	o.field("explanation", f.Explanation)
-	o.strings("remedies", remedies(f))
-	if len(f.Trials) > 0 {
-		o.key("trials")
-		o.open('[')
-		for _, t := range f.Trials {
-			o.open('{')
-			o.field("without", t.Faults)
-			o.field("needed", t.Needed)
-			o.field("outcome", t.Outcome.String())
-			o.field("cause", t.Cause.String())
-			o.close('}')
+	for _, m := range r.Metrics {
+		d.Metrics[m.Name] = nil
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			d.Metrics[m.Name] = &m.Value
 		}
-		o.close(']')
 	}
-	o.key("witness")
-	o.open('[')
-	o.witness(h, f.Witness)
-	o.close(']')
-	o.close('}')
+	return d, nil
 }
 
-// remedies are what would keep the law that f says was broken.
-func remedies(f *checker.Finding) []string {
-	if f.Remedy == "" {
-		return nil
+func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
+	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation, Remedies: []string{},
+		Witness: []json.RawMessage{}}
+	if f.Remedy != "" {
+		d.Remedies = append(d.Remedies, f.Remedy)
 	}
-	return []string{f.Remedy}
-}
-
-// witness writes the events as a history file has them, one JSON object each.
-func (o *object) witness(h *history.History, at []int) {
-	for _, pos := range at {
+	for _, t := range f.Trials {
+		d.Trials = append(d.Trials, trialJSON{t.Faults, t.Needed, t.Outcome.String(), t.Cause.String()})
+	}
+	for _, pos := range f.Witness {
 		if pos < 0 || pos >= len(h.Events) {
 			continue
 		}
 		var b bytes.Buffer
 		if err := history.Encode(&b, &history.History{Events: h.Events[pos : pos+1]}); err != nil {
-			if o.err == nil {
-				o.err = fmt.Errorf("reports: witness: %w", err)
-			}
-			return
+			return d, fmt.Errorf("reports: witness: %w", err)
 		}
 		_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
-		o.comma()
-		o.b = append(o.b, bytes.TrimRight(event, "\n")...)
+		d.Witness = append(d.Witness, event)
 	}
-}
-
-func (o *object) group(g Group) {
-	o.open('{')
-	o.field("name", g.Name)
-	o.field("expected", g.Expected)
-	o.field("got", g.Got)
-	o.field("runs", g.Runs)
-	o.field("first_seed", g.First)
-	o.close('}')
+	return d, nil
 }

@@ -7,61 +7,72 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// TextMany writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
+// Many is a number of runs of one scenario, and those among them that are worth showing.
+type Many struct {
+	*search.Runs
+	Subject *scenarios.Scenario
+	Shown   []*Run // worth showing; the text shows the first in full
+	Sample  *Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Repeat  string // command to paste that makes the same runs again
+}
+
+// Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func TextMany(w io.Writer, many *Many, opt TextOptions) error {
+func (many *Many) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	title(p, many.Scenario, many.size(), many.standing())
-	if many.Summary != "" {
-		p.Text(term.Plain, 2, many.Summary)
+	if many.Subject.Summary != "" {
+		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
 	p.Blank()
 	totals(p, many)
-	if len(many.Groups) > 0 {
+	if len(many.Campaign.Groups) > 0 {
 		p.Blank()
 		p.Put(new(term.Line).Add(term.Bold, "What came out otherwise"))
-		for i := range many.Groups {
-			groupLine(p, &many.Groups[i])
+		for i := range many.Campaign.Groups {
+			groupLine(p, &many.Campaign.Groups[i])
 		}
 	}
 	p.Blank()
 	if len(many.Laws) > 0 {
-		lawTable(p, many.Laws, "")
+		lawTable(p, promised(many.Laws, many.Subject), "")
 		p.Blank()
 	}
-	if len(many.Faults) > 0 {
+	if len(many.Plan) > 0 {
 		plannedFaults(p, many)
 		p.Blank()
 	}
-	stopped(p, many.Interrupted)
+	stopped(p, !many.Finished())
 	if many.Repeat != "" {
 		command(p, many.Repeat)
 	}
-	if len(many.Runs) > 0 {
+	if len(many.Shown) > 0 {
 		p.Blank()
 		p.Rule()
-		textRun(p, many.Runs[0])
+		textRun(p, many.Shown[0])
 	}
 	return p.Err()
 }
 
 func (m *Many) standing() string {
-	switch {
-	case m.Unexpected > 0:
+	switch m.Standing() {
+	case scenarios.Otherwise:
 		return notExpected
-	case m.Undecided > 0, m.Expected == 0:
-		return undecided
+	case scenarios.AsExpected:
+		return asExpected
 	}
-	return asExpected
+	return undecided
 }
 
 // size says which seeds were run.
 func (m *Many) size() string {
-	what := fmt.Sprintf("%s from %d", phrase.Count(m.Seeds, "seed"), m.From)
-	if m.Shard != "" {
-		what += ", shard " + m.Shard
+	what := fmt.Sprintf("%s from %d", phrase.Count(m.Campaign.Seeds, "seed"), m.From)
+	if m.Shard != search.Whole {
+		what += ", shard " + m.Shard.String()
 	}
 	return what
 }
@@ -74,9 +85,13 @@ type total struct {
 }
 
 func (m *Many) totals() []total {
-	return []total{{"as expected", m.Expected, term.Green}, {"not as expected", m.Unexpected, term.Red}, {"undecided", m.Undecided, term.Yellow},
-		{"distinct runs, by digest", m.Digests, term.Plain}}
+	c := &m.Campaign
+	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red}, {"undecided", m.undecided(), term.Yellow},
+		{"distinct runs, by digest", c.Digests(), term.Plain}}
 }
+
+// undecided is how many runs are, those included that an interruption left out.
+func (m *Many) undecided() int { return m.Campaign.Undecided + m.Size() - m.Done }
 
 func totals(p *term.Writer, m *Many) {
 	for _, t := range m.totals() {
@@ -90,22 +105,22 @@ func totals(p *term.Writer, m *Many) {
 }
 
 // came is how a law or metric came out.
-func (g *Group) came() string {
+func came(g *scenarios.Group) string {
 	if g.Got == "" {
 		return "outside"
 	}
 	return g.Got
 }
 
-func groupLine(p *term.Writer, g *Group) {
+func groupLine(p *term.Writer, g *scenarios.Group) {
 	n := strconv.Itoa(g.Runs)
-	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, g.came(), g.First))
+	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
 func plannedFaults(p *term.Writer, m *Many) {
 	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain, "struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
-	for _, f := range m.Faults {
+	for _, f := range m.Plan {
 		tone := term.Plain
 		if f.Met == 0 {
 			tone = term.Yellow
@@ -120,4 +135,28 @@ func plannedFaults(p *term.Writer, m *Many) {
 			p.Put(ln)
 		}
 	}
+}
+
+// Suite has a case for what came out otherwise in some run, and one for all the rest.
+func (m *Many) Suite() Suite {
+	s := Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
+	result := m.Standing()
+	if result == scenarios.NotJudged {
+		result = scenarios.NotDecidable
+	}
+	all := Case{Group: m.Scenario, Name: "all seeds", Result: result,
+		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
+	s.Cases = append(s.Cases, all)
+	s.Cases = append(s.Cases, interruptedCases(m.Scenario, !m.Finished())...)
+	for _, g := range m.Campaign.Groups {
+		c := Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
+			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
+		for _, r := range m.Shown {
+			if r.Seed == g.First {
+				c.Story = r.story(g.Name)
+			}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
 }

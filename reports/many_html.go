@@ -9,12 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
+// html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
-func ManyHTML(w io.Writer, m *Many, links []Link) error {
-	d := manyPage{Scenario: m.Scenario, Summary: m.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Faults, Links: links,
+func (m *Many) html(w io.Writer, links []Link) error {
+	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
 		Repeat: m.Repeat}
 	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
 	shown, why := m.telling()
@@ -30,7 +31,7 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 		return err
 	}
 	d.ShownTitle = why
-	if m.Interrupted {
+	if !m.Finished() {
 		d.Stopped = interruption
 	}
 	for _, t := range m.totals() {
@@ -40,11 +41,9 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 		}
 		d.Totals = append(d.Totals, totalOnPage{phrase.Grouped(t.n), t.words, class})
 	}
-	for i := range m.Laws {
-		d.Tally.Rows = append(d.Tally.Rows, m.Laws[i].row())
-	}
-	for _, g := range m.Groups {
-		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
+	d.Tally.Rows = lawRows(m.Laws, m.Subject)
+	for _, g := range m.Campaign.Groups {
+		d.Groups = append(d.Groups, groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
 	return page.Write(w, "runs.html", d)
 }
@@ -53,12 +52,12 @@ func ManyHTML(w io.Writer, m *Many, links []Link) error {
 // that is undecided, or else a sample of those as expected. It is nil if there is none.
 func (m *Many) telling() (*Run, string) {
 	switch {
-	case len(m.Runs) == 0:
+	case len(m.Shown) == 0:
 		return m.Sample, "A run that came out as expected"
-	case m.Runs[0].Undecided:
-		return m.Runs[0], "The first run that is undecided"
+	case m.Shown[0].Undecided:
+		return m.Shown[0], "The first run that is undecided"
 	}
-	return m.Runs[0], "The first run that came out otherwise"
+	return m.Shown[0], "The first run that came out otherwise"
 }
 
 // manyPage is what the template shows.
@@ -68,7 +67,7 @@ type manyPage struct {
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow
-	Faults                                                                []PlannedFault
+	Faults                                                                []tally.Planned
 	Shown                                                                 *pageData
 	Links                                                                 []Link
 }

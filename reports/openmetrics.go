@@ -23,7 +23,7 @@ var metricHelp = map[string]string{
 
 // OpenMetrics gives the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges under the documents'
 // names, with the scenario and the seed as labels. A metric without observations has no line.
-func OpenMetrics(run *Run) []byte {
+func (run *Run) OpenMetrics() []byte {
 	var b bytes.Buffer
 	last := ""
 	for _, m := range byFamily(run.Metrics) {
@@ -45,9 +45,9 @@ func OpenMetrics(run *Run) []byte {
 	return b.Bytes()
 }
 
-// OpenMetricsMany gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
+// OpenMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
 // each law did, and in how many each fault of the plan struck.
-func OpenMetricsMany(m *Many) []byte {
+func (m *Many) OpenMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {
 		b.WriteString("# TYPE " + name + " gauge\n# HELP " + name + " " + help + "\n")
@@ -64,7 +64,7 @@ func OpenMetricsMany(m *Many) []byte {
 		sample("fencepost_runs", t.n, "outcome", t.words)
 	}
 	family("fencepost_distinct_runs", "Runs that differ by digest.")
-	sample("fencepost_distinct_runs", m.Digests)
+	sample("fencepost_distinct_runs", m.Campaign.Digests())
 	family("fencepost_law_runs", "Runs, by law and how it came out.")
 	for _, l := range m.Laws {
 		for _, of := range []struct {
@@ -72,12 +72,12 @@ func OpenMetricsMany(m *Many) []byte {
 			n       int
 		}{{checker.Holds, l.Holds}, {checker.Violated, l.Violated}, {checker.Undecided, l.Undecided},
 			{checker.Unchecked, l.Unchecked}} {
-			sample("fencepost_law_runs", of.n, "law", l.Law, "outcome", of.outcome.String())
+			sample("fencepost_law_runs", of.n, "law", string(l.Law), "outcome", of.outcome.String())
 		}
 	}
-	if len(m.Faults) > 0 {
+	if len(m.Plan) > 0 {
 		family("fencepost_fault_runs", "Runs in which a fault of the plan struck, and in which it met a lock that was asked for or held.")
-		for i, f := range m.Faults { // the number tells equal faults apart
+		for i, f := range m.Plan { // the number tells equal faults apart
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect", "met a lock in use")

@@ -70,10 +70,10 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
 		}
-		if err := HTML(io.Discard, run, nil); err != nil {
+		if err := run.html(io.Discard, nil); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		_, _ = JSON("run", run) // an event that a history file cannot hold is an error, never a panic
+		_, _ = run.JSON("run") // an event that a history file cannot hold is an error, never a panic
 	}
 }
 
@@ -82,7 +82,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 		run := nonsense(rand.New(rand.NewPCG(uint64(seed), 1)))
 		before := fmt.Sprintf("%+v", run.History)
 		text(t, run, TextOptions{})
-		_ = HTML(io.Discard, run, nil)
+		_ = run.html(io.Discard, nil)
 		if after := fmt.Sprintf("%+v", run.History); after != before {
 			t.Fatalf("seed %d: the history changed", seed)
 		}
@@ -92,13 +92,13 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 func BenchmarkText(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = Text(io.Discard, run, TextOptions{Width: 100})
+		_ = run.Text(io.Discard, TextOptions{Width: 100})
 	}
 }
 
 func BenchmarkHTML(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = HTML(io.Discard, run, nil)
+		_ = run.html(io.Discard, nil)
 	}
 }

@@ -7,11 +7,14 @@
 package reports
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // Run is one run with all that a report says of it.
@@ -41,42 +44,6 @@ type ExpectLine struct {
 	Expected string // as the scenario says it: "holds", "violated by …", "not violated"
 	Got      string
 	OK       bool
-}
-
-// Many is a number of runs of one scenario, and those among them that are worth showing.
-type Many struct {
-	Scenario   string
-	Summary    string
-	Shard      string // "2/5"; empty if the seeds were not divided
-	Seeds      int    // how many were run
-	From       uint64 // the first seed
-	Expected   int    // runs that came out as expected
-	Unexpected int
-	Undecided  int
-	Digests    int           // distinct ones; far fewer than Seeds means that the runs hardly differ
-	Laws       []ExploredLaw // how often each law came out how
-	Faults     []PlannedFault
-	Groups     []Group // what came out otherwise, most frequent first; a run may be in several
-	Runs       []*Run  // worth showing; the text shows the first in full
-	Sample     *Run    // one that came out as expected, for a page that has no other to show; may be nil
-	Repeat     string  // command to paste that makes the same runs again
-	// Interrupted is set if a signal came before all runs were made. Those that were not count as undecided.
-	Interrupted bool
-}
-
-// PlannedFault is a fault of all of many runs.
-type PlannedFault struct {
-	Line        string
-	Struck, Met int // in how many runs; Met: while a lock was asked for or held
-}
-
-// Group is a number of unexpected runs in which one thing came out otherwise, in one way.
-type Group struct {
-	Name     string // of a law or of a metric
-	Expected string // as the scenario says it
-	Got      string // empty for a metric, whose value differs from run to run
-	Runs     int
-	First    uint64 // the first seed
 }
 
 // Link leads from a report to another file, such as porcupine's own view of a law.
@@ -139,4 +106,37 @@ func (r *Run) standing() string {
 	default:
 		return notExpected
 	}
+}
+
+// Suite has a case for each law, and for each metric that the scenario names.
+func (r *Run) Suite() Suite {
+	s := Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
+	for _, e := range r.Expected {
+		c := Case{Group: r.Scenario, Name: e.Name, Result: scenarios.AsExpected, Message: e.Got}
+		switch {
+		case !e.OK:
+			c.Result, c.Message = scenarios.Otherwise, fmt.Sprintf("expected %s, got %s", e.Expected, e.Got)
+			c.Story = r.story(e.Name)
+		case e.Got == "undecided" && e.Expected != "not violated":
+			c.Result = scenarios.NotDecidable
+		case e.Got == "undecided": // and nobody has asked for it
+			c.Result, c.Message = scenarios.NotJudged, "not reached: the run ended before it could be told"
+		case e.Got == "unchecked":
+			c.Result, c.Message = scenarios.NotJudged, "unchecked: nothing in the run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
+
+// story says why a law came out as it did, and how to see it again.
+func (r *Run) story(law string) string {
+	var b strings.Builder
+	for _, f := range r.Verdict.Findings {
+		if string(f.Law) == law && f.Explanation != "" {
+			b.WriteString(f.Explanation + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "seed %d\n%s\nagain: %s", r.Seed, strings.Join(r.Plan, "\n"), r.Repeat)
+	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // Suite is what a command judged, as a CI system counts it: a list of cases.
@@ -22,23 +23,12 @@ type Suite struct {
 
 // Case is one thing that was judged.
 type Case struct {
-	Group string // what it belongs to: a scenario
-	Name  string // what was judged: a law, a metric, an assertion
-	Result
+	Group   string // what it belongs to: a scenario
+	Name    string // what was judged: a law, a metric, an assertion
+	Result  scenarios.Standing
 	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
 	Story   string // what happened, over several lines; empty if there is nothing to tell
 }
-
-// Result is how a case came out.
-type Result uint8
-
-// The zero Result is no pass.
-const (
-	NotRun    Result = iota // nothing was judged
-	Passed                  // as expected
-	Failed                  // otherwise
-	Undecided               // could not be told
-)
 
 type junitSuites struct {
 	XMLName xml.Name   `xml:"testsuites"`
@@ -77,23 +67,23 @@ func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took)}
 	judged := 0
 	for _, c := range s.Cases {
-		if c.Result != NotRun {
+		if c.Result != scenarios.NotJudged {
 			judged++
 		}
 	}
 	for _, c := range s.Cases {
 		j := junitCase{Class: forXML(c.Group), Name: forXML(c.Name), Time: inSeconds(0)}
-		if c.Result != NotRun {
+		if c.Result != scenarios.NotJudged {
 			j.Time = inSeconds(s.Took / time.Duration(judged))
 		}
-		note := &junitNote{Type: c.Result.String(), Message: forXML(c.Message), Text: forXML(c.Story)}
+		note := &junitNote{Type: results[c.Result].word, Message: forXML(c.Message), Text: forXML(c.Story)}
 		switch c.Result {
-		case Passed:
+		case scenarios.AsExpected:
 			j.Output = forXML(strings.TrimSpace(c.Message + "\n" + c.Story))
-		case Failed:
+		case scenarios.Otherwise:
 			j.Failure = note
 			out.Failures++
-		case Undecided:
+		case scenarios.NotDecidable:
 			j.Error = note
 			out.Errors++
 		default:
@@ -134,10 +124,10 @@ func Markdown(s Suite) []byte {
 		if c.Group != "" {
 			name = c.Group + ": " + c.Name
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.Result.sign(), cell(name), cell(c.Message))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", results[c.Result].sign, cell(name), cell(c.Message))
 	}
 	for _, c := range s.Cases {
-		if c.Result != Passed && c.Story != "" {
+		if c.Result != scenarios.AsExpected && c.Story != "" {
 			fence := fence(c.Story)
 			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence, betweenFences(c.Story), fence)
 		}
@@ -188,17 +178,24 @@ func cell(s string) string {
 		Replace(term.Printable(s))
 }
 
-// String gives the word for a result.
-func (r Result) String() string { return [...]string{"not run", "passed", "failed", "undecided"}[r] }
+// results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.
+var results = map[scenarios.Standing]struct{ word, sign string }{
+	scenarios.NotJudged: {"not run", "–"}, scenarios.AsExpected: {"passed", "✓"}, scenarios.Otherwise: {"failed", "✗"},
+	scenarios.NotDecidable: {"undecided", "?"},
+}
 
-func (r Result) sign() string {
-	switch r {
-	case Passed:
-		return "✓"
-	case Failed:
-		return "✗"
-	case Undecided:
-		return "?"
+// openCases are the reasons why nothing can be said.
+func openCases(group string, reasons []string) (cases []Case) {
+	for _, open := range reasons {
+		cases = append(cases, Case{Group: group, Name: "complete", Result: scenarios.NotDecidable, Message: open})
 	}
-	return "–"
+	return cases
+}
+
+// interruptedCases are by which a CI system sees that the work was interrupted: one that is undecided, or none.
+func interruptedCases(group string, interrupted bool) []Case {
+	if !interrupted {
+		return nil
+	}
+	return openCases(group, []string{interruption})
 }

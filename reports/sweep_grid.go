@@ -1,13 +1,14 @@
 package reports
 
 import (
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
 type signGrid struct {
 	*Sweep
-	law    *SweepLaw
+	law    *sweepmap.Law
 	across int  // points in a row
 	rows   int  // of points
 	margin int  // cells before the signs
@@ -17,7 +18,7 @@ type signGrid struct {
 }
 
 // newGrid lays the grid out: with a gap between the signs where there is room for it.
-func newGrid(s *Sweep, l *SweepLaw, width int) *signGrid {
+func newGrid(s *Sweep, l *sweepmap.Law, width int) *signGrid {
 	g := &signGrid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
@@ -28,7 +29,7 @@ func newGrid(s *Sweep, l *SweepLaw, width int) *signGrid {
 	room := width - g.margin
 	longest := 0
 	for i := range l.Lines {
-		longest = max(longest, term.Cells(l.Lines[i].words("")))
+		longest = max(longest, term.Cells(l.Lines[i].Words("")))
 	}
 	side := g.two() && len(l.Lines) == g.rows && l.Lines[0].Axis == 0
 	wide := 2 // so wide that each value has room
@@ -68,11 +69,11 @@ func (g *signGrid) draw(p *term.Writer) {
 			}
 			ln.To(g.margin)
 			for i := from; i < to; i++ {
-				mark, tone := g.law.Cells[row*g.across+i].mark()
-				ln.To(g.margin+(i-from)*g.cell).Add(tone, mark)
+				mark := g.law.Cells[row*g.across+i].Sign()
+				ln.To(g.margin+(i-from)*g.cell).Add(tones[mark], mark)
 			}
 			if g.beside {
-				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].words(""))
+				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].Words(""))
 			}
 			p.Put(ln)
 		}

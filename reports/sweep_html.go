@@ -3,45 +3,47 @@ package reports
 import (
 	"fmt"
 	"html/template"
-	"image/color"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// SweepHTML writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
+// html writes a sweep as one self-contained page: the assertions, the map of each law, its edges in
 // words, and the story of each failure. The error is w's.
-func SweepHTML(w io.Writer, s *Sweep) error {
-	frame, err := page.New(s.Scenario+", sweep: "+s.standing(), "sweep.css")
+func (s *Sweep) html(w io.Writer) error {
+	frame, err := page.New(s.Scenario.Name+", sweep: "+s.standing(), "sweep.css")
 	if err != nil {
 		return err
 	}
-	d := &sweepPage{Sweep: s, Frame: frame, Standing: s.standing(),
-		Size: phrase.Count(s.Points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"}
-	for i := range s.Laws {
-		d.Maps = append(d.Maps, s.mapOnPage(&s.Laws[i]))
+	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(), Repeat: s.Repeat,
+		Frame: frame, Standing: s.standing(), Size: s.size()}
+	for _, law := range s.Laws {
+		d.Maps = append(d.Maps, s.mapOnPage(sweepmap.Of(s.Sweep, law)))
 	}
 	if s.Interrupted {
 		d.Stopped = interruption
 	}
-	d.claims()
-	d.facts()
+	d.claims(s)
+	d.facts(s)
 	return page.Write(w, "sweep.html", d)
 }
 
 // sweepPage is what the template shows.
 type sweepPage struct {
-	*Sweep
-	Standing, Class, Size string // the class is good, bad or open; empty if nothing was asserted
-	Stopped               string
-	Claims                []claimOnPage
-	Maps                  []mapOnPage
-	Stories               []sweepStory
-	Facts                 []fact
+	Scenario, Summary, Repeat string
+	Faults, Notes             []string
+	Standing, Class, Size     string // the class is good, bad or open; empty if nothing was asserted
+	Stopped                   string
+	Claims                    []claimOnPage
+	Maps                      []mapOnPage
+	Stories                   []sweepStory
+	Facts                     []fact
 	page.Frame
 }
 
@@ -70,94 +72,81 @@ type sweepStory struct {
 }
 
 // claims tells the assertions, and the stories of those that failed.
-func (d *sweepPage) claims() {
-	d.Class = [...]string{"", "good"}[min(len(d.Assertions), 1)]
-	for i := range d.Assertions {
-		a := &d.Assertions[i]
-		c := claimOnPage{Sign: a.Result.sign(), Text: a.Text, Class: "holds", Why: a.why()}
+func (d *sweepPage) claims(s *Sweep) {
+	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
+	for i := range s.Asserted {
+		a := &s.Asserted[i]
+		c := claimOnPage{Sign: results[result(a)].sign, Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
-		case a.Result == Failed:
+		case a.Standing == scenarios.Otherwise:
 			c.Class, d.Class = "violated", "bad"
-		case a.Result != Passed:
+		case a.Standing != scenarios.AsExpected:
 			c.Class = "undecided"
 			if d.Class != "bad" {
 				d.Class = "open"
 			}
 		}
 		d.Claims = append(d.Claims, c)
-		if a.Run != nil {
-			d.Stories = append(d.Stories, a.story())
+		if run := s.Shown[i]; run != nil {
+			d.Stories = append(d.Stories, storyAgainst(a, run))
 		}
 	}
 }
 
-// story tells what happened in the run that shows the failure.
-func (a *SweepAssertion) story() sweepStory {
-	s := sweepStory{Text: a.Text, Plan: a.Run.Plan, Seed: a.Run.Seed, Repeat: a.Run.Repeat}
-	f := a.Run.Verdict.Of(a.Law)
+// storyAgainst tells what happened in the run that shows how an assertion fails.
+func storyAgainst(a *sweep.Asserted, run *Run) sweepStory {
+	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
+	f := run.Verdict.Of(a.Law)
 	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, told := range a.Run.lanes().Told(f.Witness) {
+	for i, told := range run.lanes().Told(f.Witness) {
 		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, told.Pos, phrase.Instant(told.At), told.Words})
 	}
 	return s
 }
 
-// pageInks names the colours of a picture by the page's own, which differ by theme.
-var pageInks = func() *strings.Replacer {
-	var pairs []string
-	for _, ink := range []struct {
-		is   color.Color
-		name string
-	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
-		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
-		r, g, b, _ := ink.is.RGBA()
-		pairs = append(pairs, fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
-	}
-	return strings.NewReplacer(pairs...)
-}()
-
 // mapOnPage draws one law.
-func (s *Sweep) mapOnPage(l *SweepLaw) mapOnPage {
-	onPage := func(f frame) template.HTML { return template.HTML(pageInks.Replace(sweepSVG(s, l, f))) }
-	m := mapOnPage{Law: string(l.Law), Wide: onPage(onDesktop), Narrow: onPage(onPhone)}
+func (s *Sweep) mapOnPage(l *sweepmap.Law) mapOnPage {
+	picture := sweepmap.Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
+	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.OnPage(false)), Narrow: template.HTML(picture.OnPage(true))}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
 		name := s.Axes[along.Axis].Name
-		if along.Other != "" {
-			name = s.Axes[1-along.Axis].Name + " " + along.Other
+		if along.Other != nil {
+			name = s.Axes[1-along.Axis].Name + " " + along.Other.Text
 		}
-		m.Lines = append(m.Lines, fact{name, along.words("")})
-		if !along.monotone() {
-			m.Notes = append(m.Notes, along.place(s)+turnsTwice)
+		m.Lines = append(m.Lines, fact{name, along.Words("")})
+		if !along.Monotone() {
+			m.Notes = append(m.Notes, s.place(along)+turnsTwice)
 		}
 	}
-	for i := range l.Edges {
-		if again := l.Edges[i].Repeat; again != "" {
+	for _, e := range l.Edges {
+		if again := s.Repeats[e]; again != "" {
 			m.Repeats = append(m.Repeats, again)
 		}
 	}
-	for _, c := range l.causes() {
+	for _, c := range causes(l) {
 		m.Causes = append(m.Causes, fmt.Sprintf("✗ %s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
-	for _, c := range l.problems() {
+	for _, c := range problems(l) {
 		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, phrase.Count(c.points, "point")))
 	}
 	return m
 }
 
-func (d *sweepPage) facts() {
+func (d *sweepPage) facts(s *Sweep) {
 	names := []string{"varied"}
-	if len(d.Axes) == 2 {
+	if len(s.Axes) == 2 {
 		names = []string{"across", "upwards"}
 	}
 	for i, name := range names {
-		d.Facts = append(d.Facts, fact{name, d.Axes[i].words()})
+		d.Facts = append(d.Facts, fact{name, s.varied(i)})
 	}
-	for _, fixed := range d.with() {
+	for _, fixed := range s.With() {
 		d.Facts = append(d.Facts, fact{"with", fixed})
 	}
-	d.Facts = append(d.Facts, fact{"runs", strconv.Itoa(d.Runs)}, fact{"safe means", d.meaning()})
+	runs, _ := s.Made()
+	d.Facts = append(d.Facts, fact{"runs", strconv.Itoa(runs)}, fact{"safe means", s.meaning()})
 }

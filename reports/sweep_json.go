@@ -1,161 +1,173 @@
 package reports
 
-// SweepJSON gives a sweep as one JSON object, ended by a newline: schema, command, scenario, seeds (runs of each point), from (the first seed),
-// faults, with (what has one value at all points), axes (key, title, levels), points (of the grid: at, problem if it is no valid scenario, or else a tally of
-// each law with its causes), laws, assertions, interrupted, notes, tried (points, those between the grid's included), runs. A law has its
-// edges (the values on both sides, what it was before and after) and its lines (stretches of one state along an axis). An
-// assertion has its result (met, failed, undecided), the number of points at which it was tried, why, and the run that shows
-// the failure, as JSON gives it.
-func SweepJSON(s *Sweep) ([]byte, error) {
-	o := document("sweep")
-	o.field("scenario", s.Scenario)
-	o.field("seeds", s.Seeds)
-	o.field("from", s.From)
-	o.field("faults", some(s.Faults))
-	o.field("with", some(s.with()))
-	o.list("axes", len(s.Axes), func(i int) { o.sweepAxis(&s.Axes[i]) })
-	cells := 0
-	if len(s.Laws) > 0 {
-		cells = len(s.Laws[0].Cells)
-	}
-	o.list("points", cells, func(i int) { o.sweepPoint(s, i) })
-	o.key("laws")
-	o.open('{')
-	for i := range s.Laws {
-		o.key(string(s.Laws[i].Law))
-		o.sweepLaw(s, &s.Laws[i])
-	}
-	o.close('}')
-	o.list("assertions", len(s.Assertions), func(i int) { o.sweepAssertion(&s.Assertions[i]) })
-	o.field("interrupted", s.Interrupted)
-	o.field("notes", some(s.Notes))
-	o.field("tried", s.Points)
-	o.field("runs", s.Runs)
-	o.field("repeat", s.Repeat)
-	o.close('}')
-	return o.done()
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type sweepJSON struct {
+	head
+	Scenario    string                       `json:"scenario"`
+	Seeds       int                          `json:"seeds"` // runs of each point
+	From        uint64                       `json:"from"`  // the first seed
+	Faults      []string                     `json:"faults"`
+	With        []string                     `json:"with"` // what has one value at all points
+	Axes        []axisJSON                   `json:"axes"`
+	Points      []pointJSON                  `json:"points"` // of the grid
+	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
+	Assertions  []assertionJSON              `json:"assertions"`
+	Interrupted bool                         `json:"interrupted"`
+	Notes       []string                     `json:"notes"`
+	Tried       int                          `json:"tried"` // points, those between the grid's included
+	Runs        int                          `json:"runs"`
+	Repeat      string                       `json:"repeat"`
 }
 
-// some is a list that is never null.
-func some(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
+type axisJSON struct {
+	Key    string   `json:"key"`
+	Title  string   `json:"title"`
+	Levels []string `json:"levels"`
 }
 
-// list writes n elements, each an object of its own.
-func (o *object) list(key string, n int, element func(int)) {
-	o.key(key)
-	o.open('[')
-	for i := range n {
-		element(i)
-	}
-	o.close(']')
+// pointJSON is a point with how each law came out there, or why it is no valid scenario.
+type pointJSON struct {
+	At      map[string]string         `json:"at"` // the values, by their axes
+	Problem string                    `json:"problem,omitempty"`
+	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
 }
 
-func (o *object) sweepAxis(a *SweepAxis) {
-	o.open('{')
-	o.field("key", a.Name)
-	o.field("title", a.Title)
-	o.key("levels")
-	o.open('[')
-	for _, l := range a.Levels {
-		o.value(l.Text)
-	}
-	o.close(']')
-	o.close('}')
+type stateJSON struct {
+	State string `json:"state"`
+	tally.Counts
+	Causes []causeJSON `json:"causes"`
 }
 
-// sweepAt writes the values of a point, by their axes.
-func (o *object) sweepAt(key string, s *Sweep, levels []SweepLevel) {
-	o.key(key)
-	o.open('{')
-	for i, l := range levels {
-		o.field(s.Axes[i].Name, l.Text)
-	}
-	o.close('}')
+type causeJSON struct {
+	Cause string `json:"cause"`
+	Runs  int    `json:"runs"`
+	First uint64 `json:"first_seed"`
 }
 
-func (o *object) sweepPoint(s *Sweep, i int) {
-	o.open('{')
-	o.sweepAt("at", s, s.levels(i))
-	if problem := s.Laws[0].Cells[i].Problem; problem != "" {
-		o.field("problem", problem)
-		o.close('}')
+type sweptLawJSON struct {
+	Edges []edgeJSON `json:"edges"`
+	Lines []lineJSON `json:"lines"`
+}
+
+type edgeJSON struct {
+	Along  string            `json:"along"`
+	Last   map[string]string `json:"last"`
+	Before string            `json:"before"`
+	First  map[string]string `json:"first"`
+	After  string            `json:"after"`
+	Exact  bool              `json:"exact"`
+	Cause  string            `json:"cause"`
+	Repeat string            `json:"repeat"`
+}
+
+type lineJSON struct {
+	Along     string        `json:"along"`
+	At        string        `json:"at"` // the value of the other axis
+	Monotone  bool          `json:"monotone"`
+	Words     string        `json:"words"`
+	Stretches []stretchJSON `json:"stretches"`
+}
+
+type stretchJSON struct {
+	State string `json:"state"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+type assertionJSON struct {
+	Assertion string   `json:"assertion"`
+	Result    string   `json:"result"` // met, failed or undecided
+	Points    int      `json:"points"`
+	Why       string   `json:"why"`
+	Run       *runJSON `json:"run,omitempty"` // that shows the failure
+}
+
+// JSON gives the sweep as one JSON object, ended by a newline.
+func (s *Sweep) JSON(command string) ([]byte, error) {
+	d := sweepJSON{head: headOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: some(s.Faults()),
+		With: some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
+	d.Runs, d.Tried = s.Made()
+	for i := range s.Axes {
+		axis := axisJSON{s.Axes[i].Name, s.Title(i), []string{}}
+		for _, l := range s.Axes[i].Levels {
+			axis.Levels = append(axis.Levels, l.Text)
+		}
+		d.Axes = append(d.Axes, axis)
+	}
+	for _, p := range s.Points {
+		d.Points = append(d.Points, pointJSON{At: s.valuesAt(p.Levels), Problem: p.Problem})
+	}
+	for _, law := range s.Laws {
+		l := sweepmap.Of(s.Sweep, law)
+		d.Laws[law] = s.lawJSON(l)
+		for i := range l.Cells {
+			d.Points[i].add(l, &l.Cells[i])
+		}
+	}
+	for i := range s.Asserted {
+		a := &s.Asserted[i]
+		claim := assertionJSON{Assertion: a.Text, Result: outcome(a), Points: a.Points, Why: s.unmet(a)}
+		if run := s.Shown[i]; run != nil {
+			told, err := run.json()
+			if err != nil {
+				return nil, err
+			}
+			claim.Run = told
+		}
+		d.Assertions = append(d.Assertions, claim)
+	}
+	return encode(d)
+}
+
+// add tells how a law came out at the point.
+func (p *pointJSON) add(l *sweepmap.Law, c *sweepmap.Cell) {
+	if p.Problem != "" {
 		return
 	}
-	o.key("laws")
-	o.open('{')
-	for k := range s.Laws {
-		l := &s.Laws[k]
-		c := &l.Cells[i]
-		o.key(string(l.Law))
-		o.open('{')
-		o.field("state", c.state().String())
-		o.field("holds", c.Tally.Holds)
-		o.field("violated", c.Tally.Violated)
-		o.field("undecided", c.Tally.Undecided)
-		o.field("unchecked", c.Tally.Unchecked)
-		o.notRun(c.Tally)
-		o.list("causes", len(c.Causes), func(n int) { o.sweepCause(&c.Causes[n]) })
-		o.close('}')
+	told := stateJSON{c.State.String(), c.Counts, []causeJSON{}}
+	for _, f := range c.Causes {
+		told.Causes = append(told.Causes, causeJSON{f.Cause.String(), f.Runs, f.First})
 	}
-	o.close('}')
-	o.close('}')
+	if p.Laws == nil {
+		p.Laws = map[checker.Law]stateJSON{}
+	}
+	p.Laws[l.Law] = told
 }
 
-func (o *object) sweepCause(c *SweepCause) {
-	o.open('{')
-	o.field("cause", c.Cause)
-	o.field("runs", c.Runs)
-	o.field("first_seed", c.First)
-	o.close('}')
+// valuesAt are the values of a point, by their axes.
+func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
+	values := map[string]string{}
+	for i, l := range levels {
+		values[s.Axes[i].Name] = l.Text
+	}
+	return values
 }
 
-func (o *object) sweepLaw(s *Sweep, l *SweepLaw) {
-	o.open('{')
-	o.list("edges", len(l.Edges), func(i int) {
-		e := &l.Edges[i]
-		o.open('{')
-		o.field("along", s.Axes[e.Axis].Name)
-		o.sweepAt("last", s, e.Last)
-		o.field("before", e.Before.String())
-		o.sweepAt("first", s, e.First)
-		o.field("after", e.After.String())
-		o.field("exact", e.Exact)
-		o.field("cause", e.Cause.Cause)
-		o.field("repeat", e.Repeat)
-		o.close('}')
-	})
-	o.list("lines", len(l.Lines), func(i int) {
+func (s *Sweep) lawJSON(l *sweepmap.Law) sweptLawJSON {
+	d := sweptLawJSON{[]edgeJSON{}, []lineJSON{}}
+	for _, e := range l.Edges {
+		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels), e.After.String(),
+			e.Exact, edgeCause(e).Cause.String(), s.Repeats[e]}
+		d.Edges = append(d.Edges, edge)
+	}
+	for i := range l.Lines {
 		along := &l.Lines[i]
-		o.open('{')
-		o.field("along", s.Axes[along.Axis].Name)
-		o.field("at", along.Other)
-		o.field("monotone", along.monotone())
-		o.field("words", along.words(s.Axes[along.Axis].Name))
-		o.list("stretches", len(along.Stretches), func(n int) {
-			o.open('{')
-			o.field("state", along.Stretches[n].State.String())
-			o.field("from", along.Stretches[n].From.Text)
-			o.field("to", along.Stretches[n].To.Text)
-			o.close('}')
-		})
-		o.close('}')
-	})
-	o.close('}')
-}
-
-func (o *object) sweepAssertion(a *SweepAssertion) {
-	o.open('{')
-	o.field("assertion", a.Text)
-	o.field("result", a.outcome())
-	o.field("points", a.Points)
-	o.field("why", a.Why)
-	if a.Run != nil {
-		o.key("run")
-		o.run(a.Run)
+		name := s.Axes[along.Axis].Name
+		one := lineJSON{Along: name, Monotone: along.Monotone(), Words: along.Words(name), Stretches: []stretchJSON{}}
+		if along.Other != nil {
+			one.At = along.Other.Text
+		}
+		for _, stretch := range along.Stretches {
+			one.Stretches = append(one.Stretches, stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text})
+		}
+		d.Lines = append(d.Lines, one)
 	}
-	o.close('}')
+	return d
 }

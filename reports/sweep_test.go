@@ -2,10 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"image/png"
 	"io"
 	"regexp"
@@ -14,150 +14,145 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-func secondLevels(list ...int) (levels []SweepLevel) {
-	for _, n := range list {
-		levels = append(levels, SweepLevel{fmt.Sprintf("%ds", n), int64(n) * 1e9})
+// varied is a scenario with a key of each sort. Of its faults the second never strikes.
+var varied = func() *sweep.Subject {
+	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
+summary: A <summary> & more.
+servers: {redis: 5, persistence: {append-fsync: no}}
+lock: {protocol: redlock, ttl: 10s}
+faults:
+  - crash redis-3 losing everything at 1s, restart after 11s
+  - drift client-1 clock by +10ppm from 100s
+`))
+	if err != nil {
+		panic(err)
 	}
-	return levels
+	subject, err := sweep.NewSubject(scenario)
+	if err != nil {
+		panic(err)
+	}
+	return subject
+}()
+
+func axisOf(text string) sweep.Axis {
+	a, err := varied.Axis(text)
+	if err != nil {
+		panic(err)
+	}
+	return a
 }
 
-func wordLevels(list ...string) (levels []SweepLevel) {
-	for _, text := range list {
-		levels = append(levels, SweepLevel{Text: text})
+// sweepOf is a sweep with a point for each sign, and nothing more.
+func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
+	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20, Workers: 1}
+	for _, text := range assertions {
+		a, err := varied.Assertion(axes, text)
+		if err != nil {
+			panic(err)
+		}
+		o.Assertions = append(o.Assertions, a)
 	}
-	return levels
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	swept, err := varied.Sweep(stopped, o)
+	if err != nil {
+		panic(err)
+	}
+	swept.Interrupted, swept.Edges = false, nil
+	for i, sign := range []rune(signs) {
+		swept.Points[i] = pointOf(swept.Points[i].Levels, sign)
+	}
+	return &Sweep{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."}, Files: "_runs/x",
+		Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// cellOf is a point that came out as the sign says.
-func cellOf(sign rune) SweepCell {
+// pointOf is a point that came out as the sign says.
+func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
+	p := &sweep.Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
+	of := func(c tally.Counts, seeds ...uint64) *sweep.Point {
+		p.Laws = tally.Laws{{Law: checker.LeaseExclusion, Counts: c}}
+		for _, first := range seeds {
+			p.Findings = append(p.Findings, tally.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
+				Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"}})
+		}
+		return p
+	}
 	switch sign {
 	case '✓':
-		return SweepCell{Tally: LawTally{Holds: 20}}
+		return of(tally.Counts{Holds: 20})
 	case '✗':
-		return SweepCell{Tally: LawTally{Violated: 20}, Causes: []SweepCause{{"lost in crash (no persistence)", 20, 1}}}
+		return of(tally.Counts{Violated: 20}, 1)
 	case '±':
-		return SweepCell{Tally: LawTally{Holds: 19, Violated: 1}, Causes: []SweepCause{{"lost in crash (no persistence)", 1, 7}}}
+		return of(tally.Counts{Holds: 19, Violated: 1}, 7)
 	case '?':
-		return SweepCell{Tally: LawTally{Unchecked: 20}}
+		return of(tally.Counts{Unchecked: 20})
 	}
-	return SweepCell{Problem: "the quorum is 6, but there are only 5 servers"}
+	return &sweep.Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
 
-// strip is a sweep of one axis, safe from 9.891 s on.
+// stripSweep is a sweep of one axis, safe from 9.891 s on.
 func stripSweep() *Sweep {
-	axis := SweepAxis{Name: "restart", Title: "restart delay after the crash of redis-3", Unit: SweepDurations, Levels: secondLevels(8, 9, 10, 11)}
-	law := SweepLaw{Law: checker.LeaseExclusion}
-	for _, sign := range "✗±✓✓" {
-		law.Cells = append(law.Cells, cellOf(sign))
+	axis := axisOf("restart=8s..11s/1s")
+	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl", "lease-exclusion holds when restart > 20s")
+	s.Asserted[0].Standing, s.Asserted[0].Points = scenarios.AsExpected, 3
+	s.Asserted[1].Standing = scenarios.NotJudged
+	at := func(text string, n int64, sign rune) *sweep.Point {
+		return pointOf([]sweep.Level{{Unit: sweep.Durations, N: n, Text: text}}, sign)
 	}
-	last, first := SweepLevel{"9.89s", 9_890_000_000}, SweepLevel{"9.891s", 9_891_000_000}
-	law.Edges = []SweepEdge{{Cell: 1, Last: []SweepLevel{last}, First: []SweepLevel{first}, Before: SweepBroken, After: SweepSafe, Exact: true,
-		Cause: SweepCause{"lost in crash (no persistence)", 1, 8}}}
-	law.Lines = []SweepLine{{Stretches: []SweepStretch{{SweepBroken, axis.Levels[0], last}, {SweepSafe, first, axis.Levels[3]}}}}
-	return &Sweep{Scenario: "delayed-restart", Summary: "A <summary> & more.", Seeds: 20, From: 1, Axes: []SweepAxis{axis}, At: "lock.ttl 10s",
-		Faults: []string{"crash redis-3 losing everything at 1s, restart after 11s"}, Laws: []SweepLaw{law}, Points: 14, Runs: 200, Bound: .139,
-		Assertions: []SweepAssertion{
-			{Text: "lease-exclusion holds when restart >= ttl", Law: checker.LeaseExclusion, Result: Passed, Points: 3,
-				True: []bool{false, false, true, true}, Turns: []SweepTurn{{Cell: 1, At: axis.Levels[2]}}},
-			{Text: "lease-exclusion holds when restart > 20s", Law: checker.LeaseExclusion, Result: Undecided, Why: "the condition was true at no point",
-				True: make([]bool, 4)}},
-		Notes: []string{"fault 2 struck in no run of any point"}, Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
-}
-
-// mapSweep is a sweep of two axes; rows are given the highest first, as they are shown.
-func mapSweep(across, up SweepAxis, rows ...string) *Sweep {
-	s := stripSweep()
-	s.Axes, s.Assertions = []SweepAxis{across, up}, nil
-	law := SweepLaw{Law: checker.LeaseExclusion}
-	for i := len(rows) - 1; i >= 0; i-- {
-		for _, sign := range rows[i] {
-			law.Cells = append(law.Cells, cellOf(sign))
-		}
+	last, first := at("9.89s", 9_890_000_000, '±'), at("9.891s", 9_891_000_000, '✓')
+	last.Findings[0].First = 8
+	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Broken, After: sweep.Safe, Exact: true}}
+	s.Between = make([]*sweep.Point, 10)
+	for i := range s.Between {
+		s.Between[i] = first
 	}
-	s.Laws = []SweepLaw{law}
 	return s
 }
 
-func TestLinesSayWhereALawIsSafe(t *testing.T) {
-	for want, states := range map[string][]SweepState{
-		"safe at all values tried":             {SweepSafe},
-		"not told at all values tried":         {SweepUntold},
-		"safe from k 1s; broken up to 0s":      {SweepBroken, SweepSafe},
-		"safe up to k 0s; broken from 1s":      {SweepSafe, SweepBroken},
-		"broken at k 0s; not told at k 1s":     {SweepBroken, SweepUntold},
-		"safe at k 0s; no valid scenario at k": {SweepSafe, SweepInvalid},
-		// Never "safe from" where it is broken again behind.
-		"broken at k 0s; safe at k 1s; broken at k 2s":               {SweepBroken, SweepSafe, SweepBroken},
-		"safe at k 0s; broken at k 1s; safe at k 2s":                 {SweepSafe, SweepBroken, SweepSafe},
-		"broken at k 0s; not told at k 1s; safe at k 2s":             {SweepBroken, SweepUntold, SweepSafe},
-		"no valid scenario at k 0s; broken at k 1s; safe at k 2s":    {SweepInvalid, SweepBroken, SweepSafe},
-		"broken at k 0s; safe at k 1s; broken at k 2s; safe at k 3s": {SweepBroken, SweepSafe, SweepBroken, SweepSafe},
-	} {
-		var l SweepLine
-		turns, before := 0, SweepUntold
-		for i, state := range states {
-			l.Stretches = append(l.Stretches, SweepStretch{state, secondLevels(i)[0], secondLevels(i)[0]})
-			if state == SweepSafe || state == SweepBroken {
-				if before != SweepUntold && before != state {
-					turns++
-				}
-				before = state
-			}
-		}
-		if got := l.words("k"); !strings.HasPrefix(got, want) {
-			t.Errorf("%v: %q, want %q", states, got, want)
-		}
-		if got := l.monotone(); got != (turns <= 1) {
-			t.Errorf("%v: monotone %v", states, got)
-		}
+// mapSweep is a sweep of two axes; rows are given the highest first, as they are shown.
+func mapSweep(across, up sweep.Axis, rows ...string) *Sweep {
+	signs := ""
+	for i := len(rows) - 1; i >= 0; i-- {
+		signs += rows[i]
 	}
-	long := SweepLine{Stretches: []SweepStretch{{SweepBroken, secondLevels(1)[0], secondLevels(4)[0]}, {SweepSafe, secondLevels(5)[0], secondLevels(6)[0]}, {SweepBroken, secondLevels(7)[0], secondLevels(9)[0]}}}
-	if got, want := long.words(""), "broken from 1s to 4s; safe from 5s to 6s; broken from 7s to 9s"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	return sweepOf([]sweep.Axis{across, up}, signs)
+}
+
+// firstMap is the picture of the first law.
+func firstMap(s *Sweep) *sweepmap.Map {
+	return &sweepmap.Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: sweepmap.Of(s.Sweep, s.Laws[0])}
 }
 
 // samples are a sweep of every shape.
 func samples() map[string]*Sweep {
-	time := SweepAxis{Name: "restart", Title: "restart", Unit: SweepDurations, Levels: secondLevels(1, 2, 3)}
-	rate := SweepAxis{Name: "ppm", Title: "drift", Unit: SweepRates, Levels: []SweepLevel{{"-1000ppm", -1000}, {"0ppm", 0}, {"1000ppm", 1000}}}
-	policy := SweepAxis{Name: "append-fsync", Title: "append-fsync", Levels: wordLevels("always", "everysec", "no")}
-	single := SweepAxis{Name: "clients", Title: "clients", Unit: SweepCounts, Levels: []SweepLevel{{"2", 2}}}
-	all := map[string]*Sweep{
-		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"), "words": mapSweep(policy, policy, "✓?–", "±✓✓", "✗✗✗"),
+	time, rate := axisOf("restart=1s..3s/1s"), axisOf("ppm=-1000ppm,0ppm,1000ppm")
+	policy, single := axisOf("append-fsync=always,everysec,no"), axisOf("clients=2")
+	return map[string]*Sweep{
+		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"), "words": mapSweep(policy, axisOf("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
 		"numbers by words": mapSweep(time, policy, "✗✓✓", "✗✓✓", "✗✗✓"), "words by numbers": mapSweep(policy, time, "✗✓✓", "✗✓✓", "✗✗✓"),
-		"one point": mapSweep(single, single, "✓"), "a row": mapSweep(time, single, "✗✓?"),
+		"one point": mapSweep(single, axisOf("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
+		"a strip of words": sweepOf([]sweep.Axis{policy}, "✗±✓"),
 	}
-	middle := SweepLevel{"1.5s", 1_500_000_000}
-	for name, axis := range map[string]int{"numbers by words": 0, "words by numbers": 1} {
-		for range 3 {
-			l := &all[name].Laws[0]
-			l.Lines = append(l.Lines, SweepLine{Axis: axis, Other: "x", Stretches: []SweepStretch{{SweepBroken, time.Levels[0], middle}, {SweepSafe, middle, time.Levels[2]}}})
-		}
-	}
-	words := stripSweep()
-	words.Axes, words.Assertions = []SweepAxis{policy}, nil
-	words.Laws[0].Cells, words.Laws[0].Lines, words.Laws[0].Edges = words.Laws[0].Cells[:3], nil, nil
-	all["a strip of words"] = words
-	return all
 }
 
 // Each point shows once, whatever the width, and no line is wider than the screen.
 func TestSweepsFitTheScreen(t *testing.T) {
-	wide := SweepAxis{Name: "servers.redis", Title: "servers.redis", Unit: SweepCounts}
-	row := ""
-	for i := range 200 {
-		wide.Levels = append(wide.Levels, SweepLevel{fmt.Sprint(i), int64(i)})
+	wide, row := axisOf("servers.redis=1..200/1"), ""
+	for i := range wide.Levels {
 		row += string([]rune("✓✗±?–")[i%5])
 	}
 	all := samples()
-	all["two hundred points"] = mapSweep(wide, SweepAxis{Name: "ttl", Title: "ttl", Unit: SweepDurations, Levels: secondLevels(1, 2)}, row, row)
+	all["two hundred points"] = mapSweep(wide, axisOf("ttl=1s,2s"), row, row)
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := SweepText(&b, s, TextOptions{Width: width}); err != nil {
+			if err := s.Text(&b, TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -174,7 +169,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 					signs += len(regexp.MustCompile("[✓✗±?–]").FindAllString(line, -1))
 				}
 			}
-			if cells := len(s.Laws[0].Cells); signs != cells {
+			if cells := len(s.Points); signs != cells {
 				t.Errorf("%s, %d wide: %d signs for %d points\n%s", name, width, signs, cells, text)
 			}
 		}
@@ -183,7 +178,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := SweepText(&b, stripSweep(), TextOptions{}); err != nil {
+	if err := stripSweep().Text(&b, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -194,8 +189,8 @@ func TestSweepInWords(t *testing.T) {
 		"edge  9.89s broken, 9.891s safe: lost in crash (no persistence), first with\n        seed 8\n",
 		"lost in crash (no persistence): in 21 runs at 2 points", "a chance of 13.9 % in one",
 		" ✓ lease-exclusion holds when restart >= ttl\n   met at 3 points\n",
-		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point\n",
-		"note    fault 2 struck in no run of any point\n",
+		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing was tried\n",
+		"note    fault 2 struck in no run of any point: drift client-1",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
@@ -207,7 +202,7 @@ func TestSweepInWords(t *testing.T) {
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
-		if err := errors.Join(SweepSVG(&svg, s, &s.Laws[0]), SweepSVG(&svg2, s, &s.Laws[0]), SweepHTML(&page, s)); err != nil {
+		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.html(&page)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(svg.Bytes(), svg2.Bytes()) {
@@ -234,7 +229,7 @@ func TestMapsAreRepeatable(t *testing.T) {
 func TestPixelsAreRepeatable(t *testing.T) {
 	s := samples()["numbers"]
 	var raw, again bytes.Buffer
-	if err := errors.Join(SweepPNG(&raw, s, &s.Laws[0]), SweepPNG(&again, s, &s.Laws[0])); err != nil {
+	if err := errors.Join(firstMap(s).PNG(&raw), firstMap(s).PNG(&again)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(raw.Bytes(), again.Bytes()) {
@@ -246,7 +241,7 @@ func TestPixelsAreRepeatable(t *testing.T) {
 }
 
 func TestSweepAsJSON(t *testing.T) {
-	text, err := SweepJSON(stripSweep())
+	text, err := stripSweep().JSON("sweep")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,19 +285,20 @@ func TestSweepAsJSON(t *testing.T) {
 // A law of which nothing is told is no passed case.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
-	if c := s.Laws[0].Case(s); c.Result != Passed || c.Message != "safe from restart 9.891s; broken up to 9.89s" {
+	cases := s.Suite().Cases
+	if c := cases[2]; c.Result != scenarios.AsExpected || c.Message != "safe from restart 9.891s; broken up to 9.89s" {
 		t.Errorf("%+v", c)
 	}
-	for i := range s.Laws[0].Cells {
-		s.Laws[0].Cells[i] = cellOf([]rune("?–")[i%2])
-	}
-	if c := s.Laws[0].Case(s); c.Result != NotRun {
+	if c := cases[1]; c.Result != scenarios.NotDecidable || !strings.HasPrefix(c.Message, "the condition was true at no point") {
 		t.Errorf("%+v", c)
 	}
-	if c := s.Assertions[1].Case(s); c.Result != Undecided || c.Message != "the condition was true at no point" {
+	if c := cases[0]; c.Result != scenarios.AsExpected || c.Message != "met at 3 points" {
 		t.Errorf("%+v", c)
 	}
-	if c := s.Assertions[0].Case(s); c.Result != Passed || c.Message != "met at 3 points" {
+	for i := range s.Points {
+		s.Points[i] = pointOf(s.Points[i].Levels, []rune("?–")[i%2])
+	}
+	if c := s.Suite().Cases[2]; c.Result != scenarios.NotJudged {
 		t.Errorf("%+v", c)
 	}
 }

@@ -31,7 +31,7 @@ func (o TextOptions) page(w io.Writer) *term.Writer {
 
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
-func Text(w io.Writer, run *Run, opt TextOptions) error {
+func (run *Run) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	textRun(p, run)
 	return p.Err()

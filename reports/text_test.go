@@ -1,16 +1,20 @@
 package reports
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -36,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 func text(t *testing.T, run *Run, opt TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Text(&b, run, opt); err != nil {
+	if err := run.Text(&b, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -129,25 +133,48 @@ func TestEmptyRunIsNoPass(t *testing.T) {
 
 // many is a thousand seeds of which some came out otherwise.
 func many() *Many {
-	return &Many{Scenario: "restart-forgets", Summary: "A node restarts empty while a lock is held by the bare quorum.",
-		Seeds: 1000, From: 1, Expected: 988, Unexpected: 11, Undecided: 1, Digests: 1000,
-		Groups: []Group{
-			{"mutual-exclusion", "holds", "violated by lost in crash (no persistence)", 9, 7},
-			{"unavailability", "9s..11s", "", 2, 99},
-		},
-		Runs: []*Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+	runs := spanned("restart-forgets", 1000)
+	runs.Campaign = campaign(988, 11, 1,
+		scenarios.Group{Mismatch: scenarios.Mismatch{Name: "mutual-exclusion", Want: "holds", Got: "violated by lost in crash (no persistence)"}, Runs: 9, First: 7},
+		scenarios.Group{Mismatch: scenarios.Mismatch{Name: "unavailability", Want: "9s..11s"}, Runs: 2, First: 99})
+	return &Many{Runs: runs, Subject: &scenarios.Scenario{Summary: "A node restarts empty while a lock is held by the bare quorum."},
+		Shown: []*Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+}
+
+// spanned are so many runs of a scenario, all made.
+func spanned(scenario string, n int) *search.Runs {
+	return &search.Runs{Span: search.Span{Scenario: scenario, From: 1, Seeds: n, Shard: search.Whole, Done: n}}
+}
+
+// campaign is how runs came out, each of which differs from all others.
+func campaign(expected, otherwise, undecided int, groups ...scenarios.Group) (c scenarios.Campaign) {
+	seeds := expected + otherwise + undecided
+	digests := []string{}
+	for i := range seeds {
+		digests = append(digests, strconv.FormatInt(int64(i), 16))
+	}
+	text, err := json.Marshal(map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": undecided,
+		"digests": digests})
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		panic(err)
+	}
+	c.Groups = groups
+	return c
 }
 
 func TestTextMany(t *testing.T) {
 	var b strings.Builder
-	if err := TextMany(&b, many(), TextOptions{}); err != nil {
+	if err := many().Text(&b, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "many-80.txt", b.String())
 }
 
 func TestManyRunsWithoutAnyIsNoPass(t *testing.T) {
-	if got := (&Many{}).standing(); got == asExpected {
+	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == asExpected {
 		t.Errorf("no run at all is %q", got)
 	}
 }
@@ -157,10 +184,10 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestWriteErrorIsReturned(t *testing.T) {
-	if err := Text(brokenWriter{}, kleppmann(), TextOptions{}); err != os.ErrClosed {
+	if err := kleppmann().Text(brokenWriter{}, TextOptions{}); err != os.ErrClosed {
 		t.Error(err)
 	}
-	if err := HTML(brokenWriter{}, kleppmann(), nil); err == nil {
-		t.Error("HTML hides the error")
+	if err := kleppmann().html(brokenWriter{}, nil); err == nil {
+		t.Error("html hides the error")
 	}
 }

@@ -8,80 +8,57 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
-	Scenario    string
-	Summary     string
-	Seed        uint64 // of back-offs and owner values
-	Faults      int    // the most in one placement
-	OK          bool   // everything was tried, no promise broken, and every promise that had to be was exercised
-	Broken      bool   // a promise was
-	Open        []string
-	Laws        []ExploredLaw // the promised ones, over all schedules
-	Lengths     []VerifiedLength
-	Kinds       []VerifiedKind
-	Delays      []string // the assignments of delays, in words
-	AllEnds     bool     // the earlier of several faults took each of their ends, not one for each story
-	LeftOut     []VerifiedGap
-	Excluded    []string // sorts of faults that the scenario does not promise to survive
-	Own         []string // the scenario's own faults, if they strike in every run
-	Found       *VerifiedViolation
-	Interrupted bool   // a signal came before everything was tried
-	Files       string // folder with the verdict and what was found
-	Repeat      string // command to paste that verifies again
-}
-
-// VerifiedLength counts the schedules with one number of faults.
-type VerifiedLength struct {
-	Faults    int
-	Starts    int     // that were told apart for the last fault
-	Schedules int     // run and judged
-	Idle      int     // run, but the last fault found nothing to strike
-	Stands    float64 // placements, to the nanosecond, that the schedules stand for
-	Whole     bool    // all were tried
-}
-
-// VerifiedKind counts what was tried of one kind of fault, as the last of a placement.
-type VerifiedKind struct {
-	Kind              string
-	Starts, Schedules int
-}
-
-// VerifiedGap is a kind of fault that was not tried.
-type VerifiedGap struct{ Kind, Why string }
-
-// VerifiedViolation is the placement with the fewest faults that breaks a promise.
-type VerifiedViolation struct {
-	Law, Cause string
-	Faults     int    // besides the scenario's own
-	Delay      string // the assignment of delays, in words
-	Run        *Run
+	*verify.Verification
+	Run    *Run   // of the counterexample; nil if there is none
+	Files  string // folder with the verdict and what was found
+	Repeat string // command to paste that verifies again
 }
 
 func (v *Verification) standing() string {
-	switch {
-	case v.Broken:
+	switch standing, _ := v.Standing(); standing {
+	case scenarios.Otherwise:
 		return "violated"
-	case v.OK:
+	case scenarios.AsExpected:
 		return "holds"
 	}
 	return undecided
 }
 
-// VerifyText writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
+// open says why it cannot be told whether the promises are kept.
+func (v *Verification) open() []string {
+	_, open := v.Standing()
+	return open
+}
+
+// interrupted reports whether a signal came before everything was tried.
+func (v *Verification) interrupted() bool { return v.Stop == verify.AtInterruption }
+
+// size is up to how many faults were placed.
+func (v *Verification) size() string { return "up to " + phrase.Count(v.Options.Faults, "fault") }
+
+// found are how many faults break a promise, besides the scenario's own, and with which delays, in words.
+func (v *Verification) found() (faults int, delay string) {
+	return len(v.Found.Plan.Faults) - len(v.Own()), v.Assignments[v.Found.Assignment].Name
+}
+
+// Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
+func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	p := opt.page(w)
 	v.title(p)
-	if v.Summary != "" {
-		p.Text(term.Plain, 2, v.Summary)
+	if v.Scenario.Summary != "" {
+		p.Text(term.Plain, 2, v.Scenario.Summary)
 	}
 	p.Blank()
 	p.Text(term.Plain, 0, v.conclusion())
 	p.Blank()
-	lawTable(p, v.Laws, "")
+	lawTable(p, promised(v.Laws(), v.Scenario), "")
 	p.Blank()
 	v.lengths(p)
 	p.Blank()
@@ -90,51 +67,52 @@ func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	stopped(p, v.Interrupted)
-	notes(p, "open    ", v.Open)
+	stopped(p, v.interrupted())
+	notes(p, "open    ", v.open())
 	closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
-		textRun(p, v.Found.Run)
+		textRun(p, v.Run)
 	}
 	return p.Err()
 }
 
 func (v *Verification) title(p *term.Writer) {
-	what, standing := "up to "+phrase.Count(v.Faults, "fault"), v.standing()
+	what, standing := v.size(), v.standing()
 	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, undecided: term.Yellow}[standing]
-	p.Title(v.Scenario, what, standing, tone)
+	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
 // conclusion is the result in a sentence or two.
 func (v *Verification) conclusion() string {
 	if f := v.Found; f != nil {
-		by := "by " + phrase.Count(f.Faults, "fault")
+		faults, delay := v.found()
+		by := "by " + phrase.Count(faults, "fault")
 		switch {
-		case f.Faults == 0 && len(v.Own) > 0:
+		case faults == 0 && len(v.Own()) > 0:
 			by = "without any fault but the scenario's own"
-		case f.Faults == 0:
+		case faults == 0:
 			by = "without any fault"
 		}
-		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, f.Delay)
-		if f.Faults > 0 {
+		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
+		if faults > 0 {
 			text += " " + v.shorter()
 		}
 		return text
 	}
-	if !v.OK {
+	if v.standing() != "holds" {
 		return "Nothing broke a promise, but that is no proof. " + v.shorter()
 	}
 	var kept, unseen []string
-	for _, l := range v.Laws {
+	for _, l := range v.Laws() {
 		if l.Holds > 0 {
-			kept = append(kept, l.Law)
+			kept = append(kept, string(l.Law))
 		} else {
-			unseen = append(unseen, l.Law)
+			unseen = append(unseen, string(l.Law))
 		}
 	}
-	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Faults, "fault"), phrase.Join(kept, " or "))
+	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Options.Faults, "fault"), phrase.Join(kept, " or "))
 	if len(unseen) > 0 {
 		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
 	}
@@ -185,8 +163,8 @@ func placements(n float64) string {
 // kinds is a table of the faults, by the last of a placement.
 func (v *Verification) kinds(p *term.Writer) {
 	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules"))
-	for _, k := range v.Kinds {
-		ln := new(term.Line).Add(term.Plain, "  "+k.Kind)
+	for i, k := range v.ByKind() {
+		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
 		ln.Right(24, phrase.Grouped(k.Starts))
 		p.Put(ln.Right(36, phrase.Grouped(k.Schedules)))
 	}
@@ -207,7 +185,7 @@ func (v *Verification) claims() []fact {
 		"changes the target in between."
 	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
 		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
-	if v.Faults > 1 && !v.AllEnds {
+	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
 	all := []fact{{"starts", starts}, {"ends", ends}}
@@ -218,16 +196,40 @@ func (v *Verification) claims() []fact {
 		}
 	}
 	var delays, untried []string
-	for i, d := range v.Delays {
-		delays = append(delays, strconv.Itoa(i+1)+" "+d)
+	for i, a := range v.Assignments {
+		delays = append(delays, strconv.Itoa(i+1)+" "+a.Name)
 	}
 	for _, g := range v.LeftOut {
-		untried = append(untried, g.Kind+": "+g.Why)
+		untried = append(untried, g.Kind.String()+": "+g.Why)
 	}
 	each("delays", delays)
-	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Seed)})
-	each("always", v.Own)
-	each("without", v.Excluded)
+	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
+	each("always", texts(v.Own()))
+	each("without", texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
+}
+
+// Suite has a case for each promised law, and one for each reason why nothing can be said.
+func (v *Verification) Suite() Suite {
+	name := v.Scenario.Name
+	s := Suite{Name: "verify " + name, Repeat: v.Repeat}
+	for _, l := range v.Laws() {
+		c := Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		switch {
+		case l.Violated > 0 && v.Found != nil:
+			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.story(c.Name)
+		case l.Undecided > 0:
+			c.Result, c.Message = scenarios.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
+		case v.standing() != "holds":
+			c.Result = scenarios.NotJudged
+			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
+		case l.Holds == 0:
+			c.Result, c.Message = scenarios.NotJudged, "no schedule exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, openCases(name, v.open())...)
+	s.Cases = append(s.Cases, interruptedCases(name, v.interrupted())...)
+	return s
 }

@@ -9,31 +9,28 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
+// html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
 // if there is one, what was tried, and what that covers. The error is w's.
-func VerifyHTML(w io.Writer, v *Verification) error {
-	size := "up to " + phrase.Count(v.Faults, "fault")
-	d := verifyPage{Scenario: v.Scenario, Summary: v.Summary, Standing: v.standing(), Size: size, Conclusion: v.conclusion(),
-		Open: v.Open, Repeat: v.Repeat}
+func (v *Verification) html(w io.Writer) error {
+	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
+		Open: v.open(), Repeat: v.Repeat}
 	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
-	title := fmt.Sprintf("%s, %s: %s", v.Scenario, size, d.Standing)
+	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
 		d.Frame, err = page.New(title)
-	} else if d.Counterexample, err = newPageData(v.Found.Run, nil); err == nil {
+	} else if d.Counterexample, err = newPageData(v.Run, nil); err == nil {
 		d.Frame, err = page.New(title)
 		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
-	if v.Interrupted {
+	if v.interrupted() {
 		d.Stopped = interruption
 	}
-	for i := range v.Laws {
-		d.Tally.Rows = append(d.Tally.Rows, v.Laws[i].row())
-	}
+	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
 		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules), Stands: placements(l.Stands)}
 		if l.Faults > 0 {
@@ -44,8 +41,8 @@ func VerifyHTML(w io.Writer, v *Verification) error {
 		}
 		d.Lengths = append(d.Lengths, row)
 	}
-	for _, k := range v.Kinds {
-		d.Kinds = append(d.Kinds, triedRow{Name: k.Kind, Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
+	for i, k := range v.ByKind() {
+		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
 	return page.Write(w, "verify.html", d)
 }

@@ -43,26 +43,34 @@ var arrows = map[string][]string{
 	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
-	"scenarios/compare":  {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
-	"scenarios/amend":    {"scenarios", "scenarios/format"},
+	"scenarios/compare": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel",
+		"scenarios/tally", "sim"},
+	"scenarios/amend": {"scenarios", "scenarios/format"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":       {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports":                {"checker", "checker/history", "reports/headline", "reports/page", "reports/paper", "reports/phrase", "reports/term", "reports/timeline"},
+	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
+	"reports": {"checker", "checker/history", "nemesis", "reports/headline", "reports/page", "reports/phrase",
+		"reports/sweepmap", "reports/term", "reports/timeline", "scenarios", "scenarios/advise",
+		"scenarios/compare", "scenarios/corpus", "scenarios/search", "scenarios/sweep", "scenarios/tally",
+		"scenarios/verify"},
 	"reports/headline":       {"checker", "checker/history", "reports/phrase"},
-	"reports/page":           {"checker"},
 	"reports/paper":          {},
 	"reports/phrase":         {"checker/history"},
-	"reports/tale":           {"checker", "checker/history", "nemesis"},
-	"reports/tell":           {"checker/history", "reports/phrase"},
-	"reports/term":           {"checker/history"},
-	"reports/timeline":       {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
 	"reports/schema":         {},
+	"reports/timeline":       {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
+	"reports/term":           {"checker/history"},
+	"reports/tell":           {"checker/history", "reports/phrase"},
+	"reports/tale":           {"checker", "checker/history", "nemesis"},
+	"reports/page":           {"checker"},
+	"reports/sweepmap":       {"checker", "reports/paper", "reports/phrase", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
-		"scenarios/locks", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost/frame":    {"checker/history", "cmd/fencepost/artefact", "reports", "reports/term", "scenarios"},
+	"cmd/fencepost": {"checker/history", "cmd/fencepost/artefact", "cmd/fencepost/frame", "nemesis", "reports",
+		"reports/schema", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
+		"scenarios/corpus", "scenarios/format", "scenarios/locks", "scenarios/search", "scenarios/starter",
+		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
@@ -228,7 +236,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 			continue
 		}
 		for _, path := range s.imports() {
-			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}

@@ -64,7 +64,7 @@ func protocolNames() (names []string) {
 func protocolList() string {
 	var b strings.Builder
 	for _, d := range locks.Definitions {
-		for i, line := range term.Wrap(d.Text, defaultWidth-17) {
+		for i, line := range term.Wrap(d.Text, 63) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)

@@ -21,13 +21,13 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := described(s, result, s.Judge(result))
+		run, err := reports.Told(s, result, s.Judge(result))
 		if err != nil {
 			t.Fatal(err)
 		}
 		run.Repeat = "fencepost run " + name + " --seed 1"
 		var b strings.Builder
-		if err := reports.Text(&b, run, reports.TextOptions{Width: 80}); err != nil {
+		if err := run.Text(&b, reports.TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		opening, _, picture := strings.Cut(b.String(), "\nseconds ")

@@ -81,20 +81,12 @@ type Trial struct {
 	GivenUp  int // acquires that did not get the lock
 }
 
-// law is how one law came out.
-func (t *Trial) law(l checker.Law) tally.Law {
-	if t.Laws == nil {
-		return tally.Law{Law: l}
-	}
-	return t.Laws[slices.Index(checker.Laws, l)]
-}
-
 // Violated is in how many runs a law was broken.
-func (t *Trial) Violated(l checker.Law) int { return t.law(l).Violated }
+func (t *Trial) Violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
 // keeps reports whether a law was seen and never broken.
 func (t *Trial) keeps(l checker.Law) bool {
-	of := t.law(l)
+	of := t.Laws.Of(l)
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
@@ -336,7 +328,7 @@ func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) 
 func (a *Advice) Doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {
-		of := a.Base.Given.law(law)
+		of := a.Base.Given.Laws.Of(law)
 		seen = seen || of.Holds > 0
 		if of.Undecided > 0 {
 			list = append(list, fmt.Sprintf("%s could not be told in %d of %d runs", law, of.Undecided, a.Base.Given.Runs))

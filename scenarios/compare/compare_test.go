@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
@@ -92,7 +94,7 @@ func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	for _, row := range c.Locks {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
-				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds()}
+				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Laws.Of(checker.ResourceSafety) == tally.Counts{Holds: fewSeeds()}
 			}
 		}
 	}
@@ -158,7 +160,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 
 // Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
-	always, never := Tally{Holds: fewSeeds()}, Tally{Violated: fewSeeds()}
+	always, never := tally.Counts{Holds: fewSeeds()}, tally.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
 		for _, s := range row.Survival {
 			want := always
@@ -168,7 +170,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			case s.Trouble == "majority", row.Name == "wait": // its last replica has been promoted, and none is left to wait for
 				want = never
 			}
-			if s.Progress != want || s.Leases != always || s.Sections != always {
+			if s.Laws.Of(checker.DeadlockFreedom) != want || s.Laws.Of(checker.LeaseExclusion) != always ||
+				s.Laws.Of(checker.MutualExclusion) != always {
 				t.Errorf("%s: %+v", cellName(row.Name, s.Trouble, s.Fencing), s)
 			}
 		}
@@ -244,8 +247,8 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 				t.Errorf("stopped after %d: %s has other times", stop, row.Title)
 			}
 			for k, cell := range row.Survival {
-				d := cell.Data
-				if sum := d.Holds + d.Violated + d.Undecided + d.Unchecked + d.NotRun; cell.Absent == "" && sum != fewSeeds() {
+				d := cell.Laws.Of(checker.ResourceSafety)
+				if sum := d.Exercised() + d.Untold(); cell.Absent == "" && sum != fewSeeds() {
 					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum, cellName(row.Name, cell.Trouble, cell.Fencing))
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
@@ -282,6 +285,19 @@ func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
 					t.Fatalf("%d %% of %v: %v, want %v", p, times, got, want)
 				}
 			}
+		}
+	}
+}
+
+func TestOnlyWhatWasRunAndKeptTheDataSurvives(t *testing.T) {
+	for code := range 32 {
+		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		s := Survival{Laws: tally.Laws{{Law: checker.ResourceSafety, Counts: data}}}
+		if s.Survives() != (data == tally.Counts{Holds: 1}) {
+			t.Errorf("%+v: survives %v", data, s.Survives())
+		}
+		if s.Absent = "gives no token"; s.Survives() {
+			t.Error("a cell that was not run survives")
 		}
 	}
 }

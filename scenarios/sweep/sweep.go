@@ -362,6 +362,40 @@ func (s *Sweep) Fixed(path string) (Level, bool) {
 	return Level{}, false
 }
 
+// Faults are the lines of the scenario's faults, by their numbers, before they are varied.
+func (s *Sweep) Faults() []string { return s.subject.Faults() }
+
+// Title says what an axis varies, in words.
+func (s *Sweep) Title(axis int) string { return s.Axes[axis].Title(s.subject) }
+
+// At is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
+func (s *Sweep) At() string {
+	ttl, fixed := s.Fixed("lock.ttl")
+	if !fixed {
+		return ""
+	}
+	return "lock.ttl " + ttl.Text
+}
+
+// With is what has one value at all points: At, and then what was given besides.
+func (s *Sweep) With() []string {
+	at := s.At()
+	if at == "" {
+		return s.subject.Given()
+	}
+	return append([]string{at}, slices.DeleteFunc(s.subject.Given(), func(given string) bool { return given == at })...)
+}
+
+// Made is how many runs were made at how many points, those between the points of the grid included.
+func (s *Sweep) Made() (runs, points int) {
+	for _, all := range [][]*Point{s.Points, s.Between} {
+		for _, p := range all {
+			runs += p.Runs
+		}
+	}
+	return runs, len(s.Points) + len(s.Between)
+}
+
 // Idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
 func (s *Sweep) Idle() []int {
 	var idle []int

@@ -201,6 +201,26 @@ func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
 // Runs is how many were made, those included that were only looked at for where faults can strike.
 func (v *Verification) Runs() int { return v.sum().Runs }
 
+// ByKind counts what was tried of each kind of fault of the options, as the last of a placement.
+func (v *Verification) ByKind() []KindTally {
+	sums := make([]KindTally, len(v.Options.Kinds))
+	for _, l := range v.Lengths {
+		for i, k := range l.Kinds {
+			sums[i].Starts += k.Starts
+			sums[i].Schedules += k.Schedules
+		}
+	}
+	return sums
+}
+
+// Own are the scenario's own faults, if they strike in every run.
+func (v *Verification) Own() []nemesis.Fault {
+	if !v.Options.KeepFaults {
+		return nil
+	}
+	return v.Scenario.Faults
+}
+
 func (v *Verification) sum() *Tally {
 	sum := newTally(v.Scenario.Promise)
 	for i := range v.Lengths {

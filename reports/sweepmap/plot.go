@@ -1,6 +1,7 @@
-package reports
+package sweepmap
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/paper"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // frame is the paper of a picture.
@@ -41,28 +43,44 @@ var (
 	plotGround = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
 
-// SweepSVG draws the map of one law as SVG.
-func SweepSVG(w io.Writer, s *Sweep, l *SweepLaw) error {
-	_, err := io.WriteString(w, sweepSVG(s, l, stage))
+// SVG draws the map as SVG, for a stage or a page of paper. The error is w's.
+func (m *Map) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, m.draw(stage).SVG())
 	return err
 }
 
-func sweepSVG(s *Sweep, l *SweepLaw, f frame) string {
-	c := paper.New(f.width, f.height)
-	drawSweep(c, &sweepMap{s, l, f})
-	return c.SVG()
+// PNG draws the same as PNG.
+func (m *Map) PNG(w io.Writer) error { return m.draw(stage).PNG(w, plotGround, plotDPI) }
+
+// OnPage draws the map as SVG for a web page that says the rest in words: for a desktop, or narrow for a phone. Its colours are
+// variables of the page, which differ by theme: --map-safe and so on.
+func (m *Map) OnPage(narrow bool) string {
+	f := onDesktop
+	if narrow {
+		f = onPhone
+	}
+	return pageInks.Replace(m.draw(f).SVG())
 }
 
-// SweepPNG draws the map of one law as PNG.
-func SweepPNG(w io.Writer, s *Sweep, l *SweepLaw) error {
-	c := paper.New(stage.width, stage.height)
-	drawSweep(c, &sweepMap{s, l, stage})
-	return c.PNG(w, plotGround, plotDPI)
-}
+// pageInks names the colours of a picture by the page's own.
+var pageInks = func() *strings.Replacer {
+	var pairs []string
+	for _, ink := range []struct {
+		is   color.Color
+		name string
+	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
+		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
+		r, g, b, _ := ink.is.RGBA()
+		pairs = append(pairs, fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
-// drawSweep draws heading, legend and map.
-func drawSweep(c paper.Canvas, m *sweepMap) {
-	c = c.Crop(14, -18, 10, -12)
+// draw draws heading, legend and map.
+func (m *Map) draw(f frame) paper.Canvas {
+	m.frame = f
+	whole := paper.New(f.width, f.height)
+	c := whole.Crop(14, -18, 10, -12)
 	top := c.Max.Y
 	if !m.bare {
 		top = m.heading(c)
@@ -75,6 +93,7 @@ func drawSweep(c paper.Canvas, m *sweepMap) {
 	}
 	top = m.legend(c, top)
 	p.show(c.Crop(0, 0, 0, top-c.Max.Y-6))
+	return whole
 }
 
 // sans is text of a size.
@@ -83,16 +102,23 @@ func sans(size float64, ink color.NRGBA) paper.Text { return paper.Text{Ink: ink
 func newPlot() *plot { return &plot{X: axis{padding: 8}, Y: axis{padding: 8}} }
 
 // heading writes what is shown; it returns how far down it reaches.
-func (m *sweepMap) heading(c paper.Canvas) float64 {
+func (m *Map) heading(c paper.Canvas) float64 {
 	title := sans(17, edgeInk)
 	title.Bold = true
 	title.Y = paper.End
-	c.Write(title, paper.Point{X: c.Min.X, Y: c.Max.Y}, m.Scenario+": "+string(m.law.Law))
-	words := strings.Join(append([]string{phrase.Count(m.Seeds, "run") + " at each point"}, m.Fixed...), "; ")
-	if len(m.Axes) == 1 && len(m.law.Lines) == 1 {
-		words = m.law.Lines[0].words(m.Axes[0].Name) + m.anchor() + " – " + words
-	} else if m.At != "" {
-		words = m.At + "; " + words
+	c.Write(title, paper.Point{X: c.Min.X, Y: c.Max.Y}, m.Scenario+": "+string(m.Law.Law))
+	at, fixed := m.At(), m.With()
+	if at != "" {
+		fixed = fixed[1:]
+	}
+	words := strings.Join(append([]string{phrase.Count(m.Seeds, "run") + " at each point"}, fixed...), "; ")
+	switch alone := len(m.Axes) == 1 && len(m.Law.Lines) == 1; {
+	case alone && at != "":
+		words = m.Law.Lines[0].Words(m.Axes[0].Name) + ", at " + at + " – " + words
+	case alone:
+		words = m.Law.Lines[0].Words(m.Axes[0].Name) + " – " + words
+	case at != "":
+		words = at + "; " + words
 	}
 	sub := sans(11.5, softInk)
 	sub.Y = paper.End
@@ -107,11 +133,11 @@ func (m *sweepMap) heading(c paper.Canvas) float64 {
 }
 
 // place is where a value lies on its axis: durations in the axis's unit, words by their number.
-func (a *SweepAxis) place(l SweepLevel) float64 {
-	switch a.Unit {
-	case SweepDurations:
-		return float64(l.N) / a.scale()
-	case SweepWords:
+func place(a *sweep.Axis, l sweep.Level) float64 {
+	switch a.Unit() {
+	case sweep.Durations:
+		return float64(l.N) / scale(a)
+	case sweep.Words:
 		for i := range a.Levels {
 			if a.Levels[i] == l {
 				return float64(i)
@@ -122,7 +148,7 @@ func (a *SweepAxis) place(l SweepLevel) float64 {
 }
 
 // scale is how many nanoseconds one of the axis is.
-func (a *SweepAxis) scale() float64 {
+func scale(a *sweep.Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
 		most = max(most, l.N, -l.N)
@@ -136,43 +162,34 @@ func (a *SweepAxis) scale() float64 {
 	return 1e3
 }
 
-// label names the axis and its unit.
-func (a *SweepAxis) label(short bool) string {
+// axisLabel names the axis and its unit.
+func axisLabel(a *sweep.Axis, title string, short bool) string {
 	text := a.Name
-	if a.Title != a.Name && !short {
-		text = a.Title + " (" + a.Name + ")"
+	if title != a.Name && !short {
+		text = title + " (" + a.Name + ")"
 	}
 	switch {
-	case a.Unit == SweepRates && !strings.HasSuffix(a.Name, "ppm"):
+	case a.Unit() == sweep.Rates && !strings.HasSuffix(a.Name, "ppm"):
 		text += ", ppm"
-	case a.Unit == SweepDurations && a.scale() == 1e9:
+	case a.Unit() == sweep.Durations && scale(a) == 1e9:
 		text += ", seconds"
-	case a.Unit == SweepDurations && a.scale() == 1e6:
+	case a.Unit() == sweep.Durations && scale(a) == 1e6:
 		text += ", milliseconds"
-	case a.Unit == SweepDurations:
+	case a.Unit() == sweep.Durations:
 		text += ", microseconds"
 	}
 	return text
 }
 
 // ordered reports whether there is something between the levels.
-func (a *SweepAxis) ordered() bool {
-	if a.Unit == SweepWords || len(a.Levels) < 2 {
-		return false
-	}
-	for i := 1; i < len(a.Levels); i++ {
-		if a.Levels[i].N <= a.Levels[i-1].N {
-			return false
-		}
-	}
-	return true
-}
+func ordered(a *sweep.Axis) bool { return a.Ordered() && len(a.Levels) > 1 }
 
-// set gives a plot's axis the values of a.
-func (a *SweepAxis) set(to *axis, f frame) {
-	to.label = a.label(f.narrow)
-	if a.ordered() {
-		to.min, to.max = a.place(a.Levels[0]), a.place(a.Levels[len(a.Levels)-1])
+// set gives a plot's axis the values of the ith of the sweep.
+func (m *Map) set(i int, to *axis) {
+	a, f := &m.Axes[i], m.frame
+	to.label = axisLabel(a, m.Title(i), f.narrow)
+	if ordered(a) {
+		to.min, to.max = place(a, a.Levels[0]), place(a, a.Levels[len(a.Levels)-1])
 		to.ticks = roundTicks(to.min, to.max, f.narrow)
 		return
 	}
@@ -205,18 +222,17 @@ func roundTicks(lo, hi float64, few bool) (ticks []mark) {
 }
 
 // spot is where the ith level of a is drawn.
-func (a *SweepAxis) spot(i int) float64 {
-	if a.ordered() {
-		return a.place(a.Levels[i])
+func spot(a *sweep.Axis, i int) float64 {
+	if ordered(a) {
+		return place(a, a.Levels[i])
 	}
 	return float64(i)
 }
 
 // shape draws the sign of a cell: every state has a shape of its own.
-func (c *SweepCell) shape(to paper.Canvas, at paper.Point, r float64) {
+func (c *Cell) shape(to paper.Canvas, at paper.Point, r float64) {
 	dot := func(x, y float64) paper.Point { return paper.Point{X: at.X + float64(x*r), Y: at.Y + float64(y*r)} }
-	mark, _ := c.mark()
-	switch mark {
+	switch c.Sign() {
 	case "✓":
 		to.Disc(safeInk, at, r)
 	case "✗":
@@ -233,10 +249,10 @@ func (c *SweepCell) shape(to paper.Canvas, at paper.Point, r float64) {
 }
 
 // field is the colour of the ground on which a state stands, ink that of its name.
-func (s SweepState) field() color.NRGBA {
+func field(s sweep.State) color.NRGBA {
 	return [...]color.NRGBA{openField, safeField, badField, plotGround}[s]
 }
 
-func (s SweepState) ink() color.NRGBA {
+func ink(s sweep.State) color.NRGBA {
 	return [...]color.NRGBA{openInk, safeInk, badInk, openInk}[s]
 }

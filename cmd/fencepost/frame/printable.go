@@ -1,10 +1,9 @@
-package main
+package frame
 
 import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -20,8 +19,8 @@ type printable struct {
 	begun  []byte // a character whose end has not come yet
 }
 
-// forPeople makes a writer to a terminal or a file one of text for people.
-func forPeople(w io.Writer) *printable { return &printable{to: w, styles: screenOf(w).color} }
+// ForPeople makes a writer to a terminal or a file one of text for people.
+func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
 // Write takes all of p; an error is the writer's behind it.
 func (w *printable) Write(p []byte) (int, error) {
@@ -64,15 +63,4 @@ func (w *printable) style(text []byte) int {
 		}
 	}
 	return 0
-}
-
-// checkArguments refuses an argument that no line of text can hold, before it gets into a report.
-func checkArguments(args []string) error {
-	for i, arg := range args {
-		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {
-			c, _ := utf8.DecodeRuneInString(arg[at:])
-			return fmt.Errorf("argument %d, %q, has the control character %U", i+1, arg, c)
-		}
-	}
-	return nil
 }

@@ -1,10 +1,13 @@
-package main
+package frame
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -37,27 +40,9 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-func (s screen) bold(text string) string {
-	if !s.color {
-		return text
-	}
-	return "\x1b[1m" + text + "\x1b[0m"
-}
-
-// mostWorkers is more than any machine has cores, and few enough to be started.
-const mostWorkers = 4096
-
-// checkWorkers refuses what is no number of workers; 0 is one a core.
-func checkWorkers(n int) error {
-	if n < 0 || n > mostWorkers {
-		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
-	}
-	return nil
-}
-
-// progressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
+// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
 // most ten times a second.
-var progressOn = func(w io.Writer) func(what string, done, of int) {
+var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
 	}
@@ -75,4 +60,12 @@ var progressOn = func(w io.Writer) func(what string, done, of int) {
 			fmt.Fprintf(f, "\r\x1b[K%d of %d %s", done, of, what)
 		}
 	}
+}
+
+// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once. It
+// is a variable so that tests can interrupt.
+var Interruptible = func() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

@@ -1,6 +1,9 @@
-package reports
+package sweepmap
 
-import "github.com/fencepost-sim/fencepost/reports/paper"
+import (
+	"github.com/fencepost-sim/fencepost/reports/paper"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
 
 // contour draws regions of a grid of numbers, and the curves between them, by marching squares: each square of four
 // neighbouring points is divided along straight lines between the places at which its sides are crossed, and these places are
@@ -117,15 +120,15 @@ func points(around []corner) []paper.Point {
 }
 
 // contour is that of the law on a canvas.
-func (m *sweepMap) contour(c paper.Canvas, p *plot) *contour {
+func (m *Map) contour(c paper.Canvas, p *plot) *contour {
 	k := m.places(c, p)
-	for i := range m.law.Cells {
-		k.classes = append(k.classes, int(m.law.Cells[i].state()))
+	for i := range m.Law.Cells {
+		k.classes = append(k.classes, int(m.Law.Cells[i].State))
 	}
-	for i := len(m.law.Edges) - 1; i >= 0; i-- { // of several on one side the first counts
-		e := &m.law.Edges[i]
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first counts
+		e := m.Law.Edges[i]
 		a, to := &m.Axes[e.Axis], k.transforms[e.Axis]
-		k.crossing[crossed{e.Cell, e.Axis}] = (to(a.place(e.Last[e.Axis])) + to(a.place(e.First[e.Axis]))) / 2
+		k.crossing[crossed{e.Point, e.Axis}] = (to(place(a, e.Last.Levels[e.Axis])) + to(place(a, e.First.Levels[e.Axis]))) / 2
 	}
 	return &k.contour
 }
@@ -136,27 +139,27 @@ type placed struct {
 	transforms [2]func(float64) float64
 }
 
-func (m *sweepMap) places(c paper.Canvas, p *plot) *placed {
+func (m *Map) places(c paper.Canvas, p *plot) *placed {
 	x, y := p.places(c)
 	k := &placed{transforms: [2]func(float64) float64{x, y}}
 	k.crossing = map[crossed]float64{}
 	for i := range m.Axes[0].Levels {
-		k.across = append(k.across, x(m.Axes[0].spot(i)))
+		k.across = append(k.across, x(spot(&m.Axes[0], i)))
 	}
 	for i := range m.Axes[1].Levels {
-		k.up = append(k.up, y(m.Axes[1].spot(i)))
+		k.up = append(k.up, y(spot(&m.Axes[1], i)))
 	}
 	return k
 }
 
 // regions colours where the law is safe and where it is broken.
-func (m *sweepMap) regions(c paper.Canvas, p *plot) {
+func (m *Map) regions(c paper.Canvas, p *plot) {
 	m.contour(c, p).regions(func(class int, shape []paper.Point) {
-		ink := SweepState(class).field()
+		ink := field(sweep.State(class))
 		c.Polygon(ink, shape)
 		c.Line(paper.Stroke{Ink: ink, Width: .7}, append(shape, shape[0])...) // closes the seams
 	}, func(a, b int) int {
-		for _, s := range []SweepState{SweepInvalid, SweepUntold, SweepBroken} {
+		for _, s := range []sweep.State{sweep.Invalid, sweep.Untold, sweep.Broken} {
 			if a == int(s) || b == int(s) {
 				return int(s)
 			}
@@ -166,19 +169,19 @@ func (m *sweepMap) regions(c paper.Canvas, p *plot) {
 }
 
 // curves draws the edge of the safe region, and the bounds of asserted conditions.
-func (m *sweepMap) curves(c paper.Canvas, p *plot) {
+func (m *Map) curves(c paper.Canvas, p *plot) {
 	halo := paper.Stroke{Ink: plotGround, Width: 3.4}
 	k := m.contour(c, p)
 	for _, style := range []paper.Stroke{halo, edgeLine} {
-		k.curve(int(SweepSafe), func(a, b paper.Point) { c.Line(style, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y}) })
+		k.curve(int(sweep.Safe), func(a, b paper.Point) { c.Line(style, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y}) })
 	}
-	for i := range m.Assertions {
-		m.claim(c, p, &m.Assertions[i])
+	for i := range m.Asserted {
+		m.claim(c, p, &m.Asserted[i])
 	}
 }
 
 // claim draws the bound of a condition.
-func (m *sweepMap) claim(c paper.Canvas, p *plot, a *SweepAssertion) {
+func (m *Map) claim(c paper.Canvas, p *plot, a *sweep.Asserted) {
 	k := m.places(c, p)
 	for _, is := range a.True {
 		class := 0
@@ -188,7 +191,7 @@ func (m *sweepMap) claim(c paper.Canvas, p *plot, a *SweepAssertion) {
 		k.classes = append(k.classes, class)
 	}
 	for _, t := range a.Turns {
-		k.crossing[crossed{t.Cell, t.Axis}] = k.transforms[t.Axis](m.Axes[t.Axis].place(t.At))
+		k.crossing[crossed{t.Point, t.Axis}] = k.transforms[t.Axis](place(&m.Axes[t.Axis], t.At))
 	}
 	k.curve(1, func(a, b paper.Point) {
 		c.Line(claimLine, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y})

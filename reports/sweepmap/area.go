@@ -1,15 +1,18 @@
-package reports
+package sweepmap
 
-import "github.com/fencepost-sim/fencepost/reports/paper"
+import (
+	"github.com/fencepost-sim/fencepost/reports/paper"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
 
 // area draws two axes.
-func (m *sweepMap) area(p *plot) {
-	m.Axes[0].set(&p.X, m.frame)
-	m.Axes[1].set(&p.Y, m.frame)
+func (m *Map) area(p *plot) {
+	m.set(0, &p.X)
+	m.set(1, &p.Y)
 	switch {
-	case m.Axes[0].ordered() && m.Axes[1].ordered():
+	case ordered(&m.Axes[0]) && ordered(&m.Axes[1]):
 		p.draw = append(p.draw, m.regions, m.curves)
-	case len(m.law.Lines) > 0:
+	case len(m.Law.Lines) > 0:
 		p.draw = append(p.draw, m.stripes)
 	default:
 		p.draw = append(p.draw, m.cells)
@@ -18,32 +21,32 @@ func (m *sweepMap) area(p *plot) {
 }
 
 // points draws the sign of each point that was tried.
-func (m *sweepMap) points(c paper.Canvas, p *plot) {
+func (m *Map) points(c paper.Canvas, p *plot) {
 	x, y := p.places(c)
 	across, up := &m.Axes[0], &m.Axes[1]
 	n := len(across.Levels)
 	r := min((c.Max.X-c.Min.X)/float64(n), (c.Max.Y-c.Min.Y)/float64(len(up.Levels))) / 4
 	r = min(max(r, 1), 4.5)
-	for i := range m.law.Cells {
-		m.law.Cells[i].shape(c, paper.Point{X: x(across.spot(i % n)), Y: y(up.spot(i / n))}, r)
+	for i := range m.Law.Cells {
+		m.Law.Cells[i].shape(c, paper.Point{X: x(spot(across, i%n)), Y: y(spot(up, i/n))}, r)
 	}
 }
 
 // cells colours a map of words.
-func (m *sweepMap) cells(c paper.Canvas, p *plot) {
+func (m *Map) cells(c paper.Canvas, p *plot) {
 	x, y := p.places(c)
 	n := len(m.Axes[0].Levels)
-	for i := range m.law.Cells {
+	for i := range m.Law.Cells {
 		across, up := float64(i%n), float64(i/n)
-		paint(c, m.law.Cells[i].state().field(), x(across-.5), x(across+.5), y(up-.5), y(up+.5))
+		paint(c, field(m.Law.Cells[i].State), x(across-.5), x(across+.5), y(up-.5), y(up+.5))
 	}
 }
 
 // stripes colours a map of numbers for each of some words, and draws its edges and the bounds of conditions.
-func (m *sweepMap) stripes(c paper.Canvas, p *plot) {
+func (m *Map) stripes(c paper.Canvas, p *plot) {
 	x, y := p.places(c)
-	for row := range m.law.Lines {
-		l := &m.law.Lines[row]
+	for row := range m.Law.Lines {
+		l := &m.Law.Lines[row]
 		t := stripe{c, l.Axis == 0, y(float64(row) - .42), y(float64(row) + .42)}
 		along, from, to := x, c.Min.X, c.Max.X
 		if !t.flat {
@@ -51,16 +54,16 @@ func (m *sweepMap) stripes(c paper.Canvas, p *plot) {
 			along, from, to = y, c.Min.Y, c.Max.Y
 		}
 		a := &m.Axes[l.Axis]
-		bands(a, l.Stretches, along, from, to, func(s SweepState, from, end float64) {
+		bands(a, l.Stretches, along, from, to, func(s sweep.State, from, end float64) {
 			t.fill(s, from, end)
 			if end < to {
 				t.line(edgeLine, end)
 			}
 		})
-		for i := range m.Assertions {
-			for _, turn := range m.Assertions[i].Turns {
-				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis && [2]int{turn.Cell / n, turn.Cell % n}[l.Axis] == row {
-					t.line(claimLine, along(a.place(turn.At)))
+		for i := range m.Asserted {
+			for _, turn := range m.Asserted[i].Turns {
+				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis && [2]int{turn.Point / n, turn.Point % n}[l.Axis] == row {
+					t.line(claimLine, along(place(a, turn.At)))
 				}
 			}
 		}
@@ -75,11 +78,11 @@ type stripe struct {
 }
 
 // fill colours a piece of the stripe.
-func (t *stripe) fill(s SweepState, from, to float64) {
+func (t *stripe) fill(s sweep.State, from, to float64) {
 	if t.flat {
-		paint(t.Canvas, s.field(), from, to, t.lo, t.hi)
+		paint(t.Canvas, field(s), from, to, t.lo, t.hi)
 	} else {
-		paint(t.Canvas, s.field(), t.lo, t.hi, from, to)
+		paint(t.Canvas, field(s), t.lo, t.hi, from, to)
 	}
 }
 

@@ -1,15 +1,15 @@
-package reports
+package sweepmap
 
 import (
 	"image/color"
 
 	"github.com/fencepost-sim/fencepost/reports/paper"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
 // strip draws one axis: the share of runs in which the law was broken at each point, over the stretches on which it is safe.
-func (m *sweepMap) strip(p *plot) {
-	a := &m.Axes[0]
-	a.set(&p.X, m.frame)
+func (m *Map) strip(p *plot) {
+	m.set(0, &p.X)
 	p.Y.label = "runs that broke the law"
 	p.Y.min, p.Y.max = 0, 1
 	p.Y.padding = 10
@@ -18,18 +18,18 @@ func (m *sweepMap) strip(p *plot) {
 }
 
 // fields colours the stretches, or the cells where there are none.
-func (m *sweepMap) fields(c paper.Canvas, p *plot) {
+func (m *Map) fields(c paper.Canvas, p *plot) {
 	x, _ := p.places(c)
 	a := &m.Axes[0]
-	if len(m.law.Lines) == 0 {
+	if len(m.Law.Lines) == 0 {
 		for i := range a.Levels {
-			paint(c, m.law.Cells[i].state().field(), x(float64(i)-.5), x(float64(i)+.5), c.Min.Y, c.Max.Y)
+			paint(c, field(m.Law.Cells[i].State), x(float64(i)-.5), x(float64(i)+.5), c.Min.Y, c.Max.Y)
 		}
 		return
 	}
-	bands(a, m.law.Lines[0].Stretches, x, c.Min.X, c.Max.X, func(s SweepState, from, to float64) {
-		paint(c, s.field(), from, to, c.Min.Y, c.Max.Y)
-		name := sans(14, s.ink())
+	bands(a, m.Law.Lines[0].Stretches, x, c.Min.X, c.Max.X, func(s sweep.State, from, to float64) {
+		paint(c, field(s), from, to, c.Min.Y, c.Max.Y)
+		name := sans(14, ink(s))
 		name.X, name.Y = paper.Center, paper.Center
 		if name.Width(s.String())+12 < to-from {
 			c.Write(name, paper.Point{X: (from + to) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, s.String())
@@ -38,11 +38,11 @@ func (m *sweepMap) fields(c paper.Canvas, p *plot) {
 }
 
 // bands hands out where stretches begin and end: in the middle between two neighbours, the first and the last at the ends.
-func bands(a *SweepAxis, stretches []SweepStretch, at func(float64) float64, from, to float64, band func(s SweepState, from, to float64)) {
+func bands(a *sweep.Axis, stretches []sweep.Stretch, at func(float64) float64, from, to float64, band func(s sweep.State, from, to float64)) {
 	for i, s := range stretches {
 		end := to
 		if i < len(stretches)-1 {
-			end = (at(a.place(s.To)) + at(a.place(stretches[i+1].From))) / 2
+			end = (at(place(a, s.To)) + at(place(a, stretches[i+1].From))) / 2
 		}
 		band(s.State, from, end)
 		from = end
@@ -55,25 +55,25 @@ func paint(c paper.Canvas, ink color.NRGBA, x0, x1, y0, y1 float64) {
 }
 
 // edges draws the edges, and where conditions turn, and then the values of all.
-func (m *sweepMap) edges(c paper.Canvas, p *plot) {
+func (m *Map) edges(c paper.Canvas, p *plot) {
 	x, _ := p.places(c)
 	a := &m.Axes[0]
 	text := sans(12, edgeInk)
 	var labels []func()
-	for i := range m.law.Edges {
-		e := &m.law.Edges[i]
-		at := (x(a.place(e.Last[0])) + x(a.place(e.First[0]))) / 2
+	for i := range m.Law.Edges {
+		e := m.Law.Edges[i]
+		at := (x(place(a, e.Last.Levels[0])) + x(place(a, e.First.Levels[0]))) / 2
 		c.Line(edgeLine, paper.Point{X: at, Y: c.Min.Y}, paper.Point{X: at, Y: c.Max.Y})
-		value := e.First[0].Text
-		if e.After == SweepBroken {
-			value = e.Last[0].Text
+		value := e.First.Levels[0].Text
+		if e.After == sweep.Broken {
+			value = e.Last.Levels[0].Text
 		}
 		labels = append(labels, func() { label(c, text, at, c.Max.Y-22-float64(22*(i%3)), false, value) })
 	}
 	claim := sans(12, claimInk)
-	for i := range m.Assertions {
-		for k, t := range m.Assertions[i].Turns {
-			at := x(a.place(t.At))
+	for i := range m.Asserted {
+		for k, t := range m.Asserted[i].Turns {
+			at := x(place(a, t.At))
 			c.Line(claimLine, paper.Point{X: at, Y: c.Min.Y}, paper.Point{X: at, Y: c.Max.Y})
 			labels = append(labels, func() { label(c, claim, at, c.Min.Y+24+float64(22*((i+k)%3)), true, t.At.Text) })
 		}
@@ -97,17 +97,17 @@ func label(c paper.Canvas, text paper.Text, x, y float64, right bool, words stri
 }
 
 // shares draws the points.
-func (m *sweepMap) shares(c paper.Canvas, p *plot) {
+func (m *Map) shares(c paper.Canvas, p *plot) {
 	x, y := p.places(c)
 	a := &m.Axes[0]
 	r := min(max((c.Max.X-c.Min.X)/float64(len(a.Levels))/3, 1.5), 4.5)
 	for i := range a.Levels {
-		cell := &m.law.Cells[i]
-		t := cell.Tally
+		cell := &m.Law.Cells[i]
+		t := cell.Counts
 		share := 0.0
-		if runs := t.Holds + t.Violated + t.Undecided + t.Unchecked; runs > 0 {
+		if runs := t.Exercised() + t.Undecided + t.Unchecked; runs > 0 {
 			share = float64(t.Violated) / float64(runs)
 		}
-		cell.shape(c, paper.Point{X: x(a.spot(i)), Y: y(share)}, r)
+		cell.shape(c, paper.Point{X: x(spot(a, i)), Y: y(share)}, r)
 	}
 }

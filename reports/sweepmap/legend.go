@@ -1,11 +1,15 @@
-package reports
+package sweepmap
 
-import "github.com/fencepost-sim/fencepost/reports/paper"
+import (
+	"github.com/fencepost-sim/fencepost/reports/paper"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+)
 
-// sweepMap is the picture of one law.
-type sweepMap struct {
-	*Sweep
-	law *SweepLaw
+// Map is the picture of one law.
+type Map struct {
+	*sweep.Sweep
+	Scenario string // its name
+	Law      *Law
 	frame
 }
 
@@ -16,20 +20,19 @@ type legendSign struct {
 }
 
 // signs are the entries of the legend: what the picture shows, and no more.
-func (m *sweepMap) signs() []legendSign {
+func (m *Map) signs() []legendSign {
 	var all []legendSign
 	seen := map[string]bool{}
-	for i := range m.law.Cells {
-		mark, _ := m.law.Cells[i].mark()
-		seen[mark] = true
+	for i := range m.Law.Cells {
+		seen[m.Law.Cells[i].Sign()] = true
 	}
 	for _, s := range []struct{ mark, words string }{{"✓", "held in all runs"}, {"±", "broken in some"}, {"✗", "broken in all"}, {"?", "not told"}, {"–", "no valid scenario"}} {
 		if !seen[s.mark] {
 			continue
 		}
-		for i := range m.law.Cells {
-			c := &m.law.Cells[i]
-			if mark, _ := c.mark(); mark == s.mark {
+		for i := range m.Law.Cells {
+			c := &m.Law.Cells[i]
+			if c.Sign() == s.mark {
 				all = append(all, legendSign{s.words, func(to paper.Canvas, at paper.Point) { c.shape(to, at, 4.5) }})
 				break
 			}
@@ -40,11 +43,11 @@ func (m *sweepMap) signs() []legendSign {
 			c.Line(style, paper.Point{X: at.X - 9, Y: at.Y}, paper.Point{X: at.X + 9, Y: at.Y})
 		}
 	}
-	if len(m.law.Edges) > 0 {
+	if len(m.Law.Edges) > 0 {
 		all = append(all, legendSign{"edge, bisected", stroke(edgeLine)})
 	}
-	for i := range m.Assertions {
-		if len(m.Assertions[i].Turns) > 0 {
+	for i := range m.Asserted {
+		if len(m.Asserted[i].Turns) > 0 {
 			all = append(all, legendSign{"bound of an asserted condition", stroke(claimLine)})
 			break
 		}
@@ -58,7 +61,7 @@ var (
 )
 
 // legend draws the entries in a line from the given height down; it returns how far down it reaches.
-func (m *sweepMap) legend(c paper.Canvas, top float64) float64 {
+func (m *Map) legend(c paper.Canvas, top float64) float64 {
 	text := sans(11, edgeInk)
 	text.Y = paper.Center
 	const signWidth, gap = 22, 20
