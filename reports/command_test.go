@@ -3,31 +3,22 @@ package reports
 import (
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/check"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
-
-// continued is where a shell joins two lines.
-var continued = regexp.MustCompile(`'\\\n'|\\\n *`)
 
 // Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is wider
 // than the terminal.
 func TestEveryCommandCanBePasted(t *testing.T) {
 	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
-	run, swept, verification, comparison, hunt, exploration := kleppmann(), stripSweep(), verified(), threeLocks(), &Corpus{}, explored()
-	run.Repeat, swept.Repeat, verification.Repeat, comparison.Repeat, exploration.Repeat = call, call, call, call, call
-	swept.Repeats = map[*sweep.Edge]string{&swept.Edges[0]: call}
-	hunt.Repeat = call
-	lock := soundLock(10, tally.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Runs: 1, First: 3})
-	lock.Repeat = call
-	hunt.Sound = []SoundLock{lock}
+	run, verification, exploration := kleppmann(), verified(), explored()
+	run.Repeat, verification.Repeat, exploration.Repeat = call, call, call
 	finding := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
 	finding.Run.Repeat = call
 	exploration.Findings = []ExploredFinding{finding}
@@ -44,17 +35,14 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 			o.All = true
 			return exploration.Text(w, o)
 		}, 3},
-		"sweep":   {func(w io.Writer, o TextOptions) error { return swept.Text(w, o) }, 2},
-		"verify":  {func(w io.Writer, o TextOptions) error { return verification.Text(w, o) }, 1},
-		"compare": {func(w io.Writer, o TextOptions) error { return comparison.Text(w, o) }, 1},
-		"corpus":  {func(w io.Writer, o TextOptions) error { return hunt.Text(w, o) }, 2},
+		"verify": {func(w io.Writer, o TextOptions) error { return verification.Text(w, o) }, 1},
 	} {
 		for _, width := range []int{60, 80, 120, 200} {
 			var b strings.Builder
 			if err := c.write(&b, TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Count(continued.ReplaceAllString(b.String(), ""), call); got != c.calls {
+			if got := check.Pasted(b.String(), call); got != c.calls {
 				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, got, c.calls, b.String())
 			}
 		}

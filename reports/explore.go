@@ -48,7 +48,7 @@ func (e *Exploration) standing() string {
 	case scenarios.AsExpected:
 		return "promises kept"
 	}
-	return undecided
+	return Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -61,7 +61,7 @@ func (e *Exploration) open() []string {
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
 // timeline. The error is w's.
 func (e *Exploration) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+	p := opt.Writer(w)
 	exploreTitle(p, e)
 	if e.Subject.Summary != "" {
 		p.Text(term.Plain, 2, e.Subject.Summary)
@@ -99,19 +99,19 @@ func exploreEnding(p *term.Writer, e *Exploration) {
 	if all := e.allFaults(); all.Drawn > 0 {
 		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
-	stopped(p, e.Interrupted)
-	notes(p, "open    ", e.open())
-	notes(p, "note    ", e.Doubts())
+	Stopped(p, e.Interrupted)
+	Notes(p, "open    ", e.open())
+	Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
 		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	closing(p, e.Files, e.Repeat)
+	Closing(p, e.Files, e.Repeat)
 }
 
 func exploreTitle(p *term.Writer, e *Exploration) {
 	what, standing := e.size(), e.standing()
 	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
-	if standing == undecided {
+	if standing == Undecided {
 		tone = term.Yellow
 	}
 	p.Title(e.Scenario, what, standing, tone)
@@ -209,14 +209,14 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
 	p.Text(term.Plain, 2, f.size())
 	p.Blank()
-	lanes := f.Run.lanes()
+	lanes := f.Run.Lanes()
 	if full {
 		lanes.Draw(p)
 		p.Blank()
 	}
 	for _, finding := range f.Run.findings() {
 		if finding.Law == f.Law {
-			violation(p, lanes, &finding)
+			Violation(p, lanes, &finding)
 		}
 	}
 	p.Blank()
@@ -231,7 +231,7 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	if f.Run.Files != "" {
 		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	closing(p, files, f.Run.Repeat)
+	Closing(p, files, f.Run.Repeat)
 }
 
 // what is the law and how it was broken.
@@ -266,10 +266,10 @@ func (e *Exploration) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, openCases(e.Scenario, e.open())...)
+	s.Cases = append(s.Cases, OpenCases(e.Scenario, e.open())...)
 	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
 	if standing, _ := e.Standing(e.Subject); standing != scenarios.AsExpected {
-		s.Cases = append(s.Cases, interruptedCases(e.Scenario, e.Interrupted)...)
+		s.Cases = append(s.Cases, InterruptedCases(e.Scenario, e.Interrupted)...)
 	}
 	return s
 }

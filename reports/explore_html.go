@@ -38,7 +38,7 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 		d.Probe = probeIs
 	}
 	if e.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = Interruption
 	}
 	d.Tally.Rows = lawRows(e.Laws, e.Subject)
 	add := func(name string, f tally.Fault) {

@@ -9,7 +9,7 @@ import (
 )
 
 type exploreJSON struct {
-	head
+	Head
 	Scenario    string                   `json:"scenario"`
 	Shard       string                   `json:"shard"` // empty if the seeds were not divided
 	From        uint64                   `json:"from"`
@@ -49,15 +49,15 @@ type foundJSON struct {
 	Interrupted bool        `json:"interrupted"` // the cutting down was
 	Often       int         `json:"seeds_of_16"`
 	Files       []string    `json:"files"`
-	Run         *runJSON    `json:"run"`
+	Run         *RunObject  `json:"run"`
 }
 
 // JSON gives the exploration as one JSON object, ended by a newline.
 func (e *Exploration) JSON(command string) ([]byte, error) {
 	standing, open := e.Standing(e.Subject)
-	d := exploreJSON{head: headOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+	d := exploreJSON{Head: HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
 		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
-		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: some(open), Notes: some(e.Doubts()),
+		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: Some(open), Notes: Some(e.Doubts()),
 		Expected: standing == scenarios.AsExpected}
 	if e.Shard != search.Whole {
 		d.Shard = e.Shard.String()
@@ -75,12 +75,12 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 	}
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		run, err := f.Run.json()
+		run, err := f.Run.Object()
 		if err != nil {
 			return nil, err
 		}
 		d.Findings = append(d.Findings, foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, some(f.Files), run})
+			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, Some(f.Files), run})
 	}
-	return encode(d)
+	return Encode(d)
 }

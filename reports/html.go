@@ -34,10 +34,10 @@ type pageData struct {
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics
-	Stories  []lawStory
+	Stories  []LawStory
 	Metrics  []metricLine
 	Links    []Link
-	Facts    []fact
+	Facts    []Fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
 	chart    *timeline.Chart
@@ -49,20 +49,23 @@ type lawLine struct {
 	Expect                                         *ExpectLine
 }
 
-type lawStory struct {
+// LawStory is how a page tells one broken law.
+type LawStory struct {
 	Law, Cause, Explanation, Remedy string
 	Trials                          []checker.Trial
-	Witness                         []witnessLine
+	Witness                         []WitnessLine
 }
 
-type witnessLine struct {
+// WitnessLine is an event of the witness, numbered from 1, at its place in the history.
+type WitnessLine struct {
 	Number, Pos int
 	Time, Words string
 }
 
 type metricLine struct{ Name, Value, Alarm string }
 
-type fact struct{ Name, Value string }
+// Fact is something worth knowing under a name.
+type Fact struct{ Name, Value string }
 
 func newPageData(run *Run, links []Link) (*pageData, error) {
 	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
@@ -72,7 +75,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	frame.Script += timeline.Script
 	d := &pageData{
 		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
-		lanes: run.lanes(), Frame: frame,
+		lanes: run.Lanes(), Frame: frame,
 	}
 	d.chart = d.lanes.Chart()
 	if d.Timeline, err = d.chart.HTML(); err != nil {
@@ -132,10 +135,10 @@ func (d *pageData) verdict(run *Run) {
 	}
 }
 
-func (d *pageData) story(f *checker.Finding) lawStory {
-	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
+func (d *pageData) story(f *checker.Finding) LawStory {
+	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
-		s.Witness = append(s.Witness, witnessLine{d.chart.Number(told.Pos), told.Pos, phrase.Instant(told.At), told.Words})
+		s.Witness = append(s.Witness, WitnessLine{d.chart.Number(told.Pos), told.Pos, phrase.Instant(told.At), told.Words})
 	}
 	return s
 }
@@ -144,7 +147,7 @@ func (d *pageData) facts(run *Run) {
 	h := run.history()
 	add := func(name, value string) {
 		if value != "" {
-			d.Facts = append(d.Facts, fact{name, value})
+			d.Facts = append(d.Facts, Fact{name, value})
 		}
 	}
 	add("seed", strconv.FormatUint(run.Seed, 10))

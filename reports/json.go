@@ -13,16 +13,17 @@ import (
 // SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
 const SchemaName = "fencepost/1"
 
-// head begins every JSON document.
-type head struct {
+// Head begins every JSON document.
+type Head struct {
 	Schema  string `json:"schema"`
 	Command string `json:"command"` // that has made it
 }
 
-func headOf(command string) head { return head{SchemaName, command} }
+// HeadOf begins the document of a command.
+func HeadOf(command string) Head { return Head{SchemaName, command} }
 
-// encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
-func encode(document any) ([]byte, error) {
+// Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
+func Encode(document any) ([]byte, error) {
 	var b bytes.Buffer
 	to := json.NewEncoder(&b)
 	to.SetEscapeHTML(false)
@@ -32,16 +33,16 @@ func encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// some is a list that is never null.
-func some[T any](list []T) []T {
+// Some is a list that is never null.
+func Some[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
 	return list
 }
 
-// texts are what things print themselves as; never null.
-func texts[T fmt.Stringer](list []T) []string {
+// Texts are what things print themselves as; never null.
+func Texts[T fmt.Stringer](list []T) []string {
 	all := []string{}
 	for _, x := range list {
 		all = append(all, x.String())
@@ -49,8 +50,8 @@ func texts[T fmt.Stringer](list []T) []string {
 	return all
 }
 
-// runJSON is a run as an object of its own or within another document.
-type runJSON struct {
+// RunObject is a run as an object of its own or within another document.
+type RunObject struct {
 	Scenario  string                      `json:"scenario"`
 	Seed      uint64                      `json:"seed"`
 	Digest    string                      `json:"digest"`
@@ -83,19 +84,20 @@ type trialJSON struct {
 // JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a history
 // file could not hold.
 func (r *Run) JSON(command string) ([]byte, error) {
-	run, err := r.json()
+	run, err := r.Object()
 	if err != nil {
 		return nil, err
 	}
-	return encode(struct {
-		head
-		*runJSON
-	}{headOf(command), run})
+	return Encode(struct {
+		Head
+		*RunObject
+	}{HeadOf(command), run})
 }
 
-func (r *Run) json() (*runJSON, error) {
-	d := &runJSON{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: some(r.Plan), Laws: map[checker.Law]findingJSON{},
-		Expected: r.standing() == asExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+// Object is the run within a document; its errors are those of JSON.
+func (r *Run) Object() (*RunObject, error) {
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: Some(r.Plan), Laws: map[checker.Law]findingJSON{},
+		Expected: r.standing() == AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
 	for _, f := range r.findings() {
 		told, err := findingOf(r.history(), &f)
 		if err != nil {

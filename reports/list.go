@@ -58,7 +58,7 @@ func Expectations(s *scenarios.Scenario) []string {
 }
 
 type listingJSON struct {
-	head
+	Head
 	Scenarios []listedJSON `json:"scenarios"`
 }
 
@@ -79,7 +79,7 @@ type expectedJSON struct {
 
 // JSON gives the scenarios as one JSON object, ended by a newline.
 func (l Listing) JSON(command string) ([]byte, error) {
-	d := listingJSON{headOf(command), []listedJSON{}}
+	d := listingJSON{HeadOf(command), []listedJSON{}}
 	for _, section := range l {
 		for _, s := range section.Scenarios {
 			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{}, map[string]string{}}
@@ -93,5 +93,5 @@ func (l Listing) JSON(command string) ([]byte, error) {
 			d.Scenarios = append(d.Scenarios, one)
 		}
 	}
-	return encode(d)
+	return Encode(d)
 }

@@ -23,8 +23,8 @@ type Many struct {
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
 func (many *Many) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, many.Scenario, many.size(), many.standing())
+	p := opt.Writer(w)
+	Title(p, many.Scenario, many.size(), many.standing())
 	if many.Subject.Summary != "" {
 		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
@@ -46,9 +46,9 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 		plannedFaults(p, many)
 		p.Blank()
 	}
-	stopped(p, !many.Finished())
+	Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		command(p, many.Repeat)
+		Again(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()
@@ -61,11 +61,11 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 func (m *Many) standing() string {
 	switch m.Standing() {
 	case scenarios.Otherwise:
-		return notExpected
+		return NotExpected
 	case scenarios.AsExpected:
-		return asExpected
+		return AsExpected
 	}
-	return undecided
+	return Undecided
 }
 
 // size says which seeds were run.
@@ -147,7 +147,7 @@ func (m *Many) Suite() Suite {
 	all := Case{Group: m.Scenario, Name: "all seeds", Result: result,
 		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
 	s.Cases = append(s.Cases, all)
-	s.Cases = append(s.Cases, interruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, InterruptedCases(m.Scenario, !m.Finished())...)
 	for _, g := range m.Campaign.Groups {
 		c := Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}

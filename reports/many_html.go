@@ -17,7 +17,7 @@ import (
 func (m *Many) html(w io.Writer, links []Link) error {
 	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
 		Repeat: m.Repeat}
-	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{AsExpected: "good", NotExpected: "bad", Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
@@ -32,7 +32,7 @@ func (m *Many) html(w io.Writer, links []Link) error {
 	}
 	d.ShownTitle = why
 	if !m.Finished() {
-		d.Stopped = interruption
+		d.Stopped = Interruption
 	}
 	for _, t := range m.totals() {
 		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]

@@ -19,7 +19,7 @@ const Promised = "promised"
 
 // word stands at the right of the title: how the run stands to its scenario's expectation.
 func (r *Run) word() string {
-	if s := r.standing(); s != asExpected || !r.Verdict.Violated() {
+	if s := r.standing(); s != AsExpected || !r.Verdict.Violated() {
 		return s
 	}
 	return brokenAsExpected
@@ -87,7 +87,7 @@ func isLaw(name string) bool {
 
 // opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.
 func opening(p *term.Writer, run *Run) {
-	title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
+	Title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
 	p.Blank()
 	p.Text(term.Bold, 0, run.headline())
 	p.Blank()

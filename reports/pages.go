@@ -82,12 +82,6 @@ func (f *ExploredFinding) Slug() string {
 // Pages is the one page of the verification.
 func (v *Verification) Pages(path string) []Page { return []Page{{path, v.html}} }
 
-// Pages is the one page of the sweep.
-func (s *Sweep) Pages(path string) []Page { return []Page{{path, s.html}} }
-
-// Pages is the one page of the comparison.
-func (c *Comparison) Pages(path string) []Page { return []Page{{path, c.html}} }
-
 // fileWord makes a word that can stand in a file's name, and in a link to it.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -60,8 +60,8 @@ func (r *Run) history() *history.History {
 	return r.History
 }
 
-// lanes lays the run's history out.
-func (r *Run) lanes() *timeline.Lanes { return timeline.Arrange(r.history(), r.Verdict.Findings) }
+// Lanes lays the run's history out.
+func (r *Run) Lanes() *timeline.Lanes { return timeline.Arrange(r.history(), r.Verdict.Findings) }
 
 // expectation returns what was expected of the law or metric, or nil if nothing is known.
 func (r *Run) expectation(name string) *ExpectLine {
@@ -91,20 +91,20 @@ func (r *Run) findings() []checker.Finding {
 
 // How a run, or many, stand to their scenario's expectation.
 const (
-	asExpected  = "as expected"
-	notExpected = "not as expected"
-	undecided   = "undecided"
+	AsExpected  = "as expected"
+	NotExpected = "not as expected"
+	Undecided   = "undecided"
 )
 
 // standing says in a word or two how the run stands to its scenario's expectation.
 func (r *Run) standing() string {
 	switch {
 	case r.Undecided:
-		return undecided
+		return Undecided
 	case r.OK:
-		return asExpected
+		return AsExpected
 	default:
-		return notExpected
+		return NotExpected
 	}
 }
 

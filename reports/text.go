@@ -19,7 +19,8 @@ type TextOptions struct {
 	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
 }
 
-func (o TextOptions) page(w io.Writer) *term.Writer {
+// Writer lays a report out for w.
+func (o TextOptions) Writer(w io.Writer) *term.Writer {
 	width := o.Width
 	if width == 0 {
 		width = 80
@@ -32,7 +33,7 @@ func (o TextOptions) page(w io.Writer) *term.Writer {
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
 func (run *Run) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+	p := opt.Writer(w)
 	textRun(p, run)
 	return p.Err()
 }
@@ -40,27 +41,27 @@ func (run *Run) Text(w io.Writer, opt TextOptions) error {
 func textRun(p *term.Writer, run *Run) {
 	opening(p, run)
 	p.Blank()
-	lanes := run.lanes()
+	lanes := run.Lanes()
 	lanes.Draw(p)
 	p.Blank()
 	verdictLines(p, run)
 	for _, f := range run.findings() {
 		if f.Outcome == checker.Violated {
 			p.Blank()
-			violation(p, lanes, &f)
+			Violation(p, lanes, &f)
 		}
 	}
 	p.Blank()
-	footer(p, run)
+	Footer(p, run)
 }
 
-// title is the first line: what ran, and how it stands.
-func title(p *term.Writer, name, what, standing string) {
+// Title is the first line: what ran, and how it stands.
+func Title(p *term.Writer, name, what, standing string) {
 	tone := term.Red
 	switch standing {
-	case asExpected:
+	case AsExpected:
 		tone = term.Green
-	case undecided, brokenAsExpected:
+	case Undecided, brokenAsExpected:
 		tone = term.Yellow
 	}
 	p.Title(name, what, standing, tone)
@@ -141,8 +142,8 @@ func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
 	}
 }
 
-// violation tells the story of one violated law.
-func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
+// Violation tells the story of one violated law.
+func Violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
 	if f.Explanation != "" {
 		p.Text(term.Plain, 2, f.Explanation)
@@ -162,8 +163,8 @@ func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	}
 }
 
-// footer says what is needed to see the run again.
-func footer(p *term.Writer, run *Run) {
+// Footer says what is needed to see the run again.
+func Footer(p *term.Writer, run *Run) {
 	if len(run.Metrics) > 0 {
 		metricLines(p, run.Metrics)
 	}
@@ -187,5 +188,5 @@ func footer(p *term.Writer, run *Run) {
 	if run.Source != "" {
 		p.Hang(0, "source  ", term.Plain, run.Source)
 	}
-	closing(p, run.Files, run.Repeat)
+	Closing(p, run.Files, run.Repeat)
 }

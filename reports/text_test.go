@@ -147,13 +147,13 @@ func spanned(scenario string, n int) *search.Runs {
 }
 
 // campaign is how runs came out, each of which differs from all others.
-func campaign(expected, otherwise, undecided int, groups ...scenarios.Group) (c scenarios.Campaign) {
-	seeds := expected + otherwise + undecided
+func campaign(expected, otherwise, Undecided int, groups ...scenarios.Group) (c scenarios.Campaign) {
+	seeds := expected + otherwise + Undecided
 	digests := []string{}
 	for i := range seeds {
 		digests = append(digests, strconv.FormatInt(int64(i), 16))
 	}
-	text, err := json.Marshal(map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": undecided,
+	text, err := json.Marshal(map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": Undecided,
 		"digests": digests})
 	if err == nil {
 		err = json.Unmarshal(text, &c)
@@ -174,7 +174,7 @@ func TestTextMany(t *testing.T) {
 }
 
 func TestManyRunsWithoutAnyIsNoPass(t *testing.T) {
-	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == asExpected {
+	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == AsExpected {
 		t.Errorf("no run at all is %q", got)
 	}
 }

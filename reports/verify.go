@@ -27,7 +27,7 @@ func (v *Verification) standing() string {
 	case scenarios.AsExpected:
 		return "holds"
 	}
-	return undecided
+	return Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -50,7 +50,7 @@ func (v *Verification) found() (faults int, delay string) {
 // Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
 func (v *Verification) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+	p := opt.Writer(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
 		p.Text(term.Plain, 2, v.Scenario.Summary)
@@ -67,9 +67,9 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	stopped(p, v.interrupted())
-	notes(p, "open    ", v.open())
-	closing(p, v.Files, v.Repeat)
+	Stopped(p, v.interrupted())
+	Notes(p, "open    ", v.open())
+	Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
@@ -80,7 +80,7 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 
 func (v *Verification) title(p *term.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, undecided: term.Yellow}[standing]
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, Undecided: term.Yellow}[standing]
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
@@ -179,7 +179,7 @@ func (v *Verification) claim(p *term.Writer) {
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
 // it belongs to the one before.
-func (v *Verification) claims() []fact {
+func (v *Verification) claims() []Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
 		"changes the target in between."
@@ -188,10 +188,10 @@ func (v *Verification) claims() []fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []fact{{"starts", starts}, {"ends", ends}}
+	all := []Fact{{"starts", starts}, {"ends", ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, fact{label, t})
+			all = append(all, Fact{label, t})
 			label = ""
 		}
 	}
@@ -204,8 +204,8 @@ func (v *Verification) claims() []fact {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", texts(v.Own()))
-	each("without", texts(v.Scenario.Mix.Without))
+	each("always", Texts(v.Own()))
+	each("without", Texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
 }
@@ -229,7 +229,7 @@ func (v *Verification) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, openCases(name, v.open())...)
-	s.Cases = append(s.Cases, interruptedCases(name, v.interrupted())...)
+	s.Cases = append(s.Cases, OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, InterruptedCases(name, v.interrupted())...)
 	return s
 }

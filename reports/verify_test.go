@@ -88,7 +88,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
 		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"}, Options: verify.Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
+		if v.standing() != Undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
 			t.Errorf("%s:\n%s", v.standing(), text)
 		}
 	}

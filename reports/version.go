@@ -33,8 +33,8 @@ func (v Version) Text(w io.Writer, _ TextOptions) error {
 
 // JSON gives it as one JSON object, ended by a newline.
 func (v Version) JSON(command string) ([]byte, error) {
-	return encode(struct {
-		head
+	return Encode(struct {
+		Head
 		Version
-	}{headOf(command), v})
+	}{HeadOf(command), v})
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // report tells what was found, and leaves the scenarios of edges and counterexamples.
-func (j *sweepJob) report(s *sweep.Sweep) (*reports.Sweep, error) {
-	r := &reports.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{}, Shown: map[int]*reports.Run{},
+func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
+	r := &sweepmap.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{}, Shown: map[int]*reports.Run{},
 		Files: j.Out, Repeat: j.repeat()}
 	if len(s.Axes) == 1 {
 		for _, law := range s.Laws {

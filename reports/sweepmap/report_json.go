@@ -1,14 +1,14 @@
-package reports
+package sweepmap
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type sweepJSON struct {
-	head
+	reports.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // runs of each point
 	From        uint64                       `json:"from"`  // the first seed
@@ -81,17 +81,17 @@ type stretchJSON struct {
 }
 
 type assertionJSON struct {
-	Assertion string   `json:"assertion"`
-	Result    string   `json:"result"` // met, failed or undecided
-	Points    int      `json:"points"`
-	Why       string   `json:"why"`
-	Run       *runJSON `json:"run,omitempty"` // that shows the failure
+	Assertion string             `json:"assertion"`
+	Result    string             `json:"result"` // met, failed or undecided
+	Points    int                `json:"points"`
+	Why       string             `json:"why"`
+	Run       *reports.RunObject `json:"run,omitempty"` // that shows the failure
 }
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{head: headOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: some(s.Faults()),
-		With: some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+	d := sweepJSON{Head: reports.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: reports.Some(s.Faults()),
+		With: reports.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
@@ -105,7 +105,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		d.Points = append(d.Points, pointJSON{At: s.valuesAt(p.Levels), Problem: p.Problem})
 	}
 	for _, law := range s.Laws {
-		l := sweepmap.Of(s.Sweep, law)
+		l := Of(s.Sweep, law)
 		d.Laws[law] = s.lawJSON(l)
 		for i := range l.Cells {
 			d.Points[i].add(l, &l.Cells[i])
@@ -115,7 +115,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		a := &s.Asserted[i]
 		claim := assertionJSON{Assertion: a.Text, Result: outcome(a), Points: a.Points, Why: s.unmet(a)}
 		if run := s.Shown[i]; run != nil {
-			told, err := run.json()
+			told, err := run.Object()
 			if err != nil {
 				return nil, err
 			}
@@ -123,11 +123,11 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		}
 		d.Assertions = append(d.Assertions, claim)
 	}
-	return encode(d)
+	return reports.Encode(d)
 }
 
 // add tells how a law came out at the point.
-func (p *pointJSON) add(l *sweepmap.Law, c *sweepmap.Cell) {
+func (p *pointJSON) add(l *Law, c *Cell) {
 	if p.Problem != "" {
 		return
 	}
@@ -150,7 +150,7 @@ func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
 	return values
 }
 
-func (s *Sweep) lawJSON(l *sweepmap.Law) sweptLawJSON {
+func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
 	d := sweptLawJSON{[]edgeJSON{}, []lineJSON{}}
 	for _, e := range l.Edges {
 		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels), e.After.String(),

@@ -1,14 +1,14 @@
-package reports
+package sweepmap
 
 import (
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // signGrid draws the points of a sweep as signs: a strip for one axis, a map for two.
 type signGrid struct {
 	*Sweep
-	law    *sweepmap.Law
+	law    *Law
 	across int  // points in a row
 	rows   int  // of points
 	margin int  // cells before the signs
@@ -18,7 +18,7 @@ type signGrid struct {
 }
 
 // newGrid lays the grid out: with a gap between the signs where there is room for it.
-func newGrid(s *Sweep, l *sweepmap.Law, width int) *signGrid {
+func newGrid(s *Sweep, l *Law, width int) *signGrid {
 	g := &signGrid{Sweep: s, law: l, across: len(s.Axes[0].Levels), margin: 2, cell: 2}
 	g.rows = len(l.Cells) / g.across
 	if g.two() {
@@ -70,7 +70,7 @@ func (g *signGrid) draw(p *term.Writer) {
 			ln.To(g.margin)
 			for i := from; i < to; i++ {
 				mark := g.law.Cells[row*g.across+i].Sign()
-				ln.To(g.margin+(i-from)*g.cell).Add(tones[mark], mark)
+				ln.To(g.margin+(i-from)*g.cell).Add(reports.Tones[mark], mark)
 			}
 			if g.beside {
 				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].Words(""))

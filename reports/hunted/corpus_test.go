@@ -1,4 +1,4 @@
-package reports
+package hunted
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/check"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -22,7 +24,7 @@ func hunted(name string, runs int, caught bool) HuntedMutant {
 
 // soundLock has had so many runs, each with a fault that met it.
 func soundLock(runs int, broken ...tally.Finding) SoundLock {
-	e := &search.Exploration{Span: spanned("lock", runs).Span, Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}},
+	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs}, Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}},
 		Findings: broken}
 	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock", Promise: []checker.Law{checker.Ownership}}}
 }
@@ -55,7 +57,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
-	if err := c.Text(&text, TextOptions{Width: 80}); err != nil {
+	if err := c.Text(&text, reports.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -85,5 +87,21 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 	}
 	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 || got.RateBelow != tally.UpperBound(3000) || got.Expected {
 		t.Errorf("%+v, %v\n%s", got, err, raw)
+	}
+}
+
+func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
+	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and more/of/the/same --to make it/long"
+	lock := soundLock(10, tally.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Runs: 1, First: 3})
+	lock.Repeat = call
+	c := &Corpus{Sound: []SoundLock{lock}, Repeat: call}
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := c.Text(&b, reports.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := check.Pasted(b.String(), call); n != 2 || check.Pasted(b.String(), call+" --seed 3 --seeds 1\n") != 1 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
 	}
 }

@@ -1,4 +1,8 @@
-package reports
+// Package advice tells which changes save a lock, what they cost, and what the tried ones rest on.
+//
+// Goals: what to do comes first, as a sentence and as a diff; what a change breaks stands beside what it mends.
+// Non-goals: trying changes (scenarios/advise).
+package advice
 
 import (
 	"fmt"
@@ -8,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -57,7 +62,7 @@ func (a *Advice) Standing() scenarios.Standing {
 func (a *Advice) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == scenarios.NotDecidable:
-		return undecided
+		return reports.Undecided
 	case len(a.Broken) == 0:
 		return "nothing broken"
 	case standing == scenarios.AsExpected:
@@ -72,11 +77,11 @@ func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday)
 // plans are the faults that break the lock: its own, one each, or else a plan each that was found.
 func (a *Advice) plans() []string {
 	if a.Own {
-		return texts(a.Scenario.Faults)
+		return reports.Texts(a.Scenario.Faults)
 	}
 	all := []string{}
 	for _, p := range a.Plans {
-		if line := strings.Join(texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
+		if line := strings.Join(reports.Texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
 			all = append(all, line)
 		}
 	}
@@ -99,8 +104,8 @@ const mostAdvised = 8
 
 // Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
 // The error is w's.
-func (a *Advice) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (a *Advice) Text(w io.Writer, opt reports.TextOptions) error {
+	p := opt.Writer(w)
 	tone := map[scenarios.Standing]term.Style{scenarios.AsExpected: term.Green, scenarios.Otherwise: term.Red, scenarios.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
 	p.Title(a.Scenario.Name, "", standing, tone)
@@ -118,8 +123,8 @@ func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 		p.Blank()
 		a.trials(p)
 	}
-	stopped(p, a.Interrupted)
-	notes(p, "open    ", a.open())
+	reports.Stopped(p, a.Interrupted)
+	reports.Notes(p, "open    ", a.open())
 	if a.Diff != "" {
 		p.Blank()
 		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
@@ -128,7 +133,7 @@ func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 		}
 		p.Blank()
 	}
-	closing(p, a.Files, a.Repeat)
+	reports.Closing(p, a.Files, a.Repeat)
 	return p.Err()
 }
 
@@ -165,9 +170,9 @@ func (a *Advice) conclusion() string {
 	switch {
 	case !a.Keeps(best):
 		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(changesInWords(best), " and ") + ". It mends " +
-			phrase.Join(names(best.Mended), " and ")
+			phrase.Join(reports.LawNames(best.Mended), " and ")
 		if len(best.Left) > 0 {
-			text += ", and leaves " + phrase.Join(names(best.Left), " and ") + " broken"
+			text += ", and leaves " + phrase.Join(reports.LawNames(best.Left), " and ") + " broken"
 		}
 		for _, b := range best.Anew {
 			text += ", but " + breach(b)
@@ -177,7 +182,7 @@ func (a *Advice) conclusion() string {
 		}
 		return text + "."
 	case len(beyond) > 0:
-		text += phrase.Join(names(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
+		text += phrase.Join(reports.LawNames(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
 		if len(best.Mended) > 1 {
 			text = strings.Replace(text, " is kept", " are kept", 1)
 		}
@@ -185,15 +190,6 @@ func (a *Advice) conclusion() string {
 		text += "then every promise is kept."
 	}
 	return text + " " + against(best.Cost, a.Base.Cost)
-}
-
-// names are those of laws.
-func names(laws []checker.Law) []string {
-	all := []string{}
-	for _, l := range laws {
-		all = append(all, string(l))
-	}
-	return all
 }
 
 // changesOf are the changes as a file states them: "lock.protocol: etcd".
@@ -223,8 +219,8 @@ func against(c, base advise.Cost) string {
 	if same == base {
 		return "It takes no more time, requests or servers." + lease
 	}
-	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)", milliseconds(c.Acquire),
-		milliseconds(base.Acquire), decimal(c.Requests), decimal(base.Requests))
+	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)", phrase.Milliseconds(c.Acquire),
+		phrase.Milliseconds(base.Acquire), phrase.Decimal(c.Requests), phrase.Decimal(base.Requests))
 	if c.Servers != base.Servers {
 		text += fmt.Sprintf(", on %s (%d)", phrase.Count(c.Servers, "server"), base.Servers)
 	}
@@ -330,7 +326,7 @@ func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost 
 				ln.To(width+k*each).Add(tone, mark)
 			}
 			at := width + each*len(a.Broken)
-			costs := []string{milliseconds(cost.Acquire), decimal(cost.Requests), strconv.Itoa(cost.Servers)}
+			costs := []string{phrase.Milliseconds(cost.Acquire), phrase.Decimal(cost.Requests), strconv.Itoa(cost.Servers)}
 			for k, end := range []int{7, 17, 26} {
 				ln.To(at+end-term.Cells(costs[k])).Add(term.Plain, costs[k])
 			}
@@ -369,11 +365,11 @@ func (a *Advice) freshly() string {
 }
 
 // Suite has a case for each broken promise, or one for all.
-func (a *Advice) Suite() Suite {
+func (a *Advice) Suite() reports.Suite {
 	name := a.Scenario.Name
-	s := Suite{Name: "advise " + name, Repeat: a.Repeat}
+	s := reports.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		c := Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		c := reports.Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
 		if a.Standing() == scenarios.AsExpected {
 			c.Result, c.Message = scenarios.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
 		}
@@ -383,9 +379,9 @@ func (a *Advice) Suite() Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 && a.Standing() == scenarios.AsExpected {
-		s.Cases = append(s.Cases, Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
+		s.Cases = append(s.Cases, reports.Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
 	}
-	s.Cases = append(s.Cases, openCases(name, a.open())...)
-	s.Cases = append(s.Cases, interruptedCases(name, a.Interrupted)...)
+	s.Cases = append(s.Cases, reports.OpenCases(name, a.open())...)
+	s.Cases = append(s.Cases, reports.InterruptedCases(name, a.Interrupted)...)
 	return s
 }

@@ -1,4 +1,4 @@
-package reports
+package compared
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
@@ -23,10 +24,10 @@ func (c *Comparison) html(w io.Writer) error {
 	t := compareTable{c}
 	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = reports.Interruption
 	}
 	key := timeKey()
-	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value},
+	d.TimeHeads = []reports.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
 		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
 	for i := range c.Locks {
 		l := &c.Locks[i]
@@ -37,7 +38,7 @@ func (c *Comparison) html(w io.Writer) error {
 		d.Timings = append(d.Timings, t.timing(l))
 	}
 	for _, n := range t.remarks() {
-		d.Notes = append(d.Notes, fact{n.mark, n.text})
+		d.Notes = append(d.Notes, reports.Fact{Name: n.mark, Value: n.text})
 	}
 	return page.Write(w, "compare.html", d)
 }
@@ -48,10 +49,10 @@ type comparePage struct {
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow
-	MarkKey              []fact
-	TimeHeads            []fact // the value explains the head
+	MarkKey              []reports.Fact
+	TimeHeads            []reports.Fact // the value explains the head
 	Timings              []timingRow
-	Notes                []fact
+	Notes                []reports.Fact
 }
 
 // survivalRow is a lock, or the same lock with fencing.
@@ -122,8 +123,8 @@ func countsInWords(t tally.Counts) string {
 
 func (t *compareTable) timing(l *compare.Lock) timingRow {
 	r := timingRow{Title: l.Title, Text: l.Text,
-		First: milliseconds(l.Alone.First), P50: milliseconds(l.Alone.P50), P99: milliseconds(l.Alone.P99),
-		Asks: decimal(l.Alone.Requests), Alone: decimal(l.Alone.PerSecond), Together: decimal(l.Together.PerSecond), Article: claims(l)}
+		First: phrase.Milliseconds(l.Alone.First), P50: phrase.Milliseconds(l.Alone.P50), P99: phrase.Milliseconds(l.Alone.P99),
+		Asks: phrase.Decimal(l.Alone.Requests), Alone: phrase.Decimal(l.Alone.PerSecond), Together: phrase.Decimal(l.Together.PerSecond), Article: claims(l)}
 	longest, most := l.Alone.P50, l.Alone.PerSecond
 	for i := range t.Locks {
 		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)

@@ -1,4 +1,4 @@
-package reports
+package sweepmap
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -24,10 +24,10 @@ func (s *Sweep) html(w io.Writer) error {
 	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(), Repeat: s.Repeat,
 		Frame: frame, Standing: s.standing(), Size: s.size()}
 	for _, law := range s.Laws {
-		d.Maps = append(d.Maps, s.mapOnPage(sweepmap.Of(s.Sweep, law)))
+		d.Maps = append(d.Maps, s.mapOnPage(Of(s.Sweep, law)))
 	}
 	if s.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = reports.Interruption
 	}
 	d.claims(s)
 	d.facts(s)
@@ -43,7 +43,7 @@ type sweepPage struct {
 	Claims                    []claimOnPage
 	Maps                      []mapOnPage
 	Stories                   []sweepStory
-	Facts                     []fact
+	Facts                     []reports.Fact
 	page.Frame
 }
 
@@ -53,9 +53,9 @@ type claimOnPage struct{ Sign, Class, Text, Why string }
 // mapOnPage is a law.
 type mapOnPage struct {
 	Law    string
-	Wide   template.HTML // the picture for a desktop
-	Narrow template.HTML // and for a phone
-	Lines  []fact        // where it is safe, by the value of the other axis
+	Wide   template.HTML  // the picture for a desktop
+	Narrow template.HTML  // and for a phone
+	Lines  []reports.Fact // where it is safe, by the value of the other axis
 	Notes  []string
 	Causes []string
 	// Repeats show how the law is broken next to its edges.
@@ -65,7 +65,7 @@ type mapOnPage struct {
 // sweepStory tells the run that shows how an assertion fails.
 type sweepStory struct {
 	Text   string
-	Law    lawStory
+	Law    reports.LawStory
 	Plan   []string
 	Seed   uint64
 	Repeat string
@@ -76,7 +76,7 @@ func (d *sweepPage) claims(s *Sweep) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		c := claimOnPage{Sign: results[result(a)].sign, Text: a.Text, Class: "holds", Why: s.why(a)}
+		c := claimOnPage{Sign: reports.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
 		case a.Standing == scenarios.Otherwise:
 			c.Class, d.Class = "violated", "bad"
@@ -94,22 +94,23 @@ func (d *sweepPage) claims(s *Sweep) {
 }
 
 // storyAgainst tells what happened in the run that shows how an assertion fails.
-func storyAgainst(a *sweep.Asserted, run *Run) sweepStory {
+func storyAgainst(a *sweep.Asserted, run *reports.Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
 	f := run.Verdict.Of(a.Law)
-	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	s.Law = reports.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, told := range run.lanes().Told(f.Witness) {
-		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, told.Pos, phrase.Instant(told.At), told.Words})
+	for i, told := range run.Lanes().Told(f.Witness) {
+		s.Law.Witness = append(s.Law.Witness, reports.WitnessLine{Number: i + 1, Pos: told.Pos,
+			Time: phrase.Instant(told.At), Words: told.Words})
 	}
 	return s
 }
 
 // mapOnPage draws one law.
-func (s *Sweep) mapOnPage(l *sweepmap.Law) mapOnPage {
-	picture := sweepmap.Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
+func (s *Sweep) mapOnPage(l *Law) mapOnPage {
+	picture := Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
 	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.OnPage(false)), Narrow: template.HTML(picture.OnPage(true))}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
@@ -117,7 +118,7 @@ func (s *Sweep) mapOnPage(l *sweepmap.Law) mapOnPage {
 		if along.Other != nil {
 			name = s.Axes[1-along.Axis].Name + " " + along.Other.Text
 		}
-		m.Lines = append(m.Lines, fact{name, along.Words("")})
+		m.Lines = append(m.Lines, reports.Fact{Name: name, Value: along.Words("")})
 		if !along.Monotone() {
 			m.Notes = append(m.Notes, s.place(along)+turnsTwice)
 		}
@@ -142,11 +143,11 @@ func (d *sweepPage) facts(s *Sweep) {
 		names = []string{"across", "upwards"}
 	}
 	for i, name := range names {
-		d.Facts = append(d.Facts, fact{name, s.varied(i)})
+		d.Facts = append(d.Facts, reports.Fact{Name: name, Value: s.varied(i)})
 	}
 	for _, fixed := range s.With() {
-		d.Facts = append(d.Facts, fact{"with", fixed})
+		d.Facts = append(d.Facts, reports.Fact{Name: "with", Value: fixed})
 	}
 	runs, _ := s.Made()
-	d.Facts = append(d.Facts, fact{"runs", strconv.Itoa(runs)}, fact{"safe means", s.meaning()})
+	d.Facts = append(d.Facts, reports.Fact{Name: "runs", Value: strconv.Itoa(runs)}, reports.Fact{Name: "safe means", Value: s.meaning()})
 }

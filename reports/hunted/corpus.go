@@ -1,4 +1,8 @@
-package reports
+// Package hunted tells which broken variants of sound locks were caught, how soon, and how the sound locks fared.
+//
+// Goals: what was not run or not told is never a pass. Equal runs give equal JSON: it states no times of the host.
+// Non-goals: hunting (scenarios/search), the locks (scenarios/corpus).
+package hunted
 
 import (
 	"cmp"
@@ -8,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -129,10 +134,10 @@ func median[T any](sorted []T) (m T) {
 }
 
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
-func (c *Corpus) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	standing := map[scenarios.Standing]string{scenarios.AsExpected: asExpected, scenarios.Otherwise: notExpected}[c.Standing()]
-	title(p, "corpus", c.size(), cmp.Or(standing, undecided))
+func (c *Corpus) Text(w io.Writer, opt reports.TextOptions) error {
+	p := opt.Writer(w)
+	standing := map[scenarios.Standing]string{scenarios.AsExpected: reports.AsExpected, scenarios.Otherwise: reports.NotExpected}[c.Standing()]
+	reports.Title(p, "corpus", c.size(), cmp.Or(standing, reports.Undecided))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -149,8 +154,8 @@ func (c *Corpus) Text(w io.Writer, opt TextOptions) error {
 		soundLines(p, c)
 	}
 	p.Blank()
-	stopped(p, c.Interrupted)
-	closing(p, c.Files, c.Repeat)
+	reports.Stopped(p, c.Interrupted)
+	reports.Closing(p, c.Files, c.Repeat)
 	return p.Err()
 }
 
@@ -217,7 +222,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		case len(open) > 0:
 			mark, tone = "?", term.Yellow
 		}
-		for j, text := range term.Wrap(strings.Join(names(l.Lock.Promise), ", "), p.Width()-from) {
+		for j, text := range term.Wrap(strings.Join(reports.LawNames(l.Lock.Promise), ", "), p.Width()-from) {
 			ln := new(term.Line)
 			if j == 0 {
 				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Lock.Name)
@@ -231,7 +236,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		for j, b := range broken {
 			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
-				command(p, l.repeat(b))
+				reports.Again(p, l.repeat(b))
 			}
 		}
 	}
@@ -243,11 +248,11 @@ func soundLines(p *term.Writer, c *Corpus) {
 }
 
 // Suite has a case for each mutant and each sound lock.
-func (c *Corpus) Suite() Suite {
-	s := Suite{Name: "corpus", Repeat: c.Repeat, Cases: interruptedCases("corpus", c.Interrupted)}
+func (c *Corpus) Suite() reports.Suite {
+	s := reports.Suite{Name: "corpus", Repeat: c.Repeat, Cases: reports.InterruptedCases("corpus", c.Interrupted)}
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
-		one := Case{Group: m.Of, Name: m.Name, Message: m.Defect}
+		one := reports.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
 		switch {
 		case m.caught():
 			one.Result, one.Message = scenarios.AsExpected, fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
@@ -258,7 +263,7 @@ func (c *Corpus) Suite() Suite {
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		one := Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		one := reports.Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = scenarios.NotDecidable, strings.Join(open, "; ")
 		}

@@ -1,13 +1,14 @@
-package reports
+package compared
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -96,8 +97,8 @@ func (t *compareTable) timeHead(p *term.Writer, ln *term.Line, row int) {
 }
 
 func (t *compareTable) times(p *term.Writer, ln *term.Line, l *compare.Lock) {
-	columns(p, ln, milliseconds(l.Alone.First), milliseconds(l.Alone.P50), milliseconds(l.Alone.P99),
-		decimal(l.Alone.Requests), decimal(l.Alone.PerSecond), decimal(l.Together.PerSecond), claims(l))
+	columns(p, ln, phrase.Milliseconds(l.Alone.First), phrase.Milliseconds(l.Alone.P50), phrase.Milliseconds(l.Alone.P99),
+		phrase.Decimal(l.Alone.Requests), phrase.Decimal(l.Alone.PerSecond), phrase.Decimal(l.Together.PerSecond), claims(l))
 }
 
 // claims are what the documents say of the lock.
@@ -106,19 +107,6 @@ func claims(l *compare.Lock) string {
 		return "–"
 	}
 	return l.Claim.Latency + ", " + strings.TrimSuffix(l.Claim.Throughput, " ops/s")
-}
-
-// milliseconds gives a time in ms with one decimal.
-func milliseconds(d time.Duration) string {
-	return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64)
-}
-
-// decimal gives a number below a hundred with one decimal, and others with none.
-func decimal(x float64) string {
-	if x < 99.95 {
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
 func survivalHead(ln *term.Line, row, from int, troubles []compare.Trouble) {
@@ -180,7 +168,7 @@ func marksOf(c *compare.Survival, liveness bool) (all []cellMark) {
 	}
 	for _, law := range []checker.Law{checker.ResourceSafety, checker.MutualExclusion, third} {
 		mark := c.Laws.Of(law).Sign()
-		all = append(all, cellMark{mark, tones[mark]})
+		all = append(all, cellMark{mark, reports.Tones[mark]})
 	}
 	if c.Laws.Of(checker.DeadlockFreedom).Violated > 0 && !liveness {
 		all = append(all, cellMark{"!", term.Red})
@@ -299,6 +287,6 @@ func (t *compareTable) commands(p *term.Writer) {
 		p.Hang(0, "files   ", term.Plain, t.files())
 	}
 	if t.Repeat != "" {
-		command(p, t.Repeat)
+		reports.Again(p, t.Repeat)
 	}
 }

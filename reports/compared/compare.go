@@ -1,4 +1,9 @@
-package reports
+// Package compared tells how ways to lock stand to each other: all of them under the same work and the same faults, and the odds
+// that a Redlock stops excluding.
+//
+// Goals: no width of a terminal loses a figure; what was not run, or came out differently from seed to seed, is said.
+// Non-goals: measuring (scenarios/compare).
+package compared
 
 import (
 	"fmt"
@@ -6,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
@@ -18,12 +24,9 @@ type Comparison struct {
 	Repeat string // command to paste that makes the same comparison again
 }
 
-// tones are the colours of the signs of counts.
-var tones = map[string]term.Style{"✓": term.Green, "✗": term.Red, "±": term.Red, "?": term.Yellow, "–": term.Plain}
-
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
-func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (c *Comparison) Text(w io.Writer, opt reports.TextOptions) error {
+	p := opt.Writer(w)
 	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
 		p.Text(term.Plain, 2, sentence)
@@ -45,7 +48,7 @@ func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
 	t.legend(p)
 	t.notes(p)
 	p.Blank()
-	stopped(p, c.Interrupted)
+	reports.Stopped(p, c.Interrupted)
 	t.commands(p)
 	return p.Err()
 }
@@ -56,23 +59,23 @@ func hung(p *term.Writer, word, text string) {
 }
 
 // timeKey says what the columns of time are.
-func timeKey() []fact {
-	return []fact{
-		{"first", "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
-		{"asks each", "requests of the client to lock servers, for each lock, from acquire to release"},
-		{"cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend"},
+func timeKey() []reports.Fact {
+	return []reports.Fact{
+		{Name: "first", Value: "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
+		{Name: "asks each", Value: "requests of the client to lock servers, for each lock, from acquire to release"},
+		{Name: "cycles/s", Value: "locks taken and given back in a second, one after another, by one client and by several that contend"},
 	}
 }
 
 // markKey says what the marks of survival mean.
-func markKey() []fact {
-	return []fact{
-		{"d", "the data is safe (resource-safety): what counts as survived"},
-		{"s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
-		{"p", "who waits gets the lock (deadlock-freedom)"},
-		{"✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run"},
-		{"!", "somebody waits for ever (deadlock-freedom)"},
-		{"fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
+func markKey() []reports.Fact {
+	return []reports.Fact{
+		{Name: "d", Value: "the data is safe (resource-safety): what counts as survived"},
+		{Name: "s l", Value: "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
+		{Name: "p", Value: "who waits gets the lock (deadlock-freedom)"},
+		{Name: "✓ ✗ ± ? –", Value: "kept in every run; broken in every run; broken in some; could not be told; not run"},
+		{Name: "!", Value: "somebody waits for ever (deadlock-freedom)"},
+		{Name: "fence", Value: "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
 	}
 }
 
@@ -97,16 +100,21 @@ func (t *compareTable) legend(p *term.Writer) {
 }
 
 // Suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
-func (c *Comparison) Suite() Suite {
-	s := Suite{Name: "compare", Repeat: c.Repeat, Cases: interruptedCases("compare", c.Interrupted)}
+func (c *Comparison) Suite() reports.Suite {
+	s := reports.Suite{Name: "compare", Repeat: c.Repeat, Cases: reports.InterruptedCases("compare", c.Interrupted)}
 	for _, l := range c.Locks {
 		for _, cell := range l.Survival {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
-				s.Cases = append(s.Cases, Case{Group: l.Name, Name: cell.Scenario.Name,
+				s.Cases = append(s.Cases, reports.Case{Group: l.Name, Name: cell.Scenario.Name,
 					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds, c.Seeds-data.NotRun)})
 			}
 		}
 	}
 	return s
+}
+
+// Pages is the one page of the comparison.
+func (c *Comparison) Pages(path string) []reports.Page {
+	return []reports.Page{{Path: path, Write: c.html}}
 }

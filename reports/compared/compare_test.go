@@ -1,4 +1,4 @@
-package reports
+package compared
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -47,7 +50,7 @@ func threeLocks() *Comparison {
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
 		var b bytes.Buffer
-		if err := threeLocks().Text(&b, TextOptions{Width: width}); err != nil {
+		if err := threeLocks().Text(&b, reports.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		marks := 0
@@ -70,7 +73,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 
 func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 	var b bytes.Buffer
-	if err := threeLocks().Text(&b, TextOptions{Width: 160}); err != nil {
+	if err := threeLocks().Text(&b, reports.TextOptions{Width: 160}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -112,5 +115,71 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 	}
 	if on.Survives != nil || on.Absent == "" {
 		t.Errorf("a cell that was not run: %+v", on)
+	}
+}
+
+// TestTheComparisonLosesNoMarkOnItsPage counts the marks of the page against the cells.
+func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
+	c := threeLocks()
+	want := map[string]int{}
+	for _, l := range c.Locks {
+		for i := range l.Survival {
+			cell := &l.Survival[i]
+			if cell.Absent != "" {
+				continue
+			}
+			for _, m := range marksOf(cell, (&compareTable{Comparison: c}).liveness(cell.Trouble)) {
+				want[m.sign]++
+			}
+		}
+	}
+	var b strings.Builder
+	if err := c.html(&b); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(b.String(), "<body>")
+	for mark, n := range want {
+		if got := strings.Count(body, ">"+mark+"</span>"); got != n || n == 0 {
+			t.Errorf("%s stands %d times, want %d", mark, got, n)
+		}
+	}
+	for _, l := range c.Locks {
+		if !strings.Contains(body, phrase.Milliseconds(l.Alone.P50)+"<i") {
+			t.Errorf("the median of %s is missing", l.Title)
+		}
+	}
+}
+
+func TestThePageOfTheComparison(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		c := threeLocks()
+		c.Interrupted = interrupted
+		var b strings.Builder
+		if err := c.html(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := check.Page(b.String()); err != nil {
+			t.Error(err)
+		}
+		if _, err := check.Explained(b.String()); err != nil {
+			t.Error(err)
+		}
+		if says := strings.Contains(b.String(), reports.Interruption); says != interrupted {
+			t.Errorf("interrupted %t: it says so: %t", interrupted, says)
+		}
+	}
+}
+
+func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
+	c := threeLocks()
+	c.Repeat = "fencepost compare --seeds 18446744073709551615 --out '/a/rather long/path/to the/folder/of scenarios' and/more/of/the same"
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := c.Text(&b, reports.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := check.Pasted(b.String(), c.Repeat); n != 1 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package sweepmap
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -15,9 +15,9 @@ import (
 
 // Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
 // the first failure of each. The error is w's.
-func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, s.Scenario.Name, s.size(), s.standing())
+func (s *Sweep) Text(w io.Writer, opt reports.TextOptions) error {
+	p := opt.Writer(w)
+	reports.Title(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
 		p.Text(term.Plain, 2, s.Scenario.Summary)
 	}
@@ -25,7 +25,7 @@ func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
 	s.setting(p)
 	for _, law := range s.Laws {
 		p.Blank()
-		s.law(p, sweepmap.Of(s.Sweep, law))
+		s.law(p, Of(s.Sweep, law))
 	}
 	p.Blank()
 	s.legend(p)
@@ -37,9 +37,9 @@ func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
 		}
 	}
 	p.Blank()
-	stopped(p, s.Interrupted)
-	notes(p, "note    ", s.notes())
-	closing(p, s.Files, s.Repeat)
+	reports.Stopped(p, s.Interrupted)
+	reports.Notes(p, "note    ", s.notes())
+	reports.Closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)
 	}
@@ -100,7 +100,7 @@ func levelList(a *sweep.Axis) string {
 }
 
 // law draws one law.
-func (s *Sweep) law(p *term.Writer, l *sweepmap.Law) {
+func (s *Sweep) law(p *term.Writer, l *Law) {
 	ln := new(term.Line).Add(term.Bold, string(l.Law))
 	if len(s.Axes) == 1 && len(l.Lines) == 1 {
 		words := l.Lines[0].Words(s.Axes[0].Name) + s.anchor()
@@ -138,7 +138,7 @@ func (s *Sweep) place(l *sweep.Line) string {
 }
 
 // details tell the edges of a single axis, and the causes over all points.
-func (s *Sweep) details(p *term.Writer, l *sweepmap.Law) {
+func (s *Sweep) details(p *term.Writer, l *Law) {
 	for _, e := range l.Edges {
 		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
 			p.Hang(2, "edge  ", term.Plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
@@ -184,7 +184,7 @@ func addCause(list []causeSum, cause string, runs int) []causeSum {
 }
 
 // causes sums up why the law was broken at the points of the grid.
-func causes(l *sweepmap.Law) (list []causeSum) {
+func causes(l *Law) (list []causeSum) {
 	for i := range l.Cells {
 		for _, c := range l.Cells[i].Causes {
 			list = addCause(list, c.Cause.String(), c.Runs)
@@ -194,7 +194,7 @@ func causes(l *sweepmap.Law) (list []causeSum) {
 }
 
 // problems sums up why points are no valid scenarios.
-func problems(l *sweepmap.Law) (list []causeSum) {
+func problems(l *Law) (list []causeSum) {
 	for i := range l.Cells {
 		if problem := l.Cells[i].Problem; problem != "" {
 			list = addCause(list, problem, 0)
@@ -220,7 +220,7 @@ const turnsTwice = "it turns more than once; between points that came out alike 
 
 // claim tells an assertion.
 func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+results[result(a)].sign+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Hang(0, " "+reports.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
 	p.Text(term.Plain, 3, s.why(a))
 }
 
@@ -235,7 +235,7 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Text(term.Bold, 0, "Against: "+a.Text)
 	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		violation(p, shown.lanes(), &f)
+		reports.Violation(p, shown.Lanes(), &f)
 	} else {
 		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
 		p.Text(term.Plain, 2, f.Explanation)
@@ -243,5 +243,5 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Blank()
 	run := *shown
 	run.Metrics = nil
-	footer(p, &run)
+	reports.Footer(p, &run)
 }

@@ -1,4 +1,4 @@
-package reports
+package sweepmap
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -18,7 +18,7 @@ type Sweep struct {
 	*sweep.Sweep
 	Scenario *scenarios.Scenario
 	Repeats  map[*sweep.Edge]string // command to paste that shows how the law is broken on one side; none if there is none
-	Shown    map[int]*Run           // the run that shows how an assertion failed, by its number from 0
+	Shown    map[int]*reports.Run   // the run that shows how an assertion failed, by its number from 0
 	Files    string                 // folder with what was left; empty if nothing was
 	Repeat   string                 // command to paste that sweeps again
 }
@@ -42,7 +42,7 @@ func (s *Sweep) size() string {
 // edgeCause is a way in which the law was broken on one side of an edge.
 func edgeCause(e *sweep.Edge) (cause tally.Finding) {
 	for _, p := range []*sweep.Point{e.Last, e.First} {
-		if all := sweepmap.Causes(p, e.Law); len(all) > 0 {
+		if all := Causes(p, e.Law); len(all) > 0 {
 			cause = all[0]
 		}
 	}
@@ -64,13 +64,13 @@ func (s *Sweep) standing() string {
 	n := len(s.Asserted)
 	switch {
 	case s.Interrupted && failed == 0:
-		return undecided
+		return reports.Undecided
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
 		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
-		return undecided
+		return reports.Undecided
 	case n == 1:
 		return "assertion met"
 	}
@@ -85,7 +85,7 @@ func outcome(a *sweep.Asserted) string {
 	case scenarios.Otherwise:
 		return "failed"
 	}
-	return undecided
+	return reports.Undecided
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
@@ -102,7 +102,7 @@ func (s *Sweep) unmet(a *sweep.Asserted) string {
 	}
 	found := "holds in all runs"
 	if a.Want == checker.Holds {
-		found = "violated by " + sweepmap.Causes(a.Counter, a.Law)[0].Cause.String()
+		found = "violated by " + Causes(a.Counter, a.Law)[0].Cause.String()
 	}
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.Words(a.Counter.Levels), found, a.Seed)
 }
@@ -124,22 +124,22 @@ func result(a *sweep.Asserted) scenarios.Standing {
 }
 
 // Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Sweep) Suite() Suite {
-	suite := Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
+func (s *Sweep) Suite() reports.Suite {
+	suite := reports.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
 		suite.Cases = append(suite.Cases, s.claimCase(i))
 	}
 	for _, law := range s.Laws {
-		suite.Cases = append(suite.Cases, s.lawCase(sweepmap.Of(s.Sweep, law)))
+		suite.Cases = append(suite.Cases, s.lawCase(Of(s.Sweep, law)))
 	}
-	suite.Cases = append(suite.Cases, interruptedCases(s.Scenario.Name, s.Interrupted)...)
+	suite.Cases = append(suite.Cases, reports.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
 	return suite
 }
 
 // claimCase is the ith assertion as a CI system counts it.
-func (s *Sweep) claimCase(i int) Case {
+func (s *Sweep) claimCase(i int) reports.Case {
 	a := &s.Asserted[i]
-	c := Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+	c := reports.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
 	run := s.Shown[i]
 	if run == nil {
 		return c
@@ -150,8 +150,8 @@ func (s *Sweep) claimCase(i int) Case {
 
 // lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
 // asserted of it.
-func (s *Sweep) lawCase(l *sweepmap.Law) Case {
-	c := Case{Group: s.Scenario.Name, Name: string(l.Law)}
+func (s *Sweep) lawCase(l *Law) reports.Case {
+	c := reports.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
 		if state := l.Cells[i].State; state == sweep.Safe || state == sweep.Broken {
 			c.Result = scenarios.AsExpected
@@ -173,4 +173,9 @@ func (s *Sweep) lawCase(l *sweepmap.Law) Case {
 	}
 	c.Message, c.Story = lines[0], strings.Join(lines[1:], "\n")
 	return c
+}
+
+// Pages is the one page of the sweep.
+func (s *Sweep) Pages(path string) []reports.Page {
+	return []reports.Page{{Path: path, Write: s.html}}
 }

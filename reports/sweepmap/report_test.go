@@ -1,4 +1,4 @@
-package reports
+package sweepmap
 
 import (
 	"bytes"
@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports/sweepmap"
+	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/check"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -125,8 +126,8 @@ func mapSweep(across, up sweep.Axis, rows ...string) *Sweep {
 }
 
 // firstMap is the picture of the first law.
-func firstMap(s *Sweep) *sweepmap.Map {
-	return &sweepmap.Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: sweepmap.Of(s.Sweep, s.Laws[0])}
+func firstMap(s *Sweep) *Map {
+	return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: Of(s.Sweep, s.Laws[0])}
 }
 
 // samples are a sweep of every shape.
@@ -152,7 +153,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := s.Text(&b, TextOptions{Width: width}); err != nil {
+			if err := s.Text(&b, reports.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -178,7 +179,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := stripSweep().Text(&b, TextOptions{}); err != nil {
+	if err := stripSweep().Text(&b, reports.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -220,8 +221,11 @@ func TestMapsAreRepeatable(t *testing.T) {
 			t.Errorf("%s: %s", name, svg2.String())
 		}
 		text := page.String()
-		if loads := regexp.MustCompile(`(src|href)="?[^"#]`).FindString(text); loads != "" || strings.Contains(text, "<summary>") || strings.Count(text, "<svg") != 2 {
-			t.Errorf("%s: the page is not self-contained, or not safe: %q", name, loads)
+		if err := check.Page(text); err != nil || strings.Contains(text, "<summary>") || strings.Count(text, "<svg") != 2 {
+			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
+		}
+		if n, err := check.Explained(text); err != nil || n != 1 {
+			t.Errorf("%s explains %d laws: %v", name, n, err)
 		}
 	}
 }
@@ -300,5 +304,36 @@ func TestSweepAsCases(t *testing.T) {
 	}
 	if c := s.Suite().Cases[2]; c.Result != scenarios.NotJudged {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		s := stripSweep()
+		s.Interrupted = interrupted
+		var text, page strings.Builder
+		if err := errors.Join(s.Text(&text, reports.TextOptions{Width: 160}), s.html(&page)); err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{text.String(), page.String()} {
+			if says := strings.Contains(said, reports.Interruption); says != interrupted {
+				t.Errorf("interrupted %t: it says so: %t", interrupted, says)
+			}
+		}
+	}
+}
+
+func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
+	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary 'restart=8s..11s/1s' --seeds 18446744073709551615"
+	s := stripSweep()
+	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[0]: call}
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := s.Text(&b, reports.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := check.Pasted(b.String(), call); n != 2 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
 	}
 }
