@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
@@ -57,7 +58,7 @@ func (a *Advice) Standing() scenarios.Standing {
 func (a *Advice) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == scenarios.NotDecidable:
-		return undecided
+		return report.Undecided
 	case len(a.Broken) == 0:
 		return "nothing broken"
 	case standing == scenarios.AsExpected:
@@ -72,11 +73,11 @@ func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday)
 // plans are the faults that break the lock: its own, one each, or else a plan each that was found.
 func (a *Advice) plans() []string {
 	if a.Own {
-		return texts(a.Scenario.Faults)
+		return report.Texts(a.Scenario.Faults)
 	}
 	all := []string{}
 	for _, p := range a.Plans {
-		if line := strings.Join(texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
+		if line := strings.Join(report.Texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
 			all = append(all, line)
 		}
 	}
@@ -99,8 +100,8 @@ const mostAdvised = 8
 
 // Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
 // The error is w's.
-func (a *Advice) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (a *Advice) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	tone := map[scenarios.Standing]term.Style{scenarios.AsExpected: term.Green, scenarios.Otherwise: term.Red, scenarios.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
 	p.Title(a.Scenario.Name, "", standing, tone)
@@ -118,8 +119,8 @@ func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 		p.Blank()
 		a.trials(p)
 	}
-	stopped(p, a.Interrupted)
-	notes(p, "open    ", a.open())
+	report.Stopped(p, a.Interrupted)
+	report.Notes(p, "open    ", a.open())
 	if a.Diff != "" {
 		p.Blank()
 		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
@@ -128,7 +129,7 @@ func (a *Advice) Text(w io.Writer, opt TextOptions) error {
 		}
 		p.Blank()
 	}
-	closing(p, a.Files, a.Repeat)
+	report.Closing(p, a.Files, a.Repeat)
 	return p.Err()
 }
 
@@ -369,11 +370,11 @@ func (a *Advice) freshly() string {
 }
 
 // Suite has a case for each broken promise, or one for all.
-func (a *Advice) Suite() Suite {
+func (a *Advice) Suite() report.Suite {
 	name := a.Scenario.Name
-	s := Suite{Name: "advise " + name, Repeat: a.Repeat}
+	s := report.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		c := Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		c := report.Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
 		if a.Standing() == scenarios.AsExpected {
 			c.Result, c.Message = scenarios.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
 		}
@@ -383,9 +384,9 @@ func (a *Advice) Suite() Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 && a.Standing() == scenarios.AsExpected {
-		s.Cases = append(s.Cases, Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
+		s.Cases = append(s.Cases, report.Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
 	}
-	s.Cases = append(s.Cases, openCases(name, a.open())...)
-	s.Cases = append(s.Cases, interruptedCases(name, a.Interrupted)...)
+	s.Cases = append(s.Cases, report.OpenCases(name, a.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, a.Interrupted)...)
 	return s
 }

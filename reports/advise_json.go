@@ -2,12 +2,13 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type adviseJSON struct {
-	head
+	report.Head
 	Scenario    string       `json:"scenario"`
 	Outcome     string       `json:"outcome"` // nothing broken, can be saved, not saved or undecided
 	OwnFaults   bool         `json:"own_faults"`
@@ -68,18 +69,18 @@ type triedJSON struct {
 
 // JSON gives the advice as one JSON object, ended by a newline: the changes best first.
 func (a *Advice) JSON(command string) ([]byte, error) {
-	d := adviseJSON{head: headOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
+	d := adviseJSON{Head: report.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
 		Plans: a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(), Broken: []brokenJSON{},
 		Cost: costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs}, Interrupted: a.Interrupted,
-		Open: some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+		Open: report.NotNull(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
 	for _, l := range a.Broken {
 		d.Broken = append(d.Broken, brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
 	}
 	for i, t := range a.Mending {
 		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), names(t.Mended), names(t.Left), breachesOf(t.Anew),
-			breachesOf(t.Otherwise), t.GivesUp, some(t.Spared), costOf(t.Cost), a.file(i)})
+			breachesOf(t.Otherwise), t.GivesUp, report.NotNull(t.Spared), costOf(t.Cost), a.file(i)})
 	}
-	return encode(d)
+	return report.Encode(d)
 }
 
 // file is the scenario file of the ith change; empty if it was not written.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -22,8 +23,8 @@ type Comparison struct {
 var tones = map[string]term.Style{"✓": term.Green, "✗": term.Red, "±": term.Red, "?": term.Yellow, "–": term.Plain}
 
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
-func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (c *Comparison) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
 		p.Text(term.Plain, 2, sentence)
@@ -45,7 +46,7 @@ func (c *Comparison) Text(w io.Writer, opt TextOptions) error {
 	t.legend(p)
 	t.notes(p)
 	p.Blank()
-	stopped(p, c.Interrupted)
+	report.Stopped(p, c.Interrupted)
 	t.commands(p)
 	return p.Err()
 }
@@ -97,13 +98,13 @@ func (t *compareTable) legend(p *term.Writer) {
 }
 
 // Suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
-func (c *Comparison) Suite() Suite {
-	s := Suite{Name: "compare", Repeat: c.Repeat, Cases: interruptedCases("compare", c.Interrupted)}
+func (c *Comparison) Suite() report.Suite {
+	s := report.Suite{Name: "compare", Repeat: c.Repeat, Cases: report.InterruptedCases("compare", c.Interrupted)}
 	for _, l := range c.Locks {
 		for _, cell := range l.Survival {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
-				s.Cases = append(s.Cases, Case{Group: l.Name, Name: cell.Scenario.Name,
+				s.Cases = append(s.Cases, report.Case{Group: l.Name, Name: cell.Scenario.Name,
 					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds, c.Seeds-data.NotRun)})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -23,7 +24,7 @@ func (c *Comparison) html(w io.Writer) error {
 	t := compareTable{c}
 	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	key := timeKey()
 	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -299,6 +300,6 @@ func (t *compareTable) commands(p *term.Writer) {
 		p.Hang(0, "files   ", term.Plain, t.files())
 	}
 	if t.Repeat != "" {
-		command(p, t.Repeat)
+		report.Repeat(p, t.Repeat)
 	}
 }

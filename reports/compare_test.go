@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -47,7 +48,7 @@ func threeLocks() *Comparison {
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
 		var b bytes.Buffer
-		if err := threeLocks().Text(&b, TextOptions{Width: width}); err != nil {
+		if err := threeLocks().Text(&b, report.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		marks := 0
@@ -70,7 +71,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 
 func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 	var b bytes.Buffer
-	if err := threeLocks().Text(&b, TextOptions{Width: 160}); err != nil {
+	if err := threeLocks().Text(&b, report.TextOptions{Width: 160}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

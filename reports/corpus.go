@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -129,10 +130,10 @@ func median[T any](sorted []T) (m T) {
 }
 
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
-func (c *Corpus) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	standing := map[scenarios.Standing]string{scenarios.AsExpected: asExpected, scenarios.Otherwise: notExpected}[c.Standing()]
-	title(p, "corpus", c.size(), cmp.Or(standing, undecided))
+func (c *Corpus) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	standing := map[scenarios.Standing]string{scenarios.AsExpected: report.AsExpected, scenarios.Otherwise: report.NotExpected}[c.Standing()]
+	report.Title(p, "corpus", c.size(), cmp.Or(standing, report.Undecided))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -149,8 +150,8 @@ func (c *Corpus) Text(w io.Writer, opt TextOptions) error {
 		soundLines(p, c)
 	}
 	p.Blank()
-	stopped(p, c.Interrupted)
-	closing(p, c.Files, c.Repeat)
+	report.Stopped(p, c.Interrupted)
+	report.Closing(p, c.Files, c.Repeat)
 	return p.Err()
 }
 
@@ -231,7 +232,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		for j, b := range broken {
 			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
-				command(p, l.repeat(b))
+				report.Repeat(p, l.repeat(b))
 			}
 		}
 	}
@@ -243,11 +244,11 @@ func soundLines(p *term.Writer, c *Corpus) {
 }
 
 // Suite has a case for each mutant and each sound lock.
-func (c *Corpus) Suite() Suite {
-	s := Suite{Name: "corpus", Repeat: c.Repeat, Cases: interruptedCases("corpus", c.Interrupted)}
+func (c *Corpus) Suite() report.Suite {
+	s := report.Suite{Name: "corpus", Repeat: c.Repeat, Cases: report.InterruptedCases("corpus", c.Interrupted)}
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
-		one := Case{Group: m.Of, Name: m.Name, Message: m.Defect}
+		one := report.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
 		switch {
 		case m.caught():
 			one.Result, one.Message = scenarios.AsExpected, fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
@@ -258,7 +259,7 @@ func (c *Corpus) Suite() Suite {
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		one := Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		one := report.Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = scenarios.NotDecidable, strings.Join(open, "; ")
 		}

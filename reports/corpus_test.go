@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -55,7 +56,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
-	if err := c.Text(&text, TextOptions{Width: 80}); err != nil {
+	if err := c.Text(&text, report.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

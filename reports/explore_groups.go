@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -133,7 +134,7 @@ func exploredGroup(p *term.Writer, g *planGroup) {
 		p.Hang(3, label, term.Plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		p.Command(3, again, repeat)
+		p.Command(3, report.Again, repeat)
 	}
 }
 

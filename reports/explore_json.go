@@ -3,13 +3,14 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type exploreJSON struct {
-	head
+	report.Head
 	Scenario    string                   `json:"scenario"`
 	Shard       string                   `json:"shard"` // empty if the seeds were not divided
 	From        uint64                   `json:"from"`
@@ -55,9 +56,9 @@ type foundJSON struct {
 // JSON gives the exploration as one JSON object, ended by a newline.
 func (e *Exploration) JSON(command string) ([]byte, error) {
 	standing, open := e.Standing(e.Subject)
-	d := exploreJSON{head: headOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+	d := exploreJSON{Head: report.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
 		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
-		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: some(open), Notes: some(e.Doubts()),
+		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: report.NotNull(open), Notes: report.NotNull(e.Doubts()),
 		Expected: standing == scenarios.AsExpected}
 	if e.Shard != search.Whole {
 		d.Shard = e.Shard.String()
@@ -80,7 +81,7 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 			return nil, err
 		}
 		d.Findings = append(d.Findings, foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, some(f.Files), run})
+			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.NotNull(f.Files), run})
 	}
-	return encode(d)
+	return report.Encode(d)
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
-func (run *Run) html(w io.Writer, links []Link) error {
+func (run *Run) html(w io.Writer, links []report.Link) error {
 	d, err := newPageData(run, links)
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ type pageData struct {
 	Checks   []ExpectLine // expectations of metrics
 	Stories  []lawStory
 	Metrics  []metricLine
-	Links    []Link
+	Links    []report.Link
 	Facts    []fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
@@ -64,7 +65,7 @@ type metricLine struct{ Name, Value, Alarm string }
 
 type fact struct{ Name, Value string }
 
-func newPageData(run *Run, links []Link) (*pageData, error) {
+func newPageData(run *Run, links []report.Link) (*pageData, error) {
 	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 		return nil, err
 	}
 	switch {
-	case run.Undecided, run.word() == brokenAsExpected:
+	case run.Undecided, run.word() == report.BrokenAsExpected:
 		d.Class = "open"
 	case run.OK:
 		d.Class = "good"
@@ -87,7 +88,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	d.verdict(run)
 	d.facts(run)
 	if d.mentionsProbe() {
-		d.Probe = probeIs
+		d.Probe = report.ProbeIs
 	}
 	for _, m := range run.Metrics {
 		d.Metrics = append(d.Metrics, metricLine{m.Name, Value(m), alarm(m)})
@@ -107,7 +108,7 @@ func (d *pageData) mentionsProbe() bool {
 			texts = append(texts, w.Words)
 		}
 	}
-	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, mentionsProbe)
+	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, report.MentionsProbe)
 }
 
 func (d *pageData) verdict(run *Run) {

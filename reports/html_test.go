@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
-func render(t *testing.T, run *Run, links ...Link) string {
+func render(t *testing.T, run *Run, links ...report.Link) string {
 	t.Helper()
 	var b strings.Builder
 	if err := run.html(&b, links); err != nil {
@@ -76,7 +78,7 @@ func TestTextCannotBecomeMarkup(t *testing.T) {
 	run.Verdict.Findings[1].Explanation = evil
 	run.Verdict.Findings[1].Remedy = evil
 	run.Expected[0].Expected = evil
-	got := render(t, run, Link{Text: evil, Href: "javascript:alert(1)"}, Link{Text: "mutex", Href: "mutex.html"})
+	got := render(t, run, report.Link{Text: evil, Href: "javascript:alert(1)"}, report.Link{Text: "mutex", Href: "mutex.html"})
 	if n := strings.Count(got, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}

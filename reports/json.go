@@ -8,46 +8,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
-
-// SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
-const SchemaName = "fencepost/1"
-
-// head begins every JSON document.
-type head struct {
-	Schema  string `json:"schema"`
-	Command string `json:"command"` // that has made it
-}
-
-func headOf(command string) head { return head{SchemaName, command} }
-
-// encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
-func encode(document any) ([]byte, error) {
-	var b bytes.Buffer
-	to := json.NewEncoder(&b)
-	to.SetEscapeHTML(false)
-	if err := to.Encode(document); err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// some is a list that is never null.
-func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// texts are what things print themselves as; never null.
-func texts[T fmt.Stringer](list []T) []string {
-	all := []string{}
-	for _, x := range list {
-		all = append(all, x.String())
-	}
-	return all
-}
 
 // runJSON is a run as an object of its own or within another document.
 type runJSON struct {
@@ -87,15 +49,15 @@ func (r *Run) JSON(command string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(struct {
-		head
+	return report.Encode(struct {
+		report.Head
 		*runJSON
-	}{headOf(command), run})
+	}{report.HeadOf(command), run})
 }
 
 func (r *Run) json() (*runJSON, error) {
-	d := &runJSON{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: some(r.Plan), Laws: map[checker.Law]findingJSON{},
-		Expected: r.standing() == asExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+	d := &runJSON{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.NotNull(r.Plan), Laws: map[checker.Law]findingJSON{},
+		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
 	for _, f := range r.findings() {
 		told, err := findingOf(r.history(), &f)
 		if err != nil {

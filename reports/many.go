@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -22,9 +23,9 @@ type Many struct {
 
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func (many *Many) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, many.Scenario, many.size(), many.standing())
+func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	report.Title(p, many.Scenario, many.size(), many.standing())
 	if many.Subject.Summary != "" {
 		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
@@ -46,9 +47,9 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 		plannedFaults(p, many)
 		p.Blank()
 	}
-	stopped(p, !many.Finished())
+	report.Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		command(p, many.Repeat)
+		report.Repeat(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()
@@ -61,11 +62,11 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 func (m *Many) standing() string {
 	switch m.Standing() {
 	case scenarios.Otherwise:
-		return notExpected
+		return report.NotExpected
 	case scenarios.AsExpected:
-		return asExpected
+		return report.AsExpected
 	}
-	return undecided
+	return report.Undecided
 }
 
 // size says which seeds were run.
@@ -138,18 +139,18 @@ func plannedFaults(p *term.Writer, m *Many) {
 }
 
 // Suite has a case for what came out otherwise in some run, and one for all the rest.
-func (m *Many) Suite() Suite {
-	s := Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
+func (m *Many) Suite() report.Suite {
+	s := report.Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
 	result := m.Standing()
 	if result == scenarios.NotJudged {
 		result = scenarios.NotDecidable
 	}
-	all := Case{Group: m.Scenario, Name: "all seeds", Result: result,
+	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
 		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
 	s.Cases = append(s.Cases, all)
-	s.Cases = append(s.Cases, interruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
 	for _, g := range m.Campaign.Groups {
-		c := Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
+		c := report.Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
 		for _, r := range m.Shown {
 			if r.Seed == g.First {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -14,10 +15,10 @@ import (
 
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
-func (m *Many) html(w io.Writer, links []Link) error {
+func (m *Many) html(w io.Writer, links []report.Link) error {
 	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
 		Repeat: m.Repeat}
-	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad", report.Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
@@ -32,7 +33,7 @@ func (m *Many) html(w io.Writer, links []Link) error {
 	}
 	d.ShownTitle = why
 	if !m.Finished() {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	for _, t := range m.totals() {
 		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
@@ -69,7 +70,7 @@ type manyPage struct {
 	Groups                                                                []groupRow
 	Faults                                                                []tally.Planned
 	Shown                                                                 *pageData
-	Links                                                                 []Link
+	Links                                                                 []report.Link
 }
 
 type totalOnPage struct{ Count, Words, Class string }

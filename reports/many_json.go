@@ -2,11 +2,12 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type manyJSON struct {
-	head
+	report.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // how many were run
 	From        uint64                       `json:"from"`  // the first
@@ -39,9 +40,9 @@ type groupJSON struct {
 // JSON gives many runs as one JSON object, ended by a newline.
 func (m *Many) JSON(command string) ([]byte, error) {
 	c := &m.Campaign
-	d := manyJSON{head: headOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
+	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
-		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == asExpected,
+		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
 		Runs: []*runJSON{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
@@ -56,7 +57,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		}
 		d.Runs = append(d.Runs, told)
 	}
-	return encode(d)
+	return report.Encode(d)
 }
 
 // countsOf are tallies by their laws.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -87,7 +88,7 @@ func pageText(t *testing.T, k pageKind, interrupted bool) string {
 func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 	for _, k := range allPages() {
 		for _, interrupted := range []bool{true, false} {
-			if says := strings.Contains(pageText(t, k, interrupted), interruption); says != interrupted {
+			if says := strings.Contains(pageText(t, k, interrupted), report.Interruption); says != interrupted {
 				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
 			}
 		}

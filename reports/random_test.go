@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -65,7 +66,7 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		run := nonsense(r)
 		width := 60 + r.IntN(141)
-		for _, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
+		for _, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
 			if term.Cells(l) > width || strings.ContainsRune(l, 0x1b) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
@@ -81,7 +82,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 	for seed := range 50 {
 		run := nonsense(rand.New(rand.NewPCG(uint64(seed), 1)))
 		before := fmt.Sprintf("%+v", run.History)
-		text(t, run, TextOptions{})
+		text(t, run, report.TextOptions{})
 		_ = run.html(io.Discard, nil)
 		if after := fmt.Sprintf("%+v", run.History); after != before {
 			t.Fatalf("seed %d: the history changed", seed)
@@ -92,7 +93,7 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 func BenchmarkText(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = run.Text(io.Discard, TextOptions{Width: 100})
+		_ = run.Text(io.Discard, report.TextOptions{Width: 100})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -44,12 +45,6 @@ type ExpectLine struct {
 	Expected string // as the scenario says it: "holds", "violated by …", "not violated"
 	Got      string
 	OK       bool
-}
-
-// Link leads from a report to another file, such as porcupine's own view of a law.
-type Link struct {
-	Text string
-	Href string // relative to the report
 }
 
 // history returns the run's history, never nil.
@@ -89,30 +84,23 @@ func (r *Run) findings() []checker.Finding {
 	return out
 }
 
-// How a run, or many, stand to their scenario's expectation.
-const (
-	asExpected  = "as expected"
-	notExpected = "not as expected"
-	undecided   = "undecided"
-)
-
 // standing says in a word or two how the run stands to its scenario's expectation.
 func (r *Run) standing() string {
 	switch {
 	case r.Undecided:
-		return undecided
+		return report.Undecided
 	case r.OK:
-		return asExpected
+		return report.AsExpected
 	default:
-		return notExpected
+		return report.NotExpected
 	}
 }
 
 // Suite has a case for each law, and for each metric that the scenario names.
-func (r *Run) Suite() Suite {
-	s := Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
+func (r *Run) Suite() report.Suite {
+	s := report.Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
 	for _, e := range r.Expected {
-		c := Case{Group: r.Scenario, Name: e.Name, Result: scenarios.AsExpected, Message: e.Got}
+		c := report.Case{Group: r.Scenario, Name: e.Name, Result: scenarios.AsExpected, Message: e.Got}
 		switch {
 		case !e.OK:
 			c.Result, c.Message = scenarios.Otherwise, fmt.Sprintf("expected %s, got %s", e.Expected, e.Got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -64,13 +65,13 @@ func (s *Sweep) standing() string {
 	n := len(s.Asserted)
 	switch {
 	case s.Interrupted && failed == 0:
-		return undecided
+		return report.Undecided
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
 		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
-		return undecided
+		return report.Undecided
 	case n == 1:
 		return "assertion met"
 	}
@@ -85,7 +86,7 @@ func outcome(a *sweep.Asserted) string {
 	case scenarios.Otherwise:
 		return "failed"
 	}
-	return undecided
+	return report.Undecided
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
@@ -124,22 +125,22 @@ func result(a *sweep.Asserted) scenarios.Standing {
 }
 
 // Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Sweep) Suite() Suite {
-	suite := Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
+func (s *Sweep) Suite() report.Suite {
+	suite := report.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
 		suite.Cases = append(suite.Cases, s.claimCase(i))
 	}
 	for _, law := range s.Laws {
 		suite.Cases = append(suite.Cases, s.lawCase(sweepmap.Of(s.Sweep, law)))
 	}
-	suite.Cases = append(suite.Cases, interruptedCases(s.Scenario.Name, s.Interrupted)...)
+	suite.Cases = append(suite.Cases, report.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
 	return suite
 }
 
 // claimCase is the ith assertion as a CI system counts it.
-func (s *Sweep) claimCase(i int) Case {
+func (s *Sweep) claimCase(i int) report.Case {
 	a := &s.Asserted[i]
-	c := Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+	c := report.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
 	run := s.Shown[i]
 	if run == nil {
 		return c
@@ -150,8 +151,8 @@ func (s *Sweep) claimCase(i int) Case {
 
 // lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
 // asserted of it.
-func (s *Sweep) lawCase(l *sweepmap.Law) Case {
-	c := Case{Group: s.Scenario.Name, Name: string(l.Law)}
+func (s *Sweep) lawCase(l *sweepmap.Law) report.Case {
+	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
 		if state := l.Cells[i].State; state == sweep.Safe || state == sweep.Broken {
 			c.Result = scenarios.AsExpected

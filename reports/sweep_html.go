@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -27,7 +28,7 @@ func (s *Sweep) html(w io.Writer) error {
 		d.Maps = append(d.Maps, s.mapOnPage(sweepmap.Of(s.Sweep, law)))
 	}
 	if s.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	d.claims(s)
 	d.facts(s)
@@ -76,7 +77,7 @@ func (d *sweepPage) claims(s *Sweep) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		c := claimOnPage{Sign: results[result(a)].sign, Text: a.Text, Class: "holds", Why: s.why(a)}
+		c := claimOnPage{Sign: report.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
 		case a.Standing == scenarios.Otherwise:
 			c.Class, d.Class = "violated", "bad"

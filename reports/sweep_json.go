@@ -2,13 +2,14 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type sweepJSON struct {
-	head
+	report.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // runs of each point
 	From        uint64                       `json:"from"`  // the first seed
@@ -90,8 +91,8 @@ type assertionJSON struct {
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{head: headOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: some(s.Faults()),
-		With: some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.NotNull(s.Faults()),
+		With: report.NotNull(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
@@ -123,7 +124,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		}
 		d.Assertions = append(d.Assertions, claim)
 	}
-	return encode(d)
+	return report.Encode(d)
 }
 
 // add tells how a law came out at the point.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -152,7 +153,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := s.Text(&b, TextOptions{Width: width}); err != nil {
+			if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -178,7 +179,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := stripSweep().Text(&b, TextOptions{}); err != nil {
+	if err := stripSweep().Text(&b, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

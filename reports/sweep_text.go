@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -15,9 +16,9 @@ import (
 
 // Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
 // the first failure of each. The error is w's.
-func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, s.Scenario.Name, s.size(), s.standing())
+func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	report.Title(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
 		p.Text(term.Plain, 2, s.Scenario.Summary)
 	}
@@ -37,9 +38,9 @@ func (s *Sweep) Text(w io.Writer, opt TextOptions) error {
 		}
 	}
 	p.Blank()
-	stopped(p, s.Interrupted)
-	notes(p, "note    ", s.notes())
-	closing(p, s.Files, s.Repeat)
+	report.Stopped(p, s.Interrupted)
+	report.Notes(p, "note    ", s.notes())
+	report.Closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)
 	}
@@ -220,7 +221,7 @@ const turnsTwice = "it turns more than once; between points that came out alike 
 
 // claim tells an assertion.
 func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+results[result(a)].sign+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Hang(0, " "+report.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
 	p.Text(term.Plain, 3, s.why(a))
 }
 

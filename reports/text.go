@@ -8,31 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// TextOptions say what the reader's terminal can do.
-type TextOptions struct {
-	Width int  // cells; 0 stands for 80, less than 60 for 60
-	Color bool // bold, red, green and yellow, by ANSI escapes
-	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
-}
-
-func (o TextOptions) page(w io.Writer) *term.Writer {
-	width := o.Width
-	if width == 0 {
-		width = 80
-	}
-	p := term.New(w, max(width, 60), o.Color)
-	p.Watch(string(history.Probe))
-	return p
-}
-
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
-func (run *Run) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	textRun(p, run)
 	return p.Err()
 }
@@ -52,18 +36,6 @@ func textRun(p *term.Writer, run *Run) {
 	}
 	p.Blank()
 	footer(p, run)
-}
-
-// title is the first line: what ran, and how it stands.
-func title(p *term.Writer, name, what, standing string) {
-	tone := term.Red
-	switch standing {
-	case asExpected:
-		tone = term.Green
-	case undecided, brokenAsExpected:
-		tone = term.Yellow
-	}
-	p.Title(name, what, standing, tone)
 }
 
 // sign is the mark of an outcome.
@@ -187,5 +159,5 @@ func footer(p *term.Writer, run *Run) {
 	if run.Source != "" {
 		p.Hang(0, "source  ", term.Plain, run.Source)
 	}
-	closing(p, run.Files, run.Repeat)
+	report.Closing(p, run.Files, run.Repeat)
 }

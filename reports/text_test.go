@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -37,7 +38,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func text(t *testing.T, run *Run, opt TextOptions) string {
+func text(t *testing.T, run *Run, opt report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	if err := run.Text(&b, opt); err != nil {
@@ -50,7 +51,7 @@ func TestText(t *testing.T) {
 	for _, r := range runs {
 		for _, width := range []int{80, 160} {
 			t.Run(fmt.Sprintf("%s-%d", r.name, width), func(t *testing.T) {
-				golden(t, fmt.Sprintf("%s-%d.txt", r.name, width), text(t, r.run(), TextOptions{Width: width}))
+				golden(t, fmt.Sprintf("%s-%d.txt", r.name, width), text(t, r.run(), report.TextOptions{Width: width}))
 			})
 		}
 	}
@@ -67,7 +68,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	}{"wide", func() *Run { return wide }}) {
 		run := r.run()
 		for width := 60; width <= 200; width++ {
-			for n, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
+			for n, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
 				if term.Cells(l) > width {
 					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, term.Cells(l), l)
 				}
@@ -79,8 +80,8 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 func TestColourAddsEscapesAndNothingElse(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[(0|1|1;31|32|33)m")
 	for _, r := range runs {
-		plain := text(t, r.run(), TextOptions{Width: 100})
-		coloured := text(t, r.run(), TextOptions{Width: 100, Color: true})
+		plain := text(t, r.run(), report.TextOptions{Width: 100})
+		coloured := text(t, r.run(), report.TextOptions{Width: 100, Color: true})
 		if strings.Contains(plain, "\x1b") || !strings.Contains(coloured, "\x1b") {
 			t.Errorf("%s: escapes are not where they should be", r.name)
 		}
@@ -92,8 +93,9 @@ func TestColourAddsEscapesAndNothingElse(t *testing.T) {
 
 func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
 	for _, r := range runs {
-		lines := strings.Split(strings.TrimSpace(text(t, r.run(), TextOptions{})), "\n")
-		if !strings.Contains(lines[0], r.run().standing()) {
+		lines := strings.Split(strings.TrimSpace(text(t, r.run(), report.TextOptions{})), "\n")
+		standing := map[bool]string{false: report.NotExpected, true: report.AsExpected}[r.run().OK]
+		if !strings.HasSuffix(lines[0], standing) {
 			t.Errorf("%s begins with %q", r.name, lines[0])
 		}
 		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "again   "+r.run().Repeat) {
@@ -103,7 +105,7 @@ func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
 }
 
 func TestCalmRunStaysShort(t *testing.T) {
-	body := text(t, calm(), TextOptions{Width: 80})
+	body := text(t, calm(), report.TextOptions{Width: 80})
 	from := strings.Index(body, "seconds")
 	to := strings.Index(body, "\nmetrics")
 	if n := strings.Count(body[from:to], "\n"); n > 41 {
@@ -115,7 +117,7 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 	r := calm()
 	r.Undecided = true
 	r.Verdict.Findings[5] = checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Undecided, Explanation: "The run ended too soon."}
-	got := text(t, r, TextOptions{})
+	got := text(t, r, report.TextOptions{})
 	if !strings.Contains(got, "? deadlock-freedom  undecided") || !strings.Contains(got, "The run ended too soon.") {
 		t.Error(got)
 	}
@@ -125,7 +127,7 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 }
 
 func TestEmptyRunIsNoPass(t *testing.T) {
-	got := text(t, &Run{Scenario: "nothing"}, TextOptions{})
+	got := text(t, &Run{Scenario: "nothing"}, report.TextOptions{})
 	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") || strings.Contains(got, "✓") {
 		t.Error(got)
 	}
@@ -167,14 +169,14 @@ func campaign(expected, otherwise, undecided int, groups ...scenarios.Group) (c 
 
 func TestTextMany(t *testing.T) {
 	var b strings.Builder
-	if err := many().Text(&b, TextOptions{}); err != nil {
+	if err := many().Text(&b, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "many-80.txt", b.String())
 }
 
 func TestManyRunsWithoutAnyIsNoPass(t *testing.T) {
-	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == asExpected {
+	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == report.AsExpected {
 		t.Errorf("no run at all is %q", got)
 	}
 }
@@ -184,7 +186,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestWriteErrorIsReturned(t *testing.T) {
-	if err := kleppmann().Text(brokenWriter{}, TextOptions{}); err != os.ErrClosed {
+	if err := kleppmann().Text(brokenWriter{}, report.TextOptions{}); err != os.ErrClosed {
 		t.Error(err)
 	}
 	if err := kleppmann().html(brokenWriter{}, nil); err == nil {

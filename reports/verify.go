@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -27,7 +28,7 @@ func (v *Verification) standing() string {
 	case scenarios.AsExpected:
 		return "holds"
 	}
-	return undecided
+	return report.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -49,8 +50,8 @@ func (v *Verification) found() (faults int, delay string) {
 
 // Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func (v *Verification) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
 		p.Text(term.Plain, 2, v.Scenario.Summary)
@@ -67,9 +68,9 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	stopped(p, v.interrupted())
-	notes(p, "open    ", v.open())
-	closing(p, v.Files, v.Repeat)
+	report.Stopped(p, v.interrupted())
+	report.Notes(p, "open    ", v.open())
+	report.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
@@ -80,7 +81,7 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 
 func (v *Verification) title(p *term.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, undecided: term.Yellow}[standing]
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, report.Undecided: term.Yellow}[standing]
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
@@ -204,18 +205,18 @@ func (v *Verification) claims() []fact {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", texts(v.Own()))
-	each("without", texts(v.Scenario.Mix.Without))
+	each("always", report.Texts(v.Own()))
+	each("without", report.Texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
 }
 
 // Suite has a case for each promised law, and one for each reason why nothing can be said.
-func (v *Verification) Suite() Suite {
+func (v *Verification) Suite() report.Suite {
 	name := v.Scenario.Name
-	s := Suite{Name: "verify " + name, Repeat: v.Repeat}
+	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		c := report.Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Violated > 0 && v.Found != nil:
 			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.story(c.Name)
@@ -229,7 +230,7 @@ func (v *Verification) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, openCases(name, v.open())...)
-	s.Cases = append(s.Cases, interruptedCases(name, v.interrupted())...)
+	s.Cases = append(s.Cases, report.OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, v.interrupted())...)
 	return s
 }

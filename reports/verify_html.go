@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
@@ -14,7 +15,7 @@ import (
 func (v *Verification) html(w io.Writer) error {
 	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
 		Open: v.open(), Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
@@ -28,7 +29,7 @@ func (v *Verification) html(w io.Writer) error {
 		return err
 	}
 	if v.interrupted() {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {

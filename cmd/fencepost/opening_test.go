@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -27,7 +28,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		}
 		run.Repeat = "fencepost run " + name + " --seed 1"
 		var b strings.Builder
-		if err := run.Text(&b, reports.TextOptions{Width: 80}); err != nil {
+		if err := run.Text(&b, report.TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		opening, _, picture := strings.Cut(b.String(), "\nseconds ")

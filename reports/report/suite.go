@@ -1,4 +1,4 @@
-package reports
+package report
 
 import (
 	"encoding/xml"
@@ -124,7 +124,7 @@ func Markdown(s Suite) []byte {
 		if c.Group != "" {
 			name = c.Group + ": " + c.Name
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", results[c.Result].sign, cell(name), cell(c.Message))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", ResultSign(c.Result), cell(name), cell(c.Message))
 	}
 	for _, c := range s.Cases {
 		if c.Result != scenarios.AsExpected && c.Story != "" {
@@ -184,18 +184,21 @@ var results = map[scenarios.Standing]struct{ word, sign string }{
 	scenarios.NotDecidable: {"undecided", "?"},
 }
 
-// openCases are the reasons why nothing can be said.
-func openCases(group string, reasons []string) (cases []Case) {
+// ResultSign is the sign for how a case came out.
+func ResultSign(r scenarios.Standing) string { return results[r].sign }
+
+// OpenCases are the reasons why nothing can be said.
+func OpenCases(group string, reasons []string) (cases []Case) {
 	for _, open := range reasons {
 		cases = append(cases, Case{Group: group, Name: "complete", Result: scenarios.NotDecidable, Message: open})
 	}
 	return cases
 }
 
-// interruptedCases are by which a CI system sees that the work was interrupted: one that is undecided, or none.
-func interruptedCases(group string, interrupted bool) []Case {
+// InterruptedCases are by which a CI system sees that the work was interrupted: one that is undecided, or none.
+func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil
 	}
-	return openCases(group, []string{interruption})
+	return OpenCases(group, []string{Interruption})
 }
