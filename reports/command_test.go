@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -33,7 +34,7 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 	finding.Run.Repeat = call
 	exploration.Findings = []ExploredFinding{finding}
 	seeds := many()
-	seeds.Repeat, seeds.Shown = call, []*Run{run}
+	seeds.Repeat, seeds.Shown = call, []*single.Run{run}
 	for name, c := range map[string]struct {
 		write func(io.Writer, report.TextOptions) error
 		calls int
@@ -64,7 +65,7 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 
 // Where a report speaks of the probe it says what that is, once; elsewhere it does not.
 func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
-	stuck := func() *Run {
+	stuck := func() *single.Run {
 		r := deadlock()
 		for i := range r.Verdict.Findings {
 			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
@@ -81,8 +82,8 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 	}{
 		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, report.TextOptions{}) }, 1},
 		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, report.TextOptions{}) }, 0},
-		"its page":               {func(w io.Writer) error { return stuck().html(w, nil) }, 1},
-		"the page that does not": {func(w io.Writer) error { return kleppmann().html(w, nil) }, 0},
+		"its page":               {func(w io.Writer) error { return stuck().HTML(w, nil) }, 1},
+		"the page that does not": {func(w io.Writer) error { return kleppmann().HTML(w, nil) }, 0},
 		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, report.TextOptions{}) }, 1},
 		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {

@@ -57,23 +57,23 @@ func hung(p *term.Writer, word, text string) {
 }
 
 // timeKey says what the columns of time are.
-func timeKey() []fact {
-	return []fact{
-		{"first", "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
-		{"asks each", "requests of the client to lock servers, for each lock, from acquire to release"},
-		{"cycles/s", "locks taken and given back in a second, one after another, by one client and by several that contend"},
+func timeKey() []report.Fact {
+	return []report.Fact{
+		{Name: "first", Value: "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
+		{Name: "asks each", Value: "requests of the client to lock servers, for each lock, from acquire to release"},
+		{Name: "cycles/s", Value: "locks taken and given back in a second, one after another, by one client and by several that contend"},
 	}
 }
 
 // markKey says what the marks of survival mean.
-func markKey() []fact {
-	return []fact{
-		{"d", "the data is safe (resource-safety): what counts as survived"},
-		{"s l", "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
-		{"p", "who waits gets the lock (deadlock-freedom)"},
-		{"✓ ✗ ± ? –", "kept in every run; broken in every run; broken in some; could not be told; not run"},
-		{"!", "somebody waits for ever (deadlock-freedom)"},
-		{"fence", "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
+func markKey() []report.Fact {
+	return []report.Fact{
+		{Name: "d", Value: "the data is safe (resource-safety): what counts as survived"},
+		{Name: "s l", Value: "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
+		{Name: "p", Value: "who waits gets the lock (deadlock-freedom)"},
+		{Name: "✓ ✗ ± ? –", Value: "kept in every run; broken in every run; broken in some; could not be told; not run"},
+		{Name: "!", Value: "somebody waits for ever (deadlock-freedom)"},
+		{Name: "fence", Value: "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *Comparison) html(w io.Writer) error {
 		d.Stopped = report.Interruption
 	}
 	key := timeKey()
-	d.TimeHeads = []fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {"cycles/s by one", key[2].Value},
+	d.TimeHeads = []report.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
 		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
 	for i := range c.Locks {
 		l := &c.Locks[i]
@@ -38,7 +38,7 @@ func (c *Comparison) html(w io.Writer) error {
 		d.Timings = append(d.Timings, t.timing(l))
 	}
 	for _, n := range t.remarks() {
-		d.Notes = append(d.Notes, fact{n.mark, n.text})
+		d.Notes = append(d.Notes, report.Fact{Name: n.mark, Value: n.text})
 	}
 	return page.Write(w, "compare.html", d)
 }
@@ -49,10 +49,10 @@ type comparePage struct {
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow
-	MarkKey              []fact
-	TimeHeads            []fact // the value explains the head
+	MarkKey              []report.Fact
+	TimeHeads            []report.Fact // the value explains the head
 	Timings              []timingRow
-	Notes                []fact
+	Notes                []report.Fact
 }
 
 // survivalRow is a lock, or the same lock with fencing.

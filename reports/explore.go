@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -35,8 +36,8 @@ type ExploredFinding struct {
 	tally.Finding
 	Promised bool
 	Small    *search.Shrunk
-	Run      *Run     // of the smallest plan that still shows it
-	Files    []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	Run      *single.Run // of the smallest plan that still shows it
+	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
 
 // cut reports whether an interruption ended the cutting down.
@@ -210,14 +211,14 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
 	p.Text(term.Plain, 2, f.size())
 	p.Blank()
-	lanes := f.Run.lanes()
+	lanes := f.Run.Lanes()
 	if full {
 		lanes.Draw(p)
 		p.Blank()
 	}
-	for _, finding := range f.Run.findings() {
+	for _, finding := range f.Run.Findings() {
 		if finding.Law == f.Law {
-			violation(p, lanes, &finding)
+			single.Violation(p, lanes, &finding)
 		}
 	}
 	p.Blank()
@@ -280,7 +281,7 @@ func (e *Exploration) stories(law checker.Law) string {
 	var all []string
 	for _, f := range e.Findings {
 		if f.Law == law {
-			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.story(string(law))))
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.Story(string(law))))
 		}
 	}
 	return strings.Join(all, "\n\n")

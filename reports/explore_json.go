@@ -4,6 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -39,18 +40,18 @@ type struckJSON struct {
 }
 
 type foundJSON struct {
-	Law         checker.Law `json:"law"`
-	Cause       string      `json:"cause"`
-	Promised    bool        `json:"promised"`
-	Runs        int         `json:"runs"`
-	First       uint64      `json:"first_seed"`
-	Drawn       int         `json:"faults_drawn"`
-	Tries       int         `json:"tries"` // runs that it took to cut it down
-	Minimal     bool        `json:"minimal"`
-	Interrupted bool        `json:"interrupted"` // the cutting down was
-	Often       int         `json:"seeds_of_16"`
-	Files       []string    `json:"files"`
-	Run         *runJSON    `json:"run"`
+	Law         checker.Law    `json:"law"`
+	Cause       string         `json:"cause"`
+	Promised    bool           `json:"promised"`
+	Runs        int            `json:"runs"`
+	First       uint64         `json:"first_seed"`
+	Drawn       int            `json:"faults_drawn"`
+	Tries       int            `json:"tries"` // runs that it took to cut it down
+	Minimal     bool           `json:"minimal"`
+	Interrupted bool           `json:"interrupted"` // the cutting down was
+	Often       int            `json:"seeds_of_16"`
+	Files       []string       `json:"files"`
+	Run         *single.Object `json:"run"`
 }
 
 // JSON gives the exploration as one JSON object, ended by a newline.
@@ -76,7 +77,7 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 	}
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		run, err := f.Run.json()
+		run, err := f.Run.Object()
 		if err != nil {
 			return nil, err
 		}

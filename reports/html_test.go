@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
-func render(t *testing.T, run *Run, links ...report.Link) string {
+func render(t *testing.T, run *single.Run, links ...report.Link) string {
 	t.Helper()
 	var b strings.Builder
-	if err := run.html(&b, links); err != nil {
+	if err := run.HTML(&b, links); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -16,9 +17,9 @@ import (
 type Many struct {
 	*search.Runs
 	Subject *scenarios.Scenario
-	Shown   []*Run // worth showing; the text shows the first in full
-	Sample  *Run   // one that came out as expected, for a page that has no other to show; may be nil
-	Repeat  string // command to paste that makes the same runs again
+	Shown   []*single.Run // worth showing; the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Repeat  string        // command to paste that makes the same runs again
 }
 
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
@@ -54,7 +55,7 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	if len(many.Shown) > 0 {
 		p.Blank()
 		p.Rule()
-		textRun(p, many.Shown[0])
+		single.Write(p, many.Shown[0])
 	}
 	return p.Err()
 }
@@ -154,7 +155,7 @@ func (m *Many) Suite() report.Suite {
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
 		for _, r := range m.Shown {
 			if r.Seed == g.First {
-				c.Story = r.story(g.Name)
+				c.Story = r.Story(g.Name)
 			}
 		}
 		s.Cases = append(s.Cases, c)

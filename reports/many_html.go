@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -24,7 +25,7 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 	var err error
 	if shown == nil {
 		d.Frame, err = page.New(title)
-	} else if d.Shown, err = newPageData(shown, nil); err == nil {
+	} else if d.Shown, err = single.NewPage(shown, nil); err == nil {
 		d.Frame, err = page.New(title)
 		d.Script += timeline.Script
 	}
@@ -51,7 +52,7 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 
 // telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
 // that is undecided, or else a sample of those as expected. It is nil if there is none.
-func (m *Many) telling() (*Run, string) {
+func (m *Many) telling() (*single.Run, string) {
 	switch {
 	case len(m.Shown) == 0:
 		return m.Sample, "A run that came out as expected"
@@ -69,7 +70,7 @@ type manyPage struct {
 	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow
 	Faults                                                                []tally.Planned
-	Shown                                                                 *pageData
+	Shown                                                                 *single.Page
 	Links                                                                 []report.Link
 }
 

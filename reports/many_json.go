@@ -3,6 +3,7 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -20,7 +21,7 @@ type manyJSON struct {
 	Faults      []plannedJSON                `json:"faults"`
 	Groups      []groupJSON                  `json:"groups"`
 	AsExpected  bool                         `json:"expected"`
-	Runs        []*runJSON                   `json:"runs"` // worth showing
+	Runs        []*single.Object             `json:"runs"` // worth showing
 }
 
 type plannedJSON struct {
@@ -43,7 +44,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
-		Runs: []*runJSON{}}
+		Runs: []*single.Object{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}
@@ -51,7 +52,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		d.Groups = append(d.Groups, groupJSON{g.Name, g.Want, g.Got, g.Runs, g.First})
 	}
 	for _, run := range m.Shown {
-		told, err := run.json()
+		told, err := run.Object()
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
 // OpenMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
@@ -15,9 +16,9 @@ func (m *Many) OpenMetrics() []byte {
 		b.WriteString("# TYPE " + name + " gauge\n# HELP " + name + " " + help + "\n")
 	}
 	sample := func(name string, n int, labels ...string) {
-		b.WriteString(name + "{scenario=" + quoteLabel(m.Scenario))
+		b.WriteString(name + "{scenario=" + single.QuoteLabel(m.Scenario))
 		for i := 0; i < len(labels); i += 2 {
-			b.WriteString("," + labels[i] + "=" + quoteLabel(labels[i+1]))
+			b.WriteString("," + labels[i] + "=" + single.QuoteLabel(labels[i+1]))
 		}
 		b.WriteString("} " + strconv.Itoa(n) + "\n")
 	}

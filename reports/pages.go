@@ -1,3 +1,10 @@
+// Package reports says what came of a command that makes many runs: explore, verify, sweep, compare, advise, corpus, odds,
+// and run with many seeds. Each has a file for its text and one for each other form (explore.go, explore_html.go,
+// explore_json.go); its page's template is in reports/page.
+//
+// Goals: what came out stands first, then how sure it is, then what shows it; the same result gives the same bytes.
+// Non-goals: one run (single), layout (term), pictures (timeline, sweepmap), and the results themselves, which it takes as
+// the rooms of scenarios give them.
 package reports
 
 import (
@@ -7,13 +14,14 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
 // Pages are the page of many runs, and those of each run worth showing.
 func (m *Many) Pages(path string) (all []report.Page) {
 	shown := m.Shown
 	if m.Sample != nil {
-		shown = []*Run{m.Sample}
+		shown = []*single.Run{m.Sample}
 	}
 	var links []report.Link
 	for _, run := range shown {
@@ -30,7 +38,7 @@ func (e *Exploration) Pages(path string) (all []report.Page) {
 	for i := range e.Findings {
 		f := &e.Findings[i]
 		at := report.Beside(path, "-"+f.Slug()+".html")
-		all = append(all, report.Page{Path: at, Write: func(w io.Writer) error { return f.Run.html(w, nil) }})
+		all = append(all, report.Page{Path: at, Write: func(w io.Writer) error { return f.Run.HTML(w, nil) }})
 		others = append(others, filepath.Base(at))
 	}
 	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return e.html(w, others) }})
@@ -45,10 +53,14 @@ func (f *ExploredFinding) Slug() string {
 }
 
 // Pages is the one page of the verification.
-func (v *Verification) Pages(path string) []report.Page { return []report.Page{{Path: path, Write: v.html}} }
+func (v *Verification) Pages(path string) []report.Page {
+	return []report.Page{{Path: path, Write: v.html}}
+}
 
 // Pages is the one page of the sweep.
 func (s *Sweep) Pages(path string) []report.Page { return []report.Page{{Path: path, Write: s.html}} }
 
 // Pages is the one page of the comparison.
-func (c *Comparison) Pages(path string) []report.Page { return []report.Page{{Path: path, Write: c.html}} }
+func (c *Comparison) Pages(path string) []report.Page {
+	return []report.Page{{Path: path, Write: c.html}}
+}

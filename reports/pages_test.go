@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -48,7 +49,7 @@ func allPages() []pageKind {
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
 			c := campaign(3, 2, 0, scenarios.Group{Mismatch: scenarios.Mismatch{Name: string(checker.MutualExclusion), Want: "holds", Got: "violated"}, Runs: 2, First: 3})
-			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*Run{kleppmann()}}).html(w, nil)
+			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
 			return (&Many{Runs: runs(interrupted, campaign(0, 0, 5)), Subject: lock}).html(w, nil)
@@ -177,8 +178,8 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 		many Many
 		want string
 	}{
-		{Many{Shown: []*Run{odd, open}}, "The first run that came out otherwise: seed"},
-		{Many{Shown: []*Run{open}}, "The first run that is undecided: seed"},
+		{Many{Shown: []*single.Run{odd, open}}, "The first run that came out otherwise: seed"},
+		{Many{Shown: []*single.Run{open}}, "The first run that is undecided: seed"},
 		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
 	} {
 		c.many.Runs, c.many.Subject = spanned("a-lock", 1), &scenarios.Scenario{}

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -19,7 +20,7 @@ type Sweep struct {
 	*sweep.Sweep
 	Scenario *scenarios.Scenario
 	Repeats  map[*sweep.Edge]string // command to paste that shows how the law is broken on one side; none if there is none
-	Shown    map[int]*Run           // the run that shows how an assertion failed, by its number from 0
+	Shown    map[int]*single.Run    // the run that shows how an assertion failed, by its number from 0
 	Files    string                 // folder with what was left; empty if nothing was
 	Repeat   string                 // command to paste that sweeps again
 }

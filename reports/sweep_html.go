@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -44,7 +45,7 @@ type sweepPage struct {
 	Claims                    []claimOnPage
 	Maps                      []mapOnPage
 	Stories                   []sweepStory
-	Facts                     []fact
+	Facts                     []report.Fact
 	page.Frame
 }
 
@@ -56,7 +57,7 @@ type mapOnPage struct {
 	Law    string
 	Wide   template.HTML // the picture for a desktop
 	Narrow template.HTML // and for a phone
-	Lines  []fact        // where it is safe, by the value of the other axis
+	Lines  []report.Fact // where it is safe, by the value of the other axis
 	Notes  []string
 	Causes []string
 	// Repeats show how the law is broken next to its edges.
@@ -66,7 +67,7 @@ type mapOnPage struct {
 // sweepStory tells the run that shows how an assertion fails.
 type sweepStory struct {
 	Text   string
-	Law    lawStory
+	Law    single.LawStory
 	Plan   []string
 	Seed   uint64
 	Repeat string
@@ -95,15 +96,16 @@ func (d *sweepPage) claims(s *Sweep) {
 }
 
 // storyAgainst tells what happened in the run that shows how an assertion fails.
-func storyAgainst(a *sweep.Asserted, run *Run) sweepStory {
+func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
 	f := run.Verdict.Of(a.Law)
-	s.Law = lawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	s.Law = single.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
-	for i, told := range run.lanes().Told(f.Witness) {
-		s.Law.Witness = append(s.Law.Witness, witnessLine{i + 1, told.Pos, phrase.Instant(told.At), told.Words})
+	for i, told := range run.Lanes().Told(f.Witness) {
+		s.Law.Witness = append(s.Law.Witness, single.WitnessLine{Number: i + 1, Pos: told.Pos,
+			Time: phrase.Instant(told.At), Words: told.Words})
 	}
 	return s
 }
@@ -118,7 +120,7 @@ func (s *Sweep) mapOnPage(l *sweepmap.Law) mapOnPage {
 		if along.Other != nil {
 			name = s.Axes[1-along.Axis].Name + " " + along.Other.Text
 		}
-		m.Lines = append(m.Lines, fact{name, along.Words("")})
+		m.Lines = append(m.Lines, report.Fact{Name: name, Value: along.Words("")})
 		if !along.Monotone() {
 			m.Notes = append(m.Notes, s.place(along)+turnsTwice)
 		}
@@ -143,11 +145,11 @@ func (d *sweepPage) facts(s *Sweep) {
 		names = []string{"across", "upwards"}
 	}
 	for i, name := range names {
-		d.Facts = append(d.Facts, fact{name, s.varied(i)})
+		d.Facts = append(d.Facts, report.Fact{Name: name, Value: s.varied(i)})
 	}
 	for _, fixed := range s.With() {
-		d.Facts = append(d.Facts, fact{"with", fixed})
+		d.Facts = append(d.Facts, report.Fact{Name: "with", Value: fixed})
 	}
 	runs, _ := s.Made()
-	d.Facts = append(d.Facts, fact{"runs", strconv.Itoa(runs)}, fact{"safe means", s.meaning()})
+	d.Facts = append(d.Facts, report.Fact{Name: "runs", Value: strconv.Itoa(runs)}, report.Fact{Name: "safe means", Value: s.meaning()})
 }

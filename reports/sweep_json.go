@@ -3,6 +3,7 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -82,11 +83,11 @@ type stretchJSON struct {
 }
 
 type assertionJSON struct {
-	Assertion string   `json:"assertion"`
-	Result    string   `json:"result"` // met, failed or undecided
-	Points    int      `json:"points"`
-	Why       string   `json:"why"`
-	Run       *runJSON `json:"run,omitempty"` // that shows the failure
+	Assertion string         `json:"assertion"`
+	Result    string         `json:"result"` // met, failed or undecided
+	Points    int            `json:"points"`
+	Why       string         `json:"why"`
+	Run       *single.Object `json:"run,omitempty"` // that shows the failure
 }
 
 // JSON gives the sweep as one JSON object, ended by a newline.
@@ -116,7 +117,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		a := &s.Asserted[i]
 		claim := assertionJSON{Assertion: a.Text, Result: outcome(a), Points: a.Points, Why: s.unmet(a)}
 		if run := s.Shown[i]; run != nil {
-			told, err := run.json()
+			told, err := run.Object()
 			if err != nil {
 				return nil, err
 			}

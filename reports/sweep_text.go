@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -236,7 +237,7 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Text(term.Bold, 0, "Against: "+a.Text)
 	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		violation(p, shown.lanes(), &f)
+		single.Violation(p, shown.Lanes(), &f)
 	} else {
 		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
 		p.Text(term.Plain, 2, f.Explanation)
@@ -244,5 +245,5 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Blank()
 	run := *shown
 	run.Metrics = nil
-	footer(p, &run)
+	single.Footer(p, &run)
 }

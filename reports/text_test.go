@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -38,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func text(t *testing.T, run *Run, opt report.TextOptions) string {
+func text(t *testing.T, run *single.Run, opt report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	if err := run.Text(&b, opt); err != nil {
@@ -64,8 +65,8 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	wide.Plan = append(wide.Plan, "cut client-1 | "+strings.Repeat("redis-1 ", 40)+"at 1s for 5s")
 	for _, r := range append(runs, struct {
 		name string
-		run  func() *Run
-	}{"wide", func() *Run { return wide }}) {
+		run  func() *single.Run
+	}{"wide", func() *single.Run { return wide }}) {
 		run := r.run()
 		for width := 60; width <= 200; width++ {
 			for n, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
@@ -127,7 +128,7 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 }
 
 func TestEmptyRunIsNoPass(t *testing.T) {
-	got := text(t, &Run{Scenario: "nothing"}, report.TextOptions{})
+	got := text(t, &single.Run{Scenario: "nothing"}, report.TextOptions{})
 	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") || strings.Contains(got, "✓") {
 		t.Error(got)
 	}
@@ -140,7 +141,7 @@ func many() *Many {
 		scenarios.Group{Mismatch: scenarios.Mismatch{Name: "mutual-exclusion", Want: "holds", Got: "violated by lost in crash (no persistence)"}, Runs: 9, First: 7},
 		scenarios.Group{Mismatch: scenarios.Mismatch{Name: "unavailability", Want: "9s..11s"}, Runs: 2, First: 99})
 	return &Many{Runs: runs, Subject: &scenarios.Scenario{Summary: "A node restarts empty while a lock is held by the bare quorum."},
-		Shown: []*Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+		Shown: []*single.Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
 }
 
 // spanned are so many runs of a scenario, all made.
@@ -189,7 +190,7 @@ func TestWriteErrorIsReturned(t *testing.T) {
 	if err := kleppmann().Text(brokenWriter{}, report.TextOptions{}); err != os.ErrClosed {
 		t.Error(err)
 	}
-	if err := kleppmann().html(brokenWriter{}, nil); err == nil {
+	if err := kleppmann().HTML(brokenWriter{}, nil); err == nil {
 		t.Error("html hides the error")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -16,9 +17,9 @@ import (
 // Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
 	*verify.Verification
-	Run    *Run   // of the counterexample; nil if there is none
-	Files  string // folder with the verdict and what was found
-	Repeat string // command to paste that verifies again
+	Run    *single.Run // of the counterexample; nil if there is none
+	Files  string      // folder with the verdict and what was found
+	Repeat string      // command to paste that verifies again
 }
 
 func (v *Verification) standing() string {
@@ -74,7 +75,7 @@ func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
-		textRun(p, v.Run)
+		single.Write(p, v.Run)
 	}
 	return p.Err()
 }
@@ -180,7 +181,7 @@ func (v *Verification) claim(p *term.Writer) {
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
 // it belongs to the one before.
-func (v *Verification) claims() []fact {
+func (v *Verification) claims() []report.Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
 		"changes the target in between."
@@ -189,10 +190,10 @@ func (v *Verification) claims() []fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []fact{{"starts", starts}, {"ends", ends}}
+	all := []report.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, fact{label, t})
+			all = append(all, report.Fact{Name: label, Value: t})
 			label = ""
 		}
 	}
@@ -219,7 +220,7 @@ func (v *Verification) Suite() report.Suite {
 		c := report.Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Violated > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.story(c.Name)
+			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = scenarios.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.standing() != "holds":

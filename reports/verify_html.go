@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
@@ -21,7 +22,7 @@ func (v *Verification) html(w io.Writer) error {
 	if v.Found == nil {
 		d.Claims = v.claims()
 		d.Frame, err = page.New(title)
-	} else if d.Counterexample, err = newPageData(v.Run, nil); err == nil {
+	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
 		d.Frame, err = page.New(title)
 		d.Script += timeline.Script
 	}
@@ -55,8 +56,8 @@ type verifyPage struct {
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
 	Lengths, Kinds                                                        []triedRow
-	Claims                                                                []fact
-	Counterexample                                                        *pageData // nil if there is none
+	Claims                                                                []report.Fact
+	Counterexample                                                        *single.Page // nil if there is none
 }
 
 type triedRow struct{ Name, Starts, Schedules, Stands string }

@@ -3,6 +3,7 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
@@ -41,10 +42,10 @@ type kindJSON struct {
 }
 
 type counterexampleJSON struct {
-	Law   checker.Law `json:"law"`
-	Cause string      `json:"cause"`
-	Delay string      `json:"delay"`
-	Run   *runJSON    `json:"run"`
+	Law   checker.Law    `json:"law"`
+	Cause string         `json:"cause"`
+	Delay string         `json:"delay"`
+	Run   *single.Object `json:"run"`
 }
 
 // JSON gives the verification as one JSON object, ended by a newline.
@@ -67,7 +68,7 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
-		run, err := v.Run.json()
+		run, err := v.Run.Object()
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -45,7 +46,7 @@ func verified() *Verification {
 }
 
 // counterexample ends the verification with faults that break a law.
-func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *Run) {
+func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Stop, v.Options.KeepFaults, v.Run = verify.AtCounterexample, false, run
 	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind}, Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
 	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false

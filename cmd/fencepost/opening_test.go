@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -22,7 +22,7 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := reports.Told(s, result, s.Judge(result))
+		run, err := single.Told(s, result, s.Judge(result))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,3 +51,6 @@ type Link struct {
 	Text string
 	Href string // relative to the report
 }
+
+// Fact is a thing that a page or a text states, with its name.
+type Fact struct{ Name, Value string }

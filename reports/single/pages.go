@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 func (r *Run) Pages(path string) (all []report.Page) {
 	var links []report.Link
 	names := report.FileNames{}
-	for _, e := range checker.Evidence(r.history()) {
+	for _, e := range checker.Evidence(r.Recorded()) {
 		name := names.Of(string(e.Lock))
 		for _, view := range []struct {
 			what string
@@ -31,5 +31,5 @@ func (r *Run) Pages(path string) (all []report.Page) {
 			links = append(links, report.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(at)})
 		}
 	}
-	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return r.html(w, links) }})
+	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return r.HTML(w, links) }})
 }

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"cmp"
@@ -17,25 +17,26 @@ import (
 // that shows it all again. No line is wider than opt.Width. The error is w's.
 func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	textRun(p, run)
+	Write(p, run)
 	return p.Err()
 }
 
-func textRun(p *term.Writer, run *Run) {
+// Write writes the report of one run within another report.
+func Write(p *term.Writer, run *Run) {
 	opening(p, run)
 	p.Blank()
-	lanes := run.lanes()
+	lanes := run.Lanes()
 	lanes.Draw(p)
 	p.Blank()
 	verdictLines(p, run)
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		if f.Outcome == checker.Violated {
 			p.Blank()
-			violation(p, lanes, &f)
+			Violation(p, lanes, &f)
 		}
 	}
 	p.Blank()
-	footer(p, run)
+	Footer(p, run)
 }
 
 // sign is the mark of an outcome.
@@ -53,7 +54,7 @@ func sign(o checker.Outcome) (string, term.Style) {
 
 func verdictLines(p *term.Writer, run *Run) {
 	laws := map[string]bool{}
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		laws[string(f.Law)] = true
 		mark, tone := sign(f.Outcome)
 		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(f.Law)).To(21)
@@ -113,8 +114,8 @@ func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
 	}
 }
 
-// violation tells the story of one violated law.
-func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
+// Violation tells the story of one violated law.
+func Violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
 	if f.Explanation != "" {
 		p.Text(term.Plain, 2, f.Explanation)
@@ -134,8 +135,8 @@ func violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
 	}
 }
 
-// footer says what is needed to see the run again.
-func footer(p *term.Writer, run *Run) {
+// Footer says what is needed to see the run again.
+func Footer(p *term.Writer, run *Run) {
 	if len(run.Metrics) > 0 {
 		metricLines(p, run.Metrics)
 	}
@@ -153,7 +154,7 @@ func footer(p *term.Writer, run *Run) {
 		}
 		p.Hang(0, label, term.Plain, fault)
 	}
-	h := run.history()
+	h := run.Recorded()
 	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
 		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"fmt"
@@ -15,18 +15,18 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
-func (run *Run) html(w io.Writer, links []report.Link) error {
-	d, err := newPageData(run, links)
+func (run *Run) HTML(w io.Writer, links []report.Link) error {
+	d, err := NewPage(run, links)
 	if err != nil {
 		return err
 	}
 	return page.Write(w, "run.html", d)
 }
 
-// pageData is what the page's template shows.
-type pageData struct {
+// Page is what the page's template shows.
+type Page struct {
 	Run      *Run
 	Standing string
 	Headline string // what came of the run, in a sentence
@@ -35,10 +35,10 @@ type pageData struct {
 	Class    string // of the standing: good, bad, open
 	Laws     []lawLine
 	Checks   []ExpectLine // expectations of metrics
-	Stories  []lawStory
+	Stories  []LawStory
 	Metrics  []metricLine
 	Links    []report.Link
-	Facts    []fact
+	Facts    []report.Fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
 	chart    *timeline.Chart
@@ -50,30 +50,31 @@ type lawLine struct {
 	Expect                                         *ExpectLine
 }
 
-type lawStory struct {
+// LawStory tells on a page how a law came out, and what shows it.
+type LawStory struct {
 	Law, Cause, Explanation, Remedy string
 	Trials                          []checker.Trial
-	Witness                         []witnessLine
+	Witness                         []WitnessLine
 }
 
-type witnessLine struct {
+// WitnessLine is an event of the witness: its number in the picture, its position in the history, when, and in words.
+type WitnessLine struct {
 	Number, Pos int
 	Time, Words string
 }
 
 type metricLine struct{ Name, Value, Alarm string }
 
-type fact struct{ Name, Value string }
-
-func newPageData(run *Run, links []report.Link) (*pageData, error) {
+// NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
+func NewPage(run *Run, links []report.Link) (*Page, error) {
 	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
 	if err != nil {
 		return nil, err
 	}
 	frame.Script += timeline.Script
-	d := &pageData{
+	d := &Page{
 		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
-		lanes: run.lanes(), Frame: frame,
+		lanes: run.Lanes(), Frame: frame,
 	}
 	d.chart = d.lanes.Chart()
 	if d.Timeline, err = d.chart.HTML(); err != nil {
@@ -97,7 +98,7 @@ func newPageData(run *Run, links []report.Link) (*pageData, error) {
 }
 
 // mentionsProbe reports whether anything that the page says speaks of the probe.
-func (d *pageData) mentionsProbe() bool {
+func (d *Page) mentionsProbe() bool {
 	texts := []string{d.Headline}
 	for i := range d.Laws {
 		texts = append(texts, d.Laws[i].Explanation)
@@ -111,9 +112,9 @@ func (d *pageData) mentionsProbe() bool {
 	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, report.MentionsProbe)
 }
 
-func (d *pageData) verdict(run *Run) {
+func (d *Page) verdict(run *Run) {
 	laws := map[string]bool{}
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		laws[string(f.Law)] = true
 		mark, _ := sign(f.Outcome)
 		line := lawLine{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
@@ -133,19 +134,20 @@ func (d *pageData) verdict(run *Run) {
 	}
 }
 
-func (d *pageData) story(f *checker.Finding) lawStory {
-	s := lawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
+func (d *Page) story(f *checker.Finding) LawStory {
+	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
-		s.Witness = append(s.Witness, witnessLine{d.chart.Number(told.Pos), told.Pos, phrase.Instant(told.At), told.Words})
+		s.Witness = append(s.Witness, WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
+			Words: told.Words})
 	}
 	return s
 }
 
-func (d *pageData) facts(run *Run) {
-	h := run.history()
+func (d *Page) facts(run *Run) {
+	h := run.Recorded()
 	add := func(name, value string) {
 		if value != "" {
-			d.Facts = append(d.Facts, fact{name, value})
+			d.Facts = append(d.Facts, report.Fact{Name: name, Value: value})
 		}
 	}
 	add("seed", strconv.FormatUint(run.Seed, 10))

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
-// runJSON is a run as an object of its own or within another document.
-type runJSON struct {
+// Object is a run as an object of its own or within another document.
+type Object struct {
 	Scenario  string                      `json:"scenario"`
 	Seed      uint64                      `json:"seed"`
 	Digest    string                      `json:"digest"`
@@ -45,21 +45,22 @@ type trialJSON struct {
 // JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a history
 // file could not hold.
 func (r *Run) JSON(command string) ([]byte, error) {
-	run, err := r.json()
+	run, err := r.Object()
 	if err != nil {
 		return nil, err
 	}
 	return report.Encode(struct {
 		report.Head
-		*runJSON
+		*Object
 	}{report.HeadOf(command), run})
 }
 
-func (r *Run) json() (*runJSON, error) {
-	d := &runJSON{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.NotNull(r.Plan), Laws: map[checker.Law]findingJSON{},
+// Object is the run as a part of a JSON document.
+func (r *Run) Object() (*Object, error) {
+	d := &Object{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.NotNull(r.Plan), Laws: map[checker.Law]findingJSON{},
 		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
-	for _, f := range r.findings() {
-		told, err := findingOf(r.history(), &f)
+	for _, f := range r.Findings() {
+		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {
 			return nil, err
 		}

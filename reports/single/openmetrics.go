@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func (run *Run) OpenMetrics() []byte {
 			}
 			last = family
 		}
-		b.WriteString(family + "{scenario=" + quoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) + `"` + label + "} ")
+		b.WriteString(family + "{scenario=" + QuoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) + `"` + label + "} ")
 		b.WriteString(strconv.FormatFloat(m.Value, 'g', -1, 64) + "\n")
 	}
 	b.WriteString("# EOF\n")
@@ -73,6 +73,7 @@ func splitLabel(name string) (family, label string) {
 	return family, "," + strings.TrimSuffix(rest, "}")
 }
 
-func quoteLabel(s string) string {
+// QuoteLabel quotes the value of a label (OpenMetrics 1.0.0, "Escaping").
+func QuoteLabel(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"slices"
@@ -37,7 +37,7 @@ func (r *Run) headline() string {
 			v = surprise
 		}
 	}
-	return headline.Of(r.history(), v)
+	return headline.Of(r.Recorded(), v)
 }
 
 // intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that names
