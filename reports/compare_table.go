@@ -300,6 +300,6 @@ func (t *compareTable) commands(p *term.Writer) {
 		p.Hang(0, "files   ", term.Plain, t.files())
 	}
 	if t.Repeat != "" {
-		report.Repeat(p, t.Repeat)
+		report.Again(p, t.Repeat)
 	}
 }

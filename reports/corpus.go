@@ -232,7 +232,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		for j, b := range broken {
 			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
-				report.Repeat(p, l.repeat(b))
+				report.Again(p, l.repeat(b))
 			}
 		}
 	}

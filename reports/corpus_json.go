@@ -100,7 +100,7 @@ func mutantOf(m *HuntedMutant) mutantJSON {
 }
 
 func soundLockOf(l *SoundLock) soundLockJSON {
-	d := soundLockJSON{Name: l.Lock.Name, Promise: names(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: report.NotNull(l.open())}
+	d := soundLockJSON{Name: l.Lock.Name, Promise: names(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: report.Some(l.open())}
 	for _, b := range l.broken() {
 		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})
 	}

@@ -135,7 +135,7 @@ func exploredGroup(p *term.Writer, g *planGroup) {
 		p.Hang(3, label, term.Plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		p.Command(3, report.Again, repeat)
+		p.Command(3, report.AgainLabel, repeat)
 	}
 }
 

@@ -50,7 +50,7 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	}
 	report.Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		report.Repeat(p, many.Repeat)
+		report.Again(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()

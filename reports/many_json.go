@@ -21,7 +21,7 @@ type manyJSON struct {
 	Faults      []plannedJSON                `json:"faults"`
 	Groups      []groupJSON                  `json:"groups"`
 	AsExpected  bool                         `json:"expected"`
-	Runs        []*single.Object             `json:"runs"` // worth showing
+	Runs        []*single.RunObject          `json:"runs"` // worth showing
 }
 
 type plannedJSON struct {
@@ -44,7 +44,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
-		Runs: []*single.Object{}}
+		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}

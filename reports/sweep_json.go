@@ -83,17 +83,17 @@ type stretchJSON struct {
 }
 
 type assertionJSON struct {
-	Assertion string         `json:"assertion"`
-	Result    string         `json:"result"` // met, failed or undecided
-	Points    int            `json:"points"`
-	Why       string         `json:"why"`
-	Run       *single.Object `json:"run,omitempty"` // that shows the failure
+	Assertion string            `json:"assertion"`
+	Result    string            `json:"result"` // met, failed or undecided
+	Points    int               `json:"points"`
+	Why       string            `json:"why"`
+	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure
 }
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.NotNull(s.Faults()),
-		With: report.NotNull(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.Some(s.Faults()),
+		With: report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {

@@ -42,10 +42,10 @@ type kindJSON struct {
 }
 
 type counterexampleJSON struct {
-	Law   checker.Law    `json:"law"`
-	Cause string         `json:"cause"`
-	Delay string         `json:"delay"`
-	Run   *single.Object `json:"run"`
+	Law   checker.Law       `json:"law"`
+	Cause string            `json:"cause"`
+	Delay string            `json:"delay"`
+	Run   *single.RunObject `json:"run"`
 }
 
 // JSON gives the verification as one JSON object, ended by a newline.
@@ -54,7 +54,7 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed, Outcome: v.standing(),
 		Laws: countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{}, AllEnds: o.AllEnds,
 		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()), LeftOut: map[string]string{},
-		Interrupted: v.interrupted(), Open: report.NotNull(v.open())}
+		Interrupted: v.interrupted(), Open: report.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}

@@ -29,8 +29,8 @@ func Encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// NotNull is a list that is never null.
-func NotNull[T any](list []T) []T {
+// Some is a list that is never null.
+func Some[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

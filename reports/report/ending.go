@@ -25,7 +25,7 @@ func Closing(p *term.Writer, files, repeat string) {
 		p.Hang(0, "files   ", term.Plain, files)
 	}
 	if repeat != "" {
-		Repeat(p, repeat)
+		Again(p, repeat)
 	}
 }
 
@@ -36,11 +36,11 @@ func Notes(p *term.Writer, label string, list []string) {
 	}
 }
 
-// Repeat writes what a person pastes.
-func Repeat(p *term.Writer, text string) { p.Command(0, Again, text) }
+// Again writes what a person pastes.
+func Again(p *term.Writer, text string) { p.Command(0, AgainLabel, text) }
 
-// Again is the label of a command that shows it all again.
-const Again = "again   "
+// AgainLabel is the label of a command that shows it all again.
+const AgainLabel = "again   "
 
 // Title is the first line: what ran, and how it stands.
 func Title(p *term.Writer, name, what, standing string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
-// Object is a run as an object of its own or within another document.
-type Object struct {
+// RunObject is a run as an object of its own or within another document.
+type RunObject struct {
 	Scenario  string                      `json:"scenario"`
 	Seed      uint64                      `json:"seed"`
 	Digest    string                      `json:"digest"`
@@ -51,13 +51,13 @@ func (r *Run) JSON(command string) ([]byte, error) {
 	}
 	return report.Encode(struct {
 		report.Head
-		*Object
+		*RunObject
 	}{report.HeadOf(command), run})
 }
 
 // Object is the run as a part of a JSON document.
-func (r *Run) Object() (*Object, error) {
-	d := &Object{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.NotNull(r.Plan), Laws: map[checker.Law]findingJSON{},
+func (r *Run) Object() (*RunObject, error) {
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan), Laws: map[checker.Law]findingJSON{},
 		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
 	for _, f := range r.Findings() {
 		told, err := findingOf(r.Recorded(), &f)
