@@ -9,6 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -23,23 +25,23 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 	finding.Run.Repeat = call
 	exploration.Findings = []ExploredFinding{finding}
 	seeds := many()
-	seeds.Repeat, seeds.Shown = call, []*Run{run}
+	seeds.Repeat, seeds.Shown = call, []*single.Run{run}
 	for name, c := range map[string]struct {
-		write func(io.Writer, TextOptions) error
+		write func(io.Writer, report.TextOptions) error
 		calls int
 	}{
-		"run":     {func(w io.Writer, o TextOptions) error { return run.Text(w, o) }, 1},
-		"many":    {func(w io.Writer, o TextOptions) error { return seeds.Text(w, o) }, 2},
-		"explore": {func(w io.Writer, o TextOptions) error { return exploration.Text(w, o) }, 2},
-		"all": {func(w io.Writer, o TextOptions) error {
+		"run":     {func(w io.Writer, o report.TextOptions) error { return run.Text(w, o) }, 1},
+		"many":    {func(w io.Writer, o report.TextOptions) error { return seeds.Text(w, o) }, 2},
+		"explore": {func(w io.Writer, o report.TextOptions) error { return exploration.Text(w, o) }, 2},
+		"all": {func(w io.Writer, o report.TextOptions) error {
 			o.All = true
 			return exploration.Text(w, o)
 		}, 3},
-		"verify": {func(w io.Writer, o TextOptions) error { return verification.Text(w, o) }, 1},
+		"verify": {func(w io.Writer, o report.TextOptions) error { return verification.Text(w, o) }, 1},
 	} {
 		for _, width := range []int{60, 80, 120, 200} {
 			var b strings.Builder
-			if err := c.write(&b, TextOptions{Width: width}); err != nil {
+			if err := c.write(&b, report.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			if got := check.Pasted(b.String(), call); got != c.calls {
@@ -51,7 +53,7 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 
 // Where a report speaks of the probe it says what that is, once; elsewhere it does not.
 func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
-	stuck := func() *Run {
+	stuck := func() *single.Run {
 		r := deadlock()
 		for i := range r.Verdict.Findings {
 			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
@@ -66,24 +68,24 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		write func(io.Writer) error
 		want  int
 	}{
-		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, TextOptions{}) }, 1},
-		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, TextOptions{}) }, 0},
-		"its page":               {func(w io.Writer) error { return stuck().html(w, nil) }, 1},
-		"the page that does not": {func(w io.Writer) error { return kleppmann().html(w, nil) }, 0},
-		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, TextOptions{}) }, 1},
+		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, report.TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, report.TextOptions{}) }, 0},
+		"its page":               {func(w io.Writer) error { return stuck().HTML(w, nil) }, 1},
+		"the page that does not": {func(w io.Writer) error { return kleppmann().HTML(w, nil) }, 0},
+		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, report.TextOptions{}) }, 1},
 		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {
-			return errors.Join(explored().Text(w, TextOptions{}), explored().html(w, nil))
+			return errors.Join(explored().Text(w, report.TextOptions{}), explored().html(w, nil))
 		}, 0},
 	} {
 		var b strings.Builder
 		if err := c.write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(squeezed(b.String()), probeIs); got != c.want {
+		if got := strings.Count(squeezed(b.String()), report.ProbeIs); got != c.want {
 			t.Errorf("%s: explained %d times, want %d:\n%s", name, got, c.want, b.String())
 		}
-		if c.want == 0 && mentionsProbe(b.String()) {
+		if c.want == 0 && report.MentionsProbe(b.String()) {
 			t.Errorf("%s mentions it after all", name)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -34,8 +36,8 @@ type ExploredFinding struct {
 	tally.Finding
 	Promised bool
 	Small    *search.Shrunk
-	Run      *Run     // of the smallest plan that still shows it
-	Files    []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	Run      *single.Run // of the smallest plan that still shows it
+	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
 
 // cut reports whether an interruption ended the cutting down.
@@ -48,7 +50,7 @@ func (e *Exploration) standing() string {
 	case scenarios.AsExpected:
 		return "promises kept"
 	}
-	return Undecided
+	return report.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -60,7 +62,7 @@ func (e *Exploration) open() []string {
 // Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
 // timeline. The error is w's.
-func (e *Exploration) Text(w io.Writer, opt TextOptions) error {
+func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	exploreTitle(p, e)
 	if e.Subject.Summary != "" {
@@ -99,19 +101,19 @@ func exploreEnding(p *term.Writer, e *Exploration) {
 	if all := e.allFaults(); all.Drawn > 0 {
 		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
-	Stopped(p, e.Interrupted)
-	Notes(p, "open    ", e.open())
-	Notes(p, "note    ", e.Doubts())
+	report.Stopped(p, e.Interrupted)
+	report.Notes(p, "open    ", e.open())
+	report.Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
 		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	Closing(p, e.Files, e.Repeat)
+	report.Closing(p, e.Files, e.Repeat)
 }
 
 func exploreTitle(p *term.Writer, e *Exploration) {
 	what, standing := e.size(), e.standing()
 	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
-	if standing == Undecided {
+	if standing == report.Undecided {
 		tone = term.Yellow
 	}
 	p.Title(e.Scenario, what, standing, tone)
@@ -214,9 +216,9 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 		lanes.Draw(p)
 		p.Blank()
 	}
-	for _, finding := range f.Run.findings() {
+	for _, finding := range f.Run.Findings() {
 		if finding.Law == f.Law {
-			Violation(p, lanes, &finding)
+			single.Violation(p, lanes, &finding)
 		}
 	}
 	p.Blank()
@@ -231,7 +233,7 @@ func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
 	if f.Run.Files != "" {
 		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	Closing(p, files, f.Run.Repeat)
+	report.Closing(p, files, f.Run.Repeat)
 }
 
 // what is the law and how it was broken.
@@ -251,10 +253,10 @@ func (f *ExploredFinding) size() string {
 }
 
 // Suite has a case for each law, and one for each reason why nothing can be said.
-func (e *Exploration) Suite() Suite {
-	s := Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+func (e *Exploration) Suite() report.Suite {
+	s := report.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
 	for _, l := range promised(e.Laws, e.Subject) {
-		c := Case{Group: e.Scenario, Name: string(l.Law.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
 		case l.Violated > 0 && !l.Promised:
@@ -266,10 +268,10 @@ func (e *Exploration) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, OpenCases(e.Scenario, e.open())...)
+	s.Cases = append(s.Cases, report.OpenCases(e.Scenario, e.open())...)
 	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
 	if standing, _ := e.Standing(e.Subject); standing != scenarios.AsExpected {
-		s.Cases = append(s.Cases, InterruptedCases(e.Scenario, e.Interrupted)...)
+		s.Cases = append(s.Cases, report.InterruptedCases(e.Scenario, e.Interrupted)...)
 	}
 	return s
 }
@@ -279,7 +281,7 @@ func (e *Exploration) stories(law checker.Law) string {
 	var all []string
 	for _, f := range e.Findings {
 		if f.Law == law {
-			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.story(string(law))))
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.Story(string(law))))
 		}
 	}
 	return strings.Join(all, "\n\n")

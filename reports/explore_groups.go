@@ -9,6 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -61,7 +63,7 @@ func (e *Exploration) byGravity() []int {
 
 // finding is the verdict in the smallest run on what was found.
 func (f *ExploredFinding) finding() *checker.Finding {
-	for _, got := range f.Run.findings() {
+	for _, got := range f.Run.Findings() {
 		if got.Law == f.Law && got.Outcome == checker.Violated {
 			return &got
 		}
@@ -73,14 +75,14 @@ func (f *ExploredFinding) finding() *checker.Finding {
 func (g *planGroup) Headline() string {
 	first := g.Findings[0]
 	if f := first.finding(); f != nil {
-		return headline.Broken(first.Run.history(), f)
+		return headline.Broken(first.Run.Recorded(), f)
 	}
 	return first.what()
 }
 
 func (f *ExploredFinding) promise() string {
 	if f.Promised {
-		return Promised
+		return single.Promised
 	}
 	return "not promised"
 }
@@ -133,7 +135,7 @@ func exploredGroup(p *term.Writer, g *planGroup) {
 		p.Hang(3, label, term.Plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		p.Command(3, again, repeat)
+		p.Command(3, report.AgainLabel, repeat)
 	}
 }
 

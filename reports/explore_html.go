@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -35,10 +36,10 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 			Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
-		d.Probe = probeIs
+		d.Probe = report.ProbeIs
 	}
 	if e.Interrupted {
-		d.Stopped = Interruption
+		d.Stopped = report.Interruption
 	}
 	d.Tally.Rows = lawRows(e.Laws, e.Subject)
 	add := func(name string, f tally.Fault) {
@@ -87,7 +88,7 @@ type exploreStory struct {
 }
 
 func (g *exploreGroup) mentionsProbe() bool {
-	return mentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return mentionsProbe(s.Explanation) })
+	return report.MentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {

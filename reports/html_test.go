@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
-func render(t *testing.T, run *Run, links ...Link) string {
+func render(t *testing.T, run *single.Run, links ...report.Link) string {
 	t.Helper()
 	var b strings.Builder
-	if err := run.html(&b, links); err != nil {
+	if err := run.HTML(&b, links); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -54,7 +56,7 @@ func TestTextCannotBecomeMarkup(t *testing.T) {
 	run.Verdict.Findings[1].Explanation = evil
 	run.Verdict.Findings[1].Remedy = evil
 	run.Expected[0].Expected = evil
-	got := render(t, run, Link{Text: evil, Href: "javascript:alert(1)"}, Link{Text: "mutex", Href: "mutex.html"})
+	got := render(t, run, report.Link{Text: evil, Href: "javascript:alert(1)"}, report.Link{Text: "mutex", Href: "mutex.html"})
 	if n := strings.Count(got, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}

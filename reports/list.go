@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -20,7 +21,7 @@ type ListedSection struct {
 }
 
 // Text gives each scenario its name, its expectation and its summary. The error is w's.
-func (l Listing) Text(w io.Writer, opt TextOptions) error {
+func (l Listing) Text(w io.Writer, opt report.TextOptions) error {
 	p := term.New(w, max(opt.Width, 8), opt.Color) // no table needs more
 	for i, section := range l {
 		if i > 0 {
@@ -58,7 +59,7 @@ func Expectations(s *scenarios.Scenario) []string {
 }
 
 type listingJSON struct {
-	Head
+	report.Head
 	Scenarios []listedJSON `json:"scenarios"`
 }
 
@@ -79,7 +80,7 @@ type expectedJSON struct {
 
 // JSON gives the scenarios as one JSON object, ended by a newline.
 func (l Listing) JSON(command string) ([]byte, error) {
-	d := listingJSON{HeadOf(command), []listedJSON{}}
+	d := listingJSON{report.HeadOf(command), []listedJSON{}}
 	for _, section := range l {
 		for _, s := range section.Scenarios {
 			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{}, map[string]string{}}
@@ -93,5 +94,5 @@ func (l Listing) JSON(command string) ([]byte, error) {
 			d.Scenarios = append(d.Scenarios, one)
 		}
 	}
-	return Encode(d)
+	return report.Encode(d)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -15,16 +17,16 @@ import (
 type Many struct {
 	*search.Runs
 	Subject *scenarios.Scenario
-	Shown   []*Run // worth showing; the text shows the first in full
-	Sample  *Run   // one that came out as expected, for a page that has no other to show; may be nil
-	Repeat  string // command to paste that makes the same runs again
+	Shown   []*single.Run // worth showing; the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Repeat  string        // command to paste that makes the same runs again
 }
 
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func (many *Many) Text(w io.Writer, opt TextOptions) error {
+func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	Title(p, many.Scenario, many.size(), many.standing())
+	report.Title(p, many.Scenario, many.size(), many.standing())
 	if many.Subject.Summary != "" {
 		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
@@ -46,14 +48,14 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 		plannedFaults(p, many)
 		p.Blank()
 	}
-	Stopped(p, !many.Finished())
+	report.Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		Again(p, many.Repeat)
+		report.Again(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
 		p.Blank()
 		p.Rule()
-		textRun(p, many.Shown[0])
+		single.Write(p, many.Shown[0])
 	}
 	return p.Err()
 }
@@ -61,11 +63,11 @@ func (many *Many) Text(w io.Writer, opt TextOptions) error {
 func (m *Many) standing() string {
 	switch m.Standing() {
 	case scenarios.Otherwise:
-		return NotExpected
+		return report.NotExpected
 	case scenarios.AsExpected:
-		return AsExpected
+		return report.AsExpected
 	}
-	return Undecided
+	return report.Undecided
 }
 
 // size says which seeds were run.
@@ -138,22 +140,22 @@ func plannedFaults(p *term.Writer, m *Many) {
 }
 
 // Suite has a case for what came out otherwise in some run, and one for all the rest.
-func (m *Many) Suite() Suite {
-	s := Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
+func (m *Many) Suite() report.Suite {
+	s := report.Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
 	result := m.Standing()
 	if result == scenarios.NotJudged {
 		result = scenarios.NotDecidable
 	}
-	all := Case{Group: m.Scenario, Name: "all seeds", Result: result,
+	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
 		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
 	s.Cases = append(s.Cases, all)
-	s.Cases = append(s.Cases, InterruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
 	for _, g := range m.Campaign.Groups {
-		c := Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
+		c := report.Case{Group: m.Scenario, Name: g.Name, Result: scenarios.Otherwise,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
 		for _, r := range m.Shown {
 			if r.Seed == g.First {
-				c.Story = r.story(g.Name)
+				c.Story = r.Story(g.Name)
 			}
 		}
 		s.Cases = append(s.Cases, c)

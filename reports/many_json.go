@@ -2,11 +2,13 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type manyJSON struct {
-	Head
+	report.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // how many were run
 	From        uint64                       `json:"from"`  // the first
@@ -19,7 +21,7 @@ type manyJSON struct {
 	Faults      []plannedJSON                `json:"faults"`
 	Groups      []groupJSON                  `json:"groups"`
 	AsExpected  bool                         `json:"expected"`
-	Runs        []*RunObject                 `json:"runs"` // worth showing
+	Runs        []*single.RunObject          `json:"runs"` // worth showing
 }
 
 type plannedJSON struct {
@@ -39,10 +41,10 @@ type groupJSON struct {
 // JSON gives many runs as one JSON object, ended by a newline.
 func (m *Many) JSON(command string) ([]byte, error) {
 	c := &m.Campaign
-	d := manyJSON{Head: HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
+	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
-		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == AsExpected,
-		Runs: []*RunObject{}}
+		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
+		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}
@@ -56,7 +58,7 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		}
 		d.Runs = append(d.Runs, told)
 	}
-	return Encode(d)
+	return report.Encode(d)
 }
 
 // countsOf are tallies by their laws.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -40,7 +42,7 @@ func allPages() []pageKind {
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
 			c := campaign(3, 2, 0, scenarios.Group{Mismatch: scenarios.Mismatch{Name: string(checker.MutualExclusion), Want: "holds", Got: "violated"}, Runs: 2, First: 3})
-			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*Run{kleppmann()}}).html(w, nil)
+			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
 			return (&Many{Runs: runs(interrupted, campaign(0, 0, 5)), Subject: lock}).html(w, nil)
@@ -75,7 +77,7 @@ func pageText(t *testing.T, k pageKind, interrupted bool) string {
 func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 	for _, k := range allPages() {
 		for _, interrupted := range []bool{true, false} {
-			if says := strings.Contains(pageText(t, k, interrupted), Interruption); says != interrupted {
+			if says := strings.Contains(pageText(t, k, interrupted), report.Interruption); says != interrupted {
 				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
 			}
 		}
@@ -106,8 +108,8 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 		many Many
 		want string
 	}{
-		{Many{Shown: []*Run{odd, open}}, "The first run that came out otherwise: seed"},
-		{Many{Shown: []*Run{open}}, "The first run that is undecided: seed"},
+		{Many{Shown: []*single.Run{odd, open}}, "The first run that came out otherwise: seed"},
+		{Many{Shown: []*single.Run{open}}, "The first run that is undecided: seed"},
 		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
 	} {
 		c.many.Runs, c.many.Subject = spanned("a-lock", 1), &scenarios.Scenario{}

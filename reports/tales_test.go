@@ -2,59 +2,64 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/tale"
 )
 
 // runs are the situations whose reports are kept as golden files.
 var runs = []struct {
 	name string
-	run  func() *Run
+	run  func() *single.Run
 }{
 	{"kleppmann", kleppmann}, {"fenced", fenced}, {"restart", restart}, {"calm", calm}, {"deadlock", deadlock}, {"long", long},
 }
 
 // told makes a report of a story in which nothing was expected to break.
-func told(s tale.Story) *Run {
+func told(s tale.Story) *single.Run {
 	h := s.History
-	r := &Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan, OK: true,
+	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan, OK: true,
 		History: h, Events: 3 * len(h.Events), Simulated: h.Header.End.Duration(), Metrics: checker.Measure(h),
 		Verdict: checker.Verdict{Findings: s.Findings}, Repeat: "fencepost run " + s.Scenario + " --seed 7"}
 	for _, f := range s.Findings {
 		if f.Outcome == checker.Violated {
-			r.Expected = append(r.Expected, ExpectLine{string(f.Law), "holds", "violated by " + f.Cause.String(), false})
+			r.Expected = append(r.Expected, expectLine(string(f.Law), "holds", "violated by "+f.Cause.String(), false))
 			r.OK = false
 		}
 	}
 	return r
 }
 
-func kleppmann() *Run {
+func expectLine(name, expected, got string, ok bool) single.ExpectLine {
+	return single.ExpectLine{Name: name, Expected: expected, Got: got, OK: ok}
+}
+
+func kleppmann() *single.Run {
 	r := told(tale.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
 	r.Repeat, r.OK = "fencepost run kleppmann-gc-pause --seed 1", true
-	r.Expected = []ExpectLine{
-		{string(checker.LeaseExclusion), "holds", "holds", true},
-		{string(checker.MutualExclusion), "violated by holder outlived its lease",
-			"violated by holder outlived its lease (pause)", true},
-		{string(checker.ResourceSafety), "violated", "violated by superseded holder took effect", true},
-		{"fencing_token_reject_rate", "0", "0", true},
+	r.Expected = []single.ExpectLine{
+		expectLine(string(checker.LeaseExclusion), "holds", "holds", true),
+		expectLine(string(checker.MutualExclusion), "violated by holder outlived its lease",
+			"violated by holder outlived its lease (pause)", true),
+		expectLine(string(checker.ResourceSafety), "violated", "violated by superseded holder took effect", true),
+		expectLine("fencing_token_reject_rate", "0", "0", true),
 	}
 	return r
 }
 
-func fenced() *Run {
+func fenced() *single.Run {
 	r := told(tale.Fenced())
 	r.OK, r.Expected[0].OK, r.Expected[0].Expected = true, true, "violated"
 	return r
 }
 
-func restart() *Run  { return told(tale.Restart()) }
-func calm() *Run     { return told(tale.Calm()) }
-func deadlock() *Run { return told(tale.Deadlock()) }
-func long() *Run     { return told(tale.Long()) }
+func restart() *single.Run  { return told(tale.Restart()) }
+func calm() *single.Run     { return told(tale.Calm()) }
+func deadlock() *single.Run { return told(tale.Deadlock()) }
+func long() *single.Run     { return told(tale.Long()) }
 
 // witness lists the positions that findings of a run name.
-func witness(r *Run) (all []int) {
+func witness(r *single.Run) (all []int) {
 	for _, f := range r.Verdict.Findings {
 		all = append(all, f.Witness...)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -15,9 +17,9 @@ import (
 // Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
 	*verify.Verification
-	Run    *Run   // of the counterexample; nil if there is none
-	Files  string // folder with the verdict and what was found
-	Repeat string // command to paste that verifies again
+	Run    *single.Run // of the counterexample; nil if there is none
+	Files  string      // folder with the verdict and what was found
+	Repeat string      // command to paste that verifies again
 }
 
 func (v *Verification) standing() string {
@@ -27,7 +29,7 @@ func (v *Verification) standing() string {
 	case scenarios.AsExpected:
 		return "holds"
 	}
-	return Undecided
+	return report.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -49,7 +51,7 @@ func (v *Verification) found() (faults int, delay string) {
 
 // Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func (v *Verification) Text(w io.Writer, opt TextOptions) error {
+func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
@@ -67,20 +69,20 @@ func (v *Verification) Text(w io.Writer, opt TextOptions) error {
 	if v.Found == nil {
 		v.claim(p)
 	}
-	Stopped(p, v.interrupted())
-	Notes(p, "open    ", v.open())
-	Closing(p, v.Files, v.Repeat)
+	report.Stopped(p, v.interrupted())
+	report.Notes(p, "open    ", v.open())
+	report.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
 		p.Blank()
 		p.Rule()
-		textRun(p, v.Run)
+		single.Write(p, v.Run)
 	}
 	return p.Err()
 }
 
 func (v *Verification) title(p *term.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, Undecided: term.Yellow}[standing]
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, report.Undecided: term.Yellow}[standing]
 	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
@@ -179,7 +181,7 @@ func (v *Verification) claim(p *term.Writer) {
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
 // it belongs to the one before.
-func (v *Verification) claims() []Fact {
+func (v *Verification) claims() []report.Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
 		"changes the target in between."
@@ -188,10 +190,10 @@ func (v *Verification) claims() []Fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []Fact{{"starts", starts}, {"ends", ends}}
+	all := []report.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, Fact{label, t})
+			all = append(all, report.Fact{Name: label, Value: t})
 			label = ""
 		}
 	}
@@ -204,21 +206,21 @@ func (v *Verification) claims() []Fact {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", Texts(v.Own()))
-	each("without", Texts(v.Scenario.Mix.Without))
+	each("always", report.Texts(v.Own()))
+	each("without", report.Texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
 }
 
 // Suite has a case for each promised law, and one for each reason why nothing can be said.
-func (v *Verification) Suite() Suite {
+func (v *Verification) Suite() report.Suite {
 	name := v.Scenario.Name
-	s := Suite{Name: "verify " + name, Repeat: v.Repeat}
+	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		c := report.Case{Group: name, Name: string(l.Law), Result: scenarios.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Violated > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.story(c.Name)
+			c.Result, c.Message, c.Story = scenarios.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = scenarios.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.standing() != "holds":
@@ -229,7 +231,7 @@ func (v *Verification) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, OpenCases(name, v.open())...)
-	s.Cases = append(s.Cases, InterruptedCases(name, v.interrupted())...)
+	s.Cases = append(s.Cases, report.OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, v.interrupted())...)
 	return s
 }

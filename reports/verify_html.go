@@ -6,6 +6,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
@@ -14,13 +16,13 @@ import (
 func (v *Verification) html(w io.Writer) error {
 	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
 		Open: v.open(), Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", Undecided: "open"}[d.Standing]
+	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
 		d.Frame, err = page.New(title)
-	} else if d.Counterexample, err = newPageData(v.Run, nil); err == nil {
+	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
 		d.Frame, err = page.New(title)
 		d.Script += timeline.Script
 	}
@@ -28,7 +30,7 @@ func (v *Verification) html(w io.Writer) error {
 		return err
 	}
 	if v.interrupted() {
-		d.Stopped = Interruption
+		d.Stopped = report.Interruption
 	}
 	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
@@ -54,8 +56,8 @@ type verifyPage struct {
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
 	Lengths, Kinds                                                        []triedRow
-	Claims                                                                []Fact
-	Counterexample                                                        *pageData // nil if there is none
+	Claims                                                                []report.Fact
+	Counterexample                                                        *single.Page // nil if there is none
 }
 
 type triedRow struct{ Name, Starts, Schedules, Stands string }

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
@@ -62,7 +62,7 @@ func (a *Advice) Standing() scenarios.Standing {
 func (a *Advice) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == scenarios.NotDecidable:
-		return reports.Undecided
+		return report.Undecided
 	case len(a.Broken) == 0:
 		return "nothing broken"
 	case standing == scenarios.AsExpected:
@@ -77,11 +77,11 @@ func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday)
 // plans are the faults that break the lock: its own, one each, or else a plan each that was found.
 func (a *Advice) plans() []string {
 	if a.Own {
-		return reports.Texts(a.Scenario.Faults)
+		return report.Texts(a.Scenario.Faults)
 	}
 	all := []string{}
 	for _, p := range a.Plans {
-		if line := strings.Join(reports.Texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
+		if line := strings.Join(report.Texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
 			all = append(all, line)
 		}
 	}
@@ -104,7 +104,7 @@ const mostAdvised = 8
 
 // Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
 // The error is w's.
-func (a *Advice) Text(w io.Writer, opt reports.TextOptions) error {
+func (a *Advice) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	tone := map[scenarios.Standing]term.Style{scenarios.AsExpected: term.Green, scenarios.Otherwise: term.Red, scenarios.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
@@ -123,8 +123,8 @@ func (a *Advice) Text(w io.Writer, opt reports.TextOptions) error {
 		p.Blank()
 		a.trials(p)
 	}
-	reports.Stopped(p, a.Interrupted)
-	reports.Notes(p, "open    ", a.open())
+	report.Stopped(p, a.Interrupted)
+	report.Notes(p, "open    ", a.open())
 	if a.Diff != "" {
 		p.Blank()
 		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
@@ -133,7 +133,7 @@ func (a *Advice) Text(w io.Writer, opt reports.TextOptions) error {
 		}
 		p.Blank()
 	}
-	reports.Closing(p, a.Files, a.Repeat)
+	report.Closing(p, a.Files, a.Repeat)
 	return p.Err()
 }
 
@@ -170,9 +170,9 @@ func (a *Advice) conclusion() string {
 	switch {
 	case !a.Keeps(best):
 		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(changesInWords(best), " and ") + ". It mends " +
-			phrase.Join(reports.LawNames(best.Mended), " and ")
+			phrase.Join(report.LawNames(best.Mended), " and ")
 		if len(best.Left) > 0 {
-			text += ", and leaves " + phrase.Join(reports.LawNames(best.Left), " and ") + " broken"
+			text += ", and leaves " + phrase.Join(report.LawNames(best.Left), " and ") + " broken"
 		}
 		for _, b := range best.Anew {
 			text += ", but " + breach(b)
@@ -182,7 +182,7 @@ func (a *Advice) conclusion() string {
 		}
 		return text + "."
 	case len(beyond) > 0:
-		text += phrase.Join(reports.LawNames(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
+		text += phrase.Join(report.LawNames(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
 		if len(best.Mended) > 1 {
 			text = strings.Replace(text, " is kept", " are kept", 1)
 		}
@@ -365,11 +365,11 @@ func (a *Advice) freshly() string {
 }
 
 // Suite has a case for each broken promise, or one for all.
-func (a *Advice) Suite() reports.Suite {
+func (a *Advice) Suite() report.Suite {
 	name := a.Scenario.Name
-	s := reports.Suite{Name: "advise " + name, Repeat: a.Repeat}
+	s := report.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		c := reports.Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		c := report.Case{Group: name, Name: string(l), Result: scenarios.Otherwise, Message: strings.Join(a.causes(l), "; ")}
 		if a.Standing() == scenarios.AsExpected {
 			c.Result, c.Message = scenarios.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
 		}
@@ -379,9 +379,9 @@ func (a *Advice) Suite() reports.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 && a.Standing() == scenarios.AsExpected {
-		s.Cases = append(s.Cases, reports.Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
+		s.Cases = append(s.Cases, report.Case{Group: name, Name: "promises", Result: scenarios.AsExpected, Message: "nothing broken"})
 	}
-	s.Cases = append(s.Cases, reports.OpenCases(name, a.open())...)
-	s.Cases = append(s.Cases, reports.InterruptedCases(name, a.Interrupted)...)
+	s.Cases = append(s.Cases, report.OpenCases(name, a.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, a.Interrupted)...)
 	return s
 }

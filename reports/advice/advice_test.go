@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
@@ -27,7 +27,7 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 			a := &Advice{Advice: &advise.Advice{Broken: checker.Laws[:n], Base: base, Mending: []*advise.Tried{best}},
 				Scenario: &scenarios.Scenario{Name: "mine"}}
 			var b bytes.Buffer
-			if err := a.Text(&b, reports.TextOptions{Width: width}); err != nil {
+			if err := a.Text(&b, report.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			rows := 0

@@ -2,13 +2,13 @@ package advice
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type adviseJSON struct {
-	reports.Head
+	report.Head
 	Scenario    string       `json:"scenario"`
 	Outcome     string       `json:"outcome"` // nothing broken, can be saved, not saved or undecided
 	OwnFaults   bool         `json:"own_faults"`
@@ -69,18 +69,18 @@ type triedJSON struct {
 
 // JSON gives the advice as one JSON object, ended by a newline: the changes best first.
 func (a *Advice) JSON(command string) ([]byte, error) {
-	d := adviseJSON{Head: reports.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
+	d := adviseJSON{Head: report.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
 		Plans: a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(), Broken: []brokenJSON{},
 		Cost: costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs}, Interrupted: a.Interrupted,
-		Open: reports.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+		Open: report.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
 	for _, l := range a.Broken {
 		d.Broken = append(d.Broken, brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
 	}
 	for i, t := range a.Mending {
-		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), reports.LawNames(t.Mended), reports.LawNames(t.Left), breachesOf(t.Anew),
-			breachesOf(t.Otherwise), t.GivesUp, reports.Some(t.Spared), costOf(t.Cost), a.file(i)})
+		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), report.LawNames(t.Mended), report.LawNames(t.Left), breachesOf(t.Anew),
+			breachesOf(t.Otherwise), t.GivesUp, report.Some(t.Spared), costOf(t.Cost), a.file(i)})
 	}
-	return reports.Encode(d)
+	return report.Encode(d)
 }
 
 // file is the scenario file of the ith change; empty if it was not written.

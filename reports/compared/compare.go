@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -25,7 +25,7 @@ type Comparison struct {
 }
 
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
-func (c *Comparison) Text(w io.Writer, opt reports.TextOptions) error {
+func (c *Comparison) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
@@ -48,7 +48,7 @@ func (c *Comparison) Text(w io.Writer, opt reports.TextOptions) error {
 	t.legend(p)
 	t.notes(p)
 	p.Blank()
-	reports.Stopped(p, c.Interrupted)
+	report.Stopped(p, c.Interrupted)
 	t.commands(p)
 	return p.Err()
 }
@@ -59,8 +59,8 @@ func hung(p *term.Writer, word, text string) {
 }
 
 // timeKey says what the columns of time are.
-func timeKey() []reports.Fact {
-	return []reports.Fact{
+func timeKey() []report.Fact {
+	return []report.Fact{
 		{Name: "first", Value: "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
 		{Name: "asks each", Value: "requests of the client to lock servers, for each lock, from acquire to release"},
 		{Name: "cycles/s", Value: "locks taken and given back in a second, one after another, by one client and by several that contend"},
@@ -68,8 +68,8 @@ func timeKey() []reports.Fact {
 }
 
 // markKey says what the marks of survival mean.
-func markKey() []reports.Fact {
-	return []reports.Fact{
+func markKey() []report.Fact {
+	return []report.Fact{
 		{Name: "d", Value: "the data is safe (resource-safety): what counts as survived"},
 		{Name: "s l", Value: "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
 		{Name: "p", Value: "who waits gets the lock (deadlock-freedom)"},
@@ -100,13 +100,13 @@ func (t *compareTable) legend(p *term.Writer) {
 }
 
 // Suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
-func (c *Comparison) Suite() reports.Suite {
-	s := reports.Suite{Name: "compare", Repeat: c.Repeat, Cases: reports.InterruptedCases("compare", c.Interrupted)}
+func (c *Comparison) Suite() report.Suite {
+	s := report.Suite{Name: "compare", Repeat: c.Repeat, Cases: report.InterruptedCases("compare", c.Interrupted)}
 	for _, l := range c.Locks {
 		for _, cell := range l.Survival {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
-				s.Cases = append(s.Cases, reports.Case{Group: l.Name, Name: cell.Scenario.Name,
+				s.Cases = append(s.Cases, report.Case{Group: l.Name, Name: cell.Scenario.Name,
 					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds, c.Seeds-data.NotRun)})
 			}
 		}
@@ -115,6 +115,6 @@ func (c *Comparison) Suite() reports.Suite {
 }
 
 // Pages is the one page of the comparison.
-func (c *Comparison) Pages(path string) []reports.Page {
-	return []reports.Page{{Path: path, Write: c.html}}
+func (c *Comparison) Pages(path string) []report.Page {
+	return []report.Page{{Path: path, Write: c.html}}
 }

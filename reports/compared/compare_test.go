@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/check"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -50,7 +50,7 @@ func threeLocks() *Comparison {
 func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
 		var b bytes.Buffer
-		if err := threeLocks().Text(&b, reports.TextOptions{Width: width}); err != nil {
+		if err := threeLocks().Text(&b, report.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		marks := 0
@@ -73,7 +73,7 @@ func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
 
 func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
 	var b bytes.Buffer
-	if err := threeLocks().Text(&b, reports.TextOptions{Width: 160}); err != nil {
+	if err := threeLocks().Text(&b, report.TextOptions{Width: 160}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -164,7 +164,7 @@ func TestThePageOfTheComparison(t *testing.T) {
 		if _, err := check.Explained(b.String()); err != nil {
 			t.Error(err)
 		}
-		if says := strings.Contains(b.String(), reports.Interruption); says != interrupted {
+		if says := strings.Contains(b.String(), report.Interruption); says != interrupted {
 			t.Errorf("interrupted %t: it says so: %t", interrupted, says)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
 	c.Repeat = "fencepost compare --seeds 18446744073709551615 --out '/a/rather long/path/to the/folder/of scenarios' and/more/of/the same"
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := c.Text(&b, reports.TextOptions{Width: width}); err != nil {
+		if err := c.Text(&b, report.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := check.Pasted(b.String(), c.Repeat); n != 1 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -24,10 +24,10 @@ func (c *Comparison) html(w io.Writer) error {
 	t := compareTable{c}
 	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
 	if c.Interrupted {
-		d.Stopped = reports.Interruption
+		d.Stopped = report.Interruption
 	}
 	key := timeKey()
-	d.TimeHeads = []reports.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
+	d.TimeHeads = []report.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
 		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
 	for i := range c.Locks {
 		l := &c.Locks[i]
@@ -38,7 +38,7 @@ func (c *Comparison) html(w io.Writer) error {
 		d.Timings = append(d.Timings, t.timing(l))
 	}
 	for _, n := range t.remarks() {
-		d.Notes = append(d.Notes, reports.Fact{Name: n.mark, Value: n.text})
+		d.Notes = append(d.Notes, report.Fact{Name: n.mark, Value: n.text})
 	}
 	return page.Write(w, "compare.html", d)
 }
@@ -49,10 +49,10 @@ type comparePage struct {
 	*Comparison
 	Size, Stopped, Files string
 	Rows                 []survivalRow
-	MarkKey              []reports.Fact
-	TimeHeads            []reports.Fact // the value explains the head
+	MarkKey              []report.Fact
+	TimeHeads            []report.Fact // the value explains the head
 	Timings              []timingRow
-	Notes                []reports.Fact
+	Notes                []report.Fact
 }
 
 // survivalRow is a lock, or the same lock with fencing.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type compareJSON struct {
-	reports.Head
+	report.Head
 	Seeds       int                `json:"seeds"` // runs behind each cell
 	Delay       string             `json:"delay"`
 	Retry       string             `json:"retry"`
@@ -71,7 +71,7 @@ type writtenJSON struct {
 
 // JSON gives the comparison as one JSON object, ended by a newline.
 func (c *Comparison) JSON(command string) ([]byte, error) {
-	d := compareJSON{Head: reports.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model,
+	d := compareJSON{Head: report.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model,
 		Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
 	for _, t := range c.Troubles {
 		d.Faults = append(d.Faults, troubleJSON{t.Name, t.Text})
@@ -84,7 +84,7 @@ func (c *Comparison) JSON(command string) ([]byte, error) {
 		}
 		d.Locks = append(d.Locks, one)
 	}
-	return reports.Encode(d)
+	return report.Encode(d)
 }
 
 func (c *Comparison) timing(t *compare.Timing) timingJSON {

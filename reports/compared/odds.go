@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -30,7 +30,7 @@ func (o *Odds) Standing() scenarios.Standing {
 }
 
 // Text writes a table with a row for each number of keys held. The error is w's.
-func (o *Odds) Text(w io.Writer, _ reports.TextOptions) error {
+func (o *Odds) Text(w io.Writer, _ report.TextOptions) error {
 	what := "masters, each of which fails over and loses the lock by that"
 	if o.Asked.By == compare.ByRestart {
 		what = "servers, each of which restarts and loses the lock by that"
@@ -56,7 +56,7 @@ func (o *Odds) Text(w io.Writer, _ reports.TextOptions) error {
 }
 
 type oddsJSON struct {
-	reports.Head
+	report.Head
 	Odds        []oddJSON `json:"odds"`
 	Interrupted bool      `json:"interrupted"`
 }
@@ -75,20 +75,20 @@ type oddJSON struct {
 
 // JSON gives the odds as one JSON object, ended by a newline.
 func (o *Odds) JSON(command string) ([]byte, error) {
-	d := oddsJSON{reports.HeadOf(command), []oddJSON{}, o.Interrupted}
+	d := oddsJSON{report.HeadOf(command), []oddJSON{}, o.Interrupted}
 	for _, r := range o.Rows {
 		low, high := r.Interval()
 		d.Odds = append(d.Odds, oddJSON{r.Held, r.Runs, r.Measured(), low, high, r.Formula(), r.Article(), r.Agrees()})
 	}
-	return reports.Encode(d)
+	return report.Encode(d)
 }
 
 // Suite has a case for each row.
-func (o *Odds) Suite() reports.Suite {
-	s := reports.Suite{Name: "odds", Repeat: o.Repeat, Cases: reports.InterruptedCases("odds", o.Interrupted)}
+func (o *Odds) Suite() report.Suite {
+	s := report.Suite{Name: "odds", Repeat: o.Repeat, Cases: report.InterruptedCases("odds", o.Interrupted)}
 	for _, r := range o.Rows {
 		low, high := r.Interval()
-		c := reports.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: scenarios.AsExpected,
+		c := report.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: scenarios.AsExpected,
 			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured(), low, high, r.Formula())}
 		if !r.Agrees() {
 			c.Result = scenarios.Otherwise

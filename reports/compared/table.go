@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
@@ -168,7 +168,7 @@ func marksOf(c *compare.Survival, liveness bool) (all []cellMark) {
 	}
 	for _, law := range []checker.Law{checker.ResourceSafety, checker.MutualExclusion, third} {
 		mark := c.Laws.Of(law).Sign()
-		all = append(all, cellMark{mark, reports.Tones[mark]})
+		all = append(all, cellMark{mark, report.Tones[mark]})
 	}
 	if c.Laws.Of(checker.DeadlockFreedom).Violated > 0 && !liveness {
 		all = append(all, cellMark{"!", term.Red})
@@ -287,6 +287,6 @@ func (t *compareTable) commands(p *term.Writer) {
 		p.Hang(0, "files   ", term.Plain, t.files())
 	}
 	if t.Repeat != "" {
-		reports.Again(p, t.Repeat)
+		report.Again(p, t.Repeat)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -134,10 +134,10 @@ func median[T any](sorted []T) (m T) {
 }
 
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
-func (c *Corpus) Text(w io.Writer, opt reports.TextOptions) error {
+func (c *Corpus) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	standing := map[scenarios.Standing]string{scenarios.AsExpected: reports.AsExpected, scenarios.Otherwise: reports.NotExpected}[c.Standing()]
-	reports.Title(p, "corpus", c.size(), cmp.Or(standing, reports.Undecided))
+	standing := map[scenarios.Standing]string{scenarios.AsExpected: report.AsExpected, scenarios.Otherwise: report.NotExpected}[c.Standing()]
+	report.Title(p, "corpus", c.size(), cmp.Or(standing, report.Undecided))
 	of := ""
 	for i := range c.Mutants {
 		if m := &c.Mutants[i]; m.Of != of {
@@ -154,8 +154,8 @@ func (c *Corpus) Text(w io.Writer, opt reports.TextOptions) error {
 		soundLines(p, c)
 	}
 	p.Blank()
-	reports.Stopped(p, c.Interrupted)
-	reports.Closing(p, c.Files, c.Repeat)
+	report.Stopped(p, c.Interrupted)
+	report.Closing(p, c.Files, c.Repeat)
 	return p.Err()
 }
 
@@ -222,7 +222,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		case len(open) > 0:
 			mark, tone = "?", term.Yellow
 		}
-		for j, text := range term.Wrap(strings.Join(reports.LawNames(l.Lock.Promise), ", "), p.Width()-from) {
+		for j, text := range term.Wrap(strings.Join(report.LawNames(l.Lock.Promise), ", "), p.Width()-from) {
 			ln := new(term.Line)
 			if j == 0 {
 				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Lock.Name)
@@ -236,7 +236,7 @@ func soundLines(p *term.Writer, c *Corpus) {
 		for j, b := range broken {
 			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
-				reports.Again(p, l.repeat(b))
+				report.Again(p, l.repeat(b))
 			}
 		}
 	}
@@ -248,11 +248,11 @@ func soundLines(p *term.Writer, c *Corpus) {
 }
 
 // Suite has a case for each mutant and each sound lock.
-func (c *Corpus) Suite() reports.Suite {
-	s := reports.Suite{Name: "corpus", Repeat: c.Repeat, Cases: reports.InterruptedCases("corpus", c.Interrupted)}
+func (c *Corpus) Suite() report.Suite {
+	s := report.Suite{Name: "corpus", Repeat: c.Repeat, Cases: report.InterruptedCases("corpus", c.Interrupted)}
 	for i := range c.Mutants {
 		m := &c.Mutants[i]
-		one := reports.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
+		one := report.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
 		switch {
 		case m.caught():
 			one.Result, one.Message = scenarios.AsExpected, fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
@@ -263,7 +263,7 @@ func (c *Corpus) Suite() reports.Suite {
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		one := reports.Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		one := report.Case{Group: "sound", Name: l.Lock.Name, Result: scenarios.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = scenarios.NotDecidable, strings.Join(open, "; ")
 		}

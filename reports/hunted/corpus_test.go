@@ -9,8 +9,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -57,7 +57,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
-	if err := c.Text(&text, reports.TextOptions{Width: 80}); err != nil {
+	if err := c.Text(&text, report.TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -97,7 +97,7 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 	c := &Corpus{Sound: []SoundLock{lock}, Repeat: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := c.Text(&b, reports.TextOptions{Width: width}); err != nil {
+		if err := c.Text(&b, report.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := check.Pasted(b.String(), call); n != 2 || check.Pasted(b.String(), call+" --seed 3 --seeds 1\n") != 1 {

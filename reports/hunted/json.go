@@ -2,14 +2,14 @@ package hunted
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // corpusJSON states no times: equal runs give equal bytes.
 type corpusJSON struct {
-	reports.Head
+	report.Head
 	First       uint64          `json:"first_seed"`
 	Seeds       int             `json:"seeds"`
 	Mutants     []mutantJSON    `json:"mutants"`
@@ -65,7 +65,7 @@ type promiseJSON struct {
 // JSON gives what became of the corpus as one JSON object, ended by a newline.
 func (c *Corpus) JSON(command string) ([]byte, error) {
 	list := c.caught()
-	d := corpusJSON{Head: reports.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{}, Caught: len(list),
+	d := corpusJSON{Head: report.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{}, Caught: len(list),
 		Sound: []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == scenarios.AsExpected}
 	for i := range c.Mutants {
 		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
@@ -85,11 +85,11 @@ func (c *Corpus) JSON(command string) ([]byte, error) {
 			d.RateBelow = &bound
 		}
 	}
-	return reports.Encode(d)
+	return report.Encode(d)
 }
 
 func mutantOf(m *HuntedMutant) mutantJSON {
-	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: reports.Texts(m.Edits), Defect: m.Defect, Source: m.Source, Scenario: m.File}
+	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: report.Texts(m.Edits), Defect: m.Defect, Source: m.Source, Scenario: m.File}
 	if m.hunted() {
 		d.huntJSON = &huntJSON{m.caught(), m.runs()}
 	}
@@ -100,7 +100,7 @@ func mutantOf(m *HuntedMutant) mutantJSON {
 }
 
 func soundLockOf(l *SoundLock) soundLockJSON {
-	d := soundLockJSON{Name: l.Lock.Name, Promise: reports.LawNames(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: reports.Some(l.open())}
+	d := soundLockJSON{Name: l.Lock.Name, Promise: report.LawNames(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: report.Some(l.open())}
 	for _, b := range l.broken() {
 		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})
 	}

@@ -1,7 +1,7 @@
 package sweepmap
 
 import (
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
@@ -70,7 +70,7 @@ func (g *signGrid) draw(p *term.Writer) {
 			ln.To(g.margin)
 			for i := from; i < to; i++ {
 				mark := g.law.Cells[row*g.across+i].Sign()
-				ln.To(g.margin+(i-from)*g.cell).Add(reports.Tones[mark], mark)
+				ln.To(g.margin+(i-from)*g.cell).Add(report.Tones[mark], mark)
 			}
 			if g.beside {
 				ln.To(g.margin+(to-from)*g.cell+2).Add(term.Plain, g.law.Lines[row].Words(""))

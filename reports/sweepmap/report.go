@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -18,7 +19,7 @@ type Sweep struct {
 	*sweep.Sweep
 	Scenario *scenarios.Scenario
 	Repeats  map[*sweep.Edge]string // command to paste that shows how the law is broken on one side; none if there is none
-	Shown    map[int]*reports.Run   // the run that shows how an assertion failed, by its number from 0
+	Shown    map[int]*single.Run    // the run that shows how an assertion failed, by its number from 0
 	Files    string                 // folder with what was left; empty if nothing was
 	Repeat   string                 // command to paste that sweeps again
 }
@@ -64,13 +65,13 @@ func (s *Sweep) standing() string {
 	n := len(s.Asserted)
 	switch {
 	case s.Interrupted && failed == 0:
-		return reports.Undecided
+		return report.Undecided
 	case n == 0:
 		return "nothing asserted"
 	case failed > 0:
 		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
 	case open > 0:
-		return reports.Undecided
+		return report.Undecided
 	case n == 1:
 		return "assertion met"
 	}
@@ -85,7 +86,7 @@ func outcome(a *sweep.Asserted) string {
 	case scenarios.Otherwise:
 		return "failed"
 	}
-	return reports.Undecided
+	return report.Undecided
 }
 
 // unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
@@ -124,22 +125,22 @@ func result(a *sweep.Asserted) scenarios.Standing {
 }
 
 // Suite is what a CI system counts: each assertion, and each law with its edges.
-func (s *Sweep) Suite() reports.Suite {
-	suite := reports.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
+func (s *Sweep) Suite() report.Suite {
+	suite := report.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
 		suite.Cases = append(suite.Cases, s.claimCase(i))
 	}
 	for _, law := range s.Laws {
 		suite.Cases = append(suite.Cases, s.lawCase(Of(s.Sweep, law)))
 	}
-	suite.Cases = append(suite.Cases, reports.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
+	suite.Cases = append(suite.Cases, report.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
 	return suite
 }
 
 // claimCase is the ith assertion as a CI system counts it.
-func (s *Sweep) claimCase(i int) reports.Case {
+func (s *Sweep) claimCase(i int) report.Case {
 	a := &s.Asserted[i]
-	c := reports.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+	c := report.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
 	run := s.Shown[i]
 	if run == nil {
 		return c
@@ -150,8 +151,8 @@ func (s *Sweep) claimCase(i int) reports.Case {
 
 // lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
 // asserted of it.
-func (s *Sweep) lawCase(l *Law) reports.Case {
-	c := reports.Case{Group: s.Scenario.Name, Name: string(l.Law)}
+func (s *Sweep) lawCase(l *Law) report.Case {
+	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	for i := range l.Cells {
 		if state := l.Cells[i].State; state == sweep.Safe || state == sweep.Broken {
 			c.Result = scenarios.AsExpected
@@ -176,6 +177,6 @@ func (s *Sweep) lawCase(l *Law) reports.Case {
 }
 
 // Pages is the one page of the sweep.
-func (s *Sweep) Pages(path string) []reports.Page {
-	return []reports.Page{{Path: path, Write: s.html}}
+func (s *Sweep) Pages(path string) []report.Page {
+	return []report.Page{{Path: path, Write: s.html}}
 }

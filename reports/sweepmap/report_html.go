@@ -7,9 +7,10 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -27,7 +28,7 @@ func (s *Sweep) html(w io.Writer) error {
 		d.Maps = append(d.Maps, s.mapOnPage(Of(s.Sweep, law)))
 	}
 	if s.Interrupted {
-		d.Stopped = reports.Interruption
+		d.Stopped = report.Interruption
 	}
 	d.claims(s)
 	d.facts(s)
@@ -43,7 +44,7 @@ type sweepPage struct {
 	Claims                    []claimOnPage
 	Maps                      []mapOnPage
 	Stories                   []sweepStory
-	Facts                     []reports.Fact
+	Facts                     []report.Fact
 	page.Frame
 }
 
@@ -53,9 +54,9 @@ type claimOnPage struct{ Sign, Class, Text, Why string }
 // mapOnPage is a law.
 type mapOnPage struct {
 	Law    string
-	Wide   template.HTML  // the picture for a desktop
-	Narrow template.HTML  // and for a phone
-	Lines  []reports.Fact // where it is safe, by the value of the other axis
+	Wide   template.HTML // the picture for a desktop
+	Narrow template.HTML // and for a phone
+	Lines  []report.Fact // where it is safe, by the value of the other axis
 	Notes  []string
 	Causes []string
 	// Repeats show how the law is broken next to its edges.
@@ -65,7 +66,7 @@ type mapOnPage struct {
 // sweepStory tells the run that shows how an assertion fails.
 type sweepStory struct {
 	Text   string
-	Law    reports.LawStory
+	Law    single.LawStory
 	Plan   []string
 	Seed   uint64
 	Repeat string
@@ -76,7 +77,7 @@ func (d *sweepPage) claims(s *Sweep) {
 	d.Class = [...]string{"", "good"}[min(len(s.Asserted), 1)]
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
-		c := claimOnPage{Sign: reports.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
+		c := claimOnPage{Sign: report.ResultSign(result(a)), Text: a.Text, Class: "holds", Why: s.why(a)}
 		switch {
 		case a.Standing == scenarios.Otherwise:
 			c.Class, d.Class = "violated", "bad"
@@ -94,15 +95,15 @@ func (d *sweepPage) claims(s *Sweep) {
 }
 
 // storyAgainst tells what happened in the run that shows how an assertion fails.
-func storyAgainst(a *sweep.Asserted, run *reports.Run) sweepStory {
+func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 	s := sweepStory{Text: a.Text, Plan: run.Plan, Seed: run.Seed, Repeat: run.Repeat}
 	f := run.Verdict.Of(a.Law)
-	s.Law = reports.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
+	s.Law = single.LawStory{Law: string(a.Law), Cause: f.Outcome.String(), Explanation: f.Explanation, Remedy: f.Remedy}
 	if f.Outcome == checker.Violated {
 		s.Law.Cause = f.Cause.String()
 	}
 	for i, told := range run.Lanes().Told(f.Witness) {
-		s.Law.Witness = append(s.Law.Witness, reports.WitnessLine{Number: i + 1, Pos: told.Pos,
+		s.Law.Witness = append(s.Law.Witness, single.WitnessLine{Number: i + 1, Pos: told.Pos,
 			Time: phrase.Instant(told.At), Words: told.Words})
 	}
 	return s
@@ -118,7 +119,7 @@ func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 		if along.Other != nil {
 			name = s.Axes[1-along.Axis].Name + " " + along.Other.Text
 		}
-		m.Lines = append(m.Lines, reports.Fact{Name: name, Value: along.Words("")})
+		m.Lines = append(m.Lines, report.Fact{Name: name, Value: along.Words("")})
 		if !along.Monotone() {
 			m.Notes = append(m.Notes, s.place(along)+turnsTwice)
 		}
@@ -143,11 +144,11 @@ func (d *sweepPage) facts(s *Sweep) {
 		names = []string{"across", "upwards"}
 	}
 	for i, name := range names {
-		d.Facts = append(d.Facts, reports.Fact{Name: name, Value: s.varied(i)})
+		d.Facts = append(d.Facts, report.Fact{Name: name, Value: s.varied(i)})
 	}
 	for _, fixed := range s.With() {
-		d.Facts = append(d.Facts, reports.Fact{Name: "with", Value: fixed})
+		d.Facts = append(d.Facts, report.Fact{Name: "with", Value: fixed})
 	}
 	runs, _ := s.Made()
-	d.Facts = append(d.Facts, reports.Fact{Name: "runs", Value: strconv.Itoa(runs)}, reports.Fact{Name: "safe means", Value: s.meaning()})
+	d.Facts = append(d.Facts, report.Fact{Name: "runs", Value: strconv.Itoa(runs)}, report.Fact{Name: "safe means", Value: s.meaning()})
 }

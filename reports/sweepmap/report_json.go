@@ -2,13 +2,14 @@ package sweepmap
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type sweepJSON struct {
-	reports.Head
+	report.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // runs of each point
 	From        uint64                       `json:"from"`  // the first seed
@@ -81,17 +82,17 @@ type stretchJSON struct {
 }
 
 type assertionJSON struct {
-	Assertion string             `json:"assertion"`
-	Result    string             `json:"result"` // met, failed or undecided
-	Points    int                `json:"points"`
-	Why       string             `json:"why"`
-	Run       *reports.RunObject `json:"run,omitempty"` // that shows the failure
+	Assertion string            `json:"assertion"`
+	Result    string            `json:"result"` // met, failed or undecided
+	Points    int               `json:"points"`
+	Why       string            `json:"why"`
+	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure
 }
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: reports.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: reports.Some(s.Faults()),
-		With: reports.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.Some(s.Faults()),
+		With: report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
@@ -123,7 +124,7 @@ func (s *Sweep) JSON(command string) ([]byte, error) {
 		}
 		d.Assertions = append(d.Assertions, claim)
 	}
-	return reports.Encode(d)
+	return report.Encode(d)
 }
 
 // add tells how a law came out at the point.

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -153,7 +153,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 	for name, s := range all {
 		for width := 60; width <= 160; width += 10 {
 			var b bytes.Buffer
-			if err := s.Text(&b, reports.TextOptions{Width: width}); err != nil {
+			if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -179,7 +179,7 @@ func TestSweepsFitTheScreen(t *testing.T) {
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	if err := stripSweep().Text(&b, reports.TextOptions{}); err != nil {
+	if err := stripSweep().Text(&b, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -312,11 +312,11 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 		s := stripSweep()
 		s.Interrupted = interrupted
 		var text, page strings.Builder
-		if err := errors.Join(s.Text(&text, reports.TextOptions{Width: 160}), s.html(&page)); err != nil {
+		if err := errors.Join(s.Text(&text, report.TextOptions{Width: 160}), s.html(&page)); err != nil {
 			t.Fatal(err)
 		}
 		for _, said := range []string{text.String(), page.String()} {
-			if says := strings.Contains(said, reports.Interruption); says != interrupted {
+			if says := strings.Contains(said, report.Interruption); says != interrupted {
 				t.Errorf("interrupted %t: it says so: %t", interrupted, says)
 			}
 		}
@@ -329,7 +329,7 @@ func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
 	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[0]: call}
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
-		if err := s.Text(&b, reports.TextOptions{Width: width}); err != nil {
+		if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if n := check.Pasted(b.String(), call); n != 2 {

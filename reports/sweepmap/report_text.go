@@ -6,8 +6,9 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -15,9 +16,9 @@ import (
 
 // Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
 // the first failure of each. The error is w's.
-func (s *Sweep) Text(w io.Writer, opt reports.TextOptions) error {
+func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	reports.Title(p, s.Scenario.Name, s.size(), s.standing())
+	report.Title(p, s.Scenario.Name, s.size(), s.standing())
 	if s.Scenario.Summary != "" {
 		p.Text(term.Plain, 2, s.Scenario.Summary)
 	}
@@ -37,9 +38,9 @@ func (s *Sweep) Text(w io.Writer, opt reports.TextOptions) error {
 		}
 	}
 	p.Blank()
-	reports.Stopped(p, s.Interrupted)
-	reports.Notes(p, "note    ", s.notes())
-	reports.Closing(p, s.Files, s.Repeat)
+	report.Stopped(p, s.Interrupted)
+	report.Notes(p, "note    ", s.notes())
+	report.Closing(p, s.Files, s.Repeat)
 	for i := range s.Asserted {
 		s.failure(p, i)
 	}
@@ -220,7 +221,7 @@ const turnsTwice = "it turns more than once; between points that came out alike 
 
 // claim tells an assertion.
 func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+reports.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Hang(0, " "+report.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
 	p.Text(term.Plain, 3, s.why(a))
 }
 
@@ -235,7 +236,7 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Text(term.Bold, 0, "Against: "+a.Text)
 	p.Blank()
 	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
-		reports.Violation(p, shown.Lanes(), &f)
+		single.Violation(p, shown.Lanes(), &f)
 	} else {
 		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
 		p.Text(term.Plain, 2, f.Explanation)
@@ -243,5 +244,5 @@ func (s *Sweep) failure(p *term.Writer, i int) {
 	p.Blank()
 	run := *shown
 	run.Metrics = nil
-	reports.Footer(p, &run)
+	single.Footer(p, &run)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -67,7 +67,7 @@ func (f *Frame) Open(kind string) error {
 func (f *Frame) Close() { f.Files.Close() }
 
 // Keep leaves a report as JSON in the command's folder, as if the given command had made it.
-func (f *Frame) Keep(name, command string, r reports.Report) {
+func (f *Frame) Keep(name, command string, r report.Report) {
 	text, err := r.JSON(command)
 	if f.Files.Fail(err); err == nil {
 		f.Files.Keep(artefact.File{Name: name, Content: text})
@@ -85,11 +85,11 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 
 // Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how all came
 // out.
-func (f *Frame) Emit(r reports.Judged, s scenarios.Standing) error {
-	if m, ok := r.(reports.Measured); ok && f.Metrics != "" {
+func (f *Frame) Emit(r report.Judged, s scenarios.Standing) error {
+	if m, ok := r.(report.Measured); ok && f.Metrics != "" {
 		f.Files.Write(f.Metrics, artefact.Metrics, m.OpenMetrics())
 	}
-	if p, ok := r.(reports.Paged); ok && f.HTML != "" {
+	if p, ok := r.(report.Paged); ok && f.HTML != "" {
 		for _, page := range p.Pages(f.HTML) {
 			var b bytes.Buffer
 			err := page.Write(&b)
@@ -118,11 +118,11 @@ type Ended scenarios.Standing
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
-func (f *Frame) Show(r reports.Report) error {
+func (f *Frame) Show(r report.Report) error {
 	w := f.command.OutOrStdout()
 	if !f.JSON {
 		s := screenOf(w)
-		return r.Text(w, reports.TextOptions{Width: s.width, Color: s.color, All: f.All})
+		return r.Text(w, report.TextOptions{Width: s.width, Color: s.color, All: f.All})
 	}
 	text, err := r.JSON(f.command.Name())
 	if err == nil {
@@ -135,16 +135,16 @@ func (f *Frame) Show(r reports.Report) error {
 const StepSummary = "GITHUB_STEP_SUMMARY"
 
 // count writes what was judged where CI systems look for it.
-func (f *Frame) count(s reports.Suite) {
+func (f *Frame) count(s report.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
-		text, err := reports.JUnit(s)
+		text, err := report.JUnit(s)
 		if f.Files.Fail(err); err == nil {
 			f.Files.Write(f.JUnit, artefact.Page, text)
 		}
 	}
 	if path := os.Getenv(StepSummary); path != "" {
-		if err := artefact.Append(path, reports.Markdown(s)); err != nil {
+		if err := artefact.Append(path, report.Markdown(s)); err != nil {
 			f.Files.Fail(fmt.Errorf("%s: %w", StepSummary, err))
 		}
 	}

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"cmp"
@@ -8,44 +8,28 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// TextOptions say what the reader's terminal can do.
-type TextOptions struct {
-	Width int  // cells; 0 stands for 80, less than 60 for 60
-	Color bool // bold, red, green and yellow, by ANSI escapes
-	All   bool // tell also what is kept for a second look; only ExploreText keeps anything back
-}
-
-// Writer lays a report out for w.
-func (o TextOptions) Writer(w io.Writer) *term.Writer {
-	width := o.Width
-	if width == 0 {
-		width = 80
-	}
-	p := term.New(w, max(width, 60), o.Color)
-	p.Watch(string(history.Probe))
-	return p
-}
-
 // Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
 // that shows it all again. No line is wider than opt.Width. The error is w's.
-func (run *Run) Text(w io.Writer, opt TextOptions) error {
+func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	textRun(p, run)
+	Write(p, run)
 	return p.Err()
 }
 
-func textRun(p *term.Writer, run *Run) {
+// Write writes the report of one run within another report.
+func Write(p *term.Writer, run *Run) {
 	opening(p, run)
 	p.Blank()
 	lanes := run.Lanes()
 	lanes.Draw(p)
 	p.Blank()
 	verdictLines(p, run)
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		if f.Outcome == checker.Violated {
 			p.Blank()
 			Violation(p, lanes, &f)
@@ -53,18 +37,6 @@ func textRun(p *term.Writer, run *Run) {
 	}
 	p.Blank()
 	Footer(p, run)
-}
-
-// Title is the first line: what ran, and how it stands.
-func Title(p *term.Writer, name, what, standing string) {
-	tone := term.Red
-	switch standing {
-	case AsExpected:
-		tone = term.Green
-	case Undecided, brokenAsExpected:
-		tone = term.Yellow
-	}
-	p.Title(name, what, standing, tone)
 }
 
 // sign is the mark of an outcome.
@@ -82,7 +54,7 @@ func sign(o checker.Outcome) (string, term.Style) {
 
 func verdictLines(p *term.Writer, run *Run) {
 	laws := map[string]bool{}
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		laws[string(f.Law)] = true
 		mark, tone := sign(f.Outcome)
 		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(f.Law)).To(21)
@@ -182,11 +154,11 @@ func Footer(p *term.Writer, run *Run) {
 		}
 		p.Hang(0, label, term.Plain, fault)
 	}
-	h := run.history()
+	h := run.Recorded()
 	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
 		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {
 		p.Hang(0, "source  ", term.Plain, run.Source)
 	}
-	Closing(p, run.Files, run.Repeat)
+	report.Closing(p, run.Files, run.Repeat)
 }

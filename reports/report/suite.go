@@ -1,4 +1,4 @@
-package reports
+package report
 
 import (
 	"encoding/xml"
@@ -178,14 +178,14 @@ func cell(s string) string {
 		Replace(term.Printable(s))
 }
 
-// ResultSign is the sign of a result.
-func ResultSign(s scenarios.Standing) string { return results[s].sign }
-
 // results are a word and a sign for how a case came out. Where nothing was judged, nothing was run.
 var results = map[scenarios.Standing]struct{ word, sign string }{
 	scenarios.NotJudged: {"not run", "–"}, scenarios.AsExpected: {"passed", "✓"}, scenarios.Otherwise: {"failed", "✗"},
 	scenarios.NotDecidable: {"undecided", "?"},
 }
+
+// ResultSign is the sign for how a case came out.
+func ResultSign(r scenarios.Standing) string { return results[r].sign }
 
 // OpenCases are the reasons why nothing can be said.
 func OpenCases(group string, reasons []string) (cases []Case) {

@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"fmt"
@@ -11,21 +11,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// html writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
 // without its script. links lead to files that lie beside it. The error is w's.
-func (run *Run) html(w io.Writer, links []Link) error {
-	d, err := newPageData(run, links)
+func (run *Run) HTML(w io.Writer, links []report.Link) error {
+	d, err := NewPage(run, links)
 	if err != nil {
 		return err
 	}
 	return page.Write(w, "run.html", d)
 }
 
-// pageData is what the page's template shows.
-type pageData struct {
+// Page is what the page's template shows.
+type Page struct {
 	Run      *Run
 	Standing string
 	Headline string // what came of the run, in a sentence
@@ -36,8 +37,8 @@ type pageData struct {
 	Checks   []ExpectLine // expectations of metrics
 	Stories  []LawStory
 	Metrics  []metricLine
-	Links    []Link
-	Facts    []Fact
+	Links    []report.Link
+	Facts    []report.Fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
 	chart    *timeline.Chart
@@ -49,14 +50,14 @@ type lawLine struct {
 	Expect                                         *ExpectLine
 }
 
-// LawStory is how a page tells one broken law.
+// LawStory tells on a page how a law came out, and what shows it.
 type LawStory struct {
 	Law, Cause, Explanation, Remedy string
 	Trials                          []checker.Trial
 	Witness                         []WitnessLine
 }
 
-// WitnessLine is an event of the witness, numbered from 1, at its place in the history.
+// WitnessLine is an event of the witness: its number in the picture, its position in the history, when, and in words.
 type WitnessLine struct {
 	Number, Pos int
 	Time, Words string
@@ -64,16 +65,14 @@ type WitnessLine struct {
 
 type metricLine struct{ Name, Value, Alarm string }
 
-// Fact is something worth knowing under a name.
-type Fact struct{ Name, Value string }
-
-func newPageData(run *Run, links []Link) (*pageData, error) {
+// NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
+func NewPage(run *Run, links []report.Link) (*Page, error) {
 	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
 	if err != nil {
 		return nil, err
 	}
 	frame.Script += timeline.Script
-	d := &pageData{
+	d := &Page{
 		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
 		lanes: run.Lanes(), Frame: frame,
 	}
@@ -82,7 +81,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 		return nil, err
 	}
 	switch {
-	case run.Undecided, run.word() == brokenAsExpected:
+	case run.Undecided, run.word() == report.BrokenAsExpected:
 		d.Class = "open"
 	case run.OK:
 		d.Class = "good"
@@ -90,7 +89,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 	d.verdict(run)
 	d.facts(run)
 	if d.mentionsProbe() {
-		d.Probe = probeIs
+		d.Probe = report.ProbeIs
 	}
 	for _, m := range run.Metrics {
 		d.Metrics = append(d.Metrics, metricLine{m.Name, Value(m), alarm(m)})
@@ -99,7 +98,7 @@ func newPageData(run *Run, links []Link) (*pageData, error) {
 }
 
 // mentionsProbe reports whether anything that the page says speaks of the probe.
-func (d *pageData) mentionsProbe() bool {
+func (d *Page) mentionsProbe() bool {
 	texts := []string{d.Headline}
 	for i := range d.Laws {
 		texts = append(texts, d.Laws[i].Explanation)
@@ -110,12 +109,12 @@ func (d *pageData) mentionsProbe() bool {
 			texts = append(texts, w.Words)
 		}
 	}
-	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, mentionsProbe)
+	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, report.MentionsProbe)
 }
 
-func (d *pageData) verdict(run *Run) {
+func (d *Page) verdict(run *Run) {
 	laws := map[string]bool{}
-	for _, f := range run.findings() {
+	for _, f := range run.Findings() {
 		laws[string(f.Law)] = true
 		mark, _ := sign(f.Outcome)
 		line := lawLine{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
@@ -135,19 +134,20 @@ func (d *pageData) verdict(run *Run) {
 	}
 }
 
-func (d *pageData) story(f *checker.Finding) LawStory {
+func (d *Page) story(f *checker.Finding) LawStory {
 	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
-		s.Witness = append(s.Witness, WitnessLine{d.chart.Number(told.Pos), told.Pos, phrase.Instant(told.At), told.Words})
+		s.Witness = append(s.Witness, WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
+			Words: told.Words})
 	}
 	return s
 }
 
-func (d *pageData) facts(run *Run) {
-	h := run.history()
+func (d *Page) facts(run *Run) {
+	h := run.Recorded()
 	add := func(name, value string) {
 		if value != "" {
-			d.Facts = append(d.Facts, Fact{name, value})
+			d.Facts = append(d.Facts, report.Fact{Name: name, Value: value})
 		}
 	}
 	add("seed", strconv.FormatUint(run.Seed, 10))

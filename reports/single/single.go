@@ -1,10 +1,11 @@
-// Package reports shows what came of a run: as text with a timeline, as one self-contained HTML page, as JSON.
+// Package single reports one run: as text with a timeline, as a page, as JSON, as metrics and as what a CI system counts.
+// Reports of many runs tell by it the runs that show what they found.
 //
-// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its
-// seed, its plan, its witness in words and one command to paste. The same run gives the same bytes.
-// Non-goals: judging (checker), knowing how a run came about. A report is made from plain data, so a history of a
-// real system can be shown as well as a simulated one.
-package reports
+// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed, its
+// plan, its witness in words and one command to paste. The same run gives the same bytes.
+// Non-goals: judging (checker), knowing how a run came about. A Run is plain data, so a history of a real system can be
+// shown as well as a simulated one.
+package single
 
 import (
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -46,14 +48,8 @@ type ExpectLine struct {
 	OK       bool
 }
 
-// Link leads from a report to another file, such as porcupine's own view of a law.
-type Link struct {
-	Text string
-	Href string // relative to the report
-}
-
-// history returns the run's history, never nil.
-func (r *Run) history() *history.History {
+// Recorded returns the run's history, never nil.
+func (r *Run) Recorded() *history.History {
 	if r.History == nil {
 		return &history.History{}
 	}
@@ -61,7 +57,7 @@ func (r *Run) history() *history.History {
 }
 
 // Lanes lays the run's history out.
-func (r *Run) Lanes() *timeline.Lanes { return timeline.Arrange(r.history(), r.Verdict.Findings) }
+func (r *Run) Lanes() *timeline.Lanes { return timeline.Arrange(r.Recorded(), r.Verdict.Findings) }
 
 // expectation returns what was expected of the law or metric, or nil if nothing is known.
 func (r *Run) expectation(name string) *ExpectLine {
@@ -73,8 +69,8 @@ func (r *Run) expectation(name string) *ExpectLine {
 	return nil
 }
 
-// findings returns one finding for each law, in the order of checker.Laws, then any of laws not listed there.
-func (r *Run) findings() []checker.Finding {
+// Findings returns one finding for each law, in the order of checker.Laws, then any of laws not listed there.
+func (r *Run) Findings() []checker.Finding {
 	out := make([]checker.Finding, 0, len(checker.Laws))
 	listed := map[checker.Law]bool{}
 	for _, law := range checker.Laws {
@@ -89,34 +85,27 @@ func (r *Run) findings() []checker.Finding {
 	return out
 }
 
-// How a run, or many, stand to their scenario's expectation.
-const (
-	AsExpected  = "as expected"
-	NotExpected = "not as expected"
-	Undecided   = "undecided"
-)
-
 // standing says in a word or two how the run stands to its scenario's expectation.
 func (r *Run) standing() string {
 	switch {
 	case r.Undecided:
-		return Undecided
+		return report.Undecided
 	case r.OK:
-		return AsExpected
+		return report.AsExpected
 	default:
-		return NotExpected
+		return report.NotExpected
 	}
 }
 
 // Suite has a case for each law, and for each metric that the scenario names.
-func (r *Run) Suite() Suite {
-	s := Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
+func (r *Run) Suite() report.Suite {
+	s := report.Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
 	for _, e := range r.Expected {
-		c := Case{Group: r.Scenario, Name: e.Name, Result: scenarios.AsExpected, Message: e.Got}
+		c := report.Case{Group: r.Scenario, Name: e.Name, Result: scenarios.AsExpected, Message: e.Got}
 		switch {
 		case !e.OK:
 			c.Result, c.Message = scenarios.Otherwise, fmt.Sprintf("expected %s, got %s", e.Expected, e.Got)
-			c.Story = r.story(e.Name)
+			c.Story = r.Story(e.Name)
 		case e.Got == "undecided" && e.Expected != "not violated":
 			c.Result = scenarios.NotDecidable
 		case e.Got == "undecided": // and nobody has asked for it
@@ -129,8 +118,8 @@ func (r *Run) Suite() Suite {
 	return s
 }
 
-// story says why a law came out as it did, and how to see it again.
-func (r *Run) story(law string) string {
+// Story says why a law came out as it did, and how to see it again.
+func (r *Run) Story(law string) string {
 	var b strings.Builder
 	for _, f := range r.Verdict.Findings {
 		if string(f.Law) == law && f.Explanation != "" {

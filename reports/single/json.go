@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"bytes"
@@ -8,47 +8,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
-
-// SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
-const SchemaName = "fencepost/1"
-
-// Head begins every JSON document.
-type Head struct {
-	Schema  string `json:"schema"`
-	Command string `json:"command"` // that has made it
-}
-
-// HeadOf begins the document of a command.
-func HeadOf(command string) Head { return Head{SchemaName, command} }
-
-// Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
-func Encode(document any) ([]byte, error) {
-	var b bytes.Buffer
-	to := json.NewEncoder(&b)
-	to.SetEscapeHTML(false)
-	if err := to.Encode(document); err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// Some is a list that is never null.
-func Some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// Texts are what things print themselves as; never null.
-func Texts[T fmt.Stringer](list []T) []string {
-	all := []string{}
-	for _, x := range list {
-		all = append(all, x.String())
-	}
-	return all
-}
 
 // RunObject is a run as an object of its own or within another document.
 type RunObject struct {
@@ -88,18 +49,18 @@ func (r *Run) JSON(command string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Encode(struct {
-		Head
+	return report.Encode(struct {
+		report.Head
 		*RunObject
-	}{HeadOf(command), run})
+	}{report.HeadOf(command), run})
 }
 
-// Object is the run within a document; its errors are those of JSON.
+// Object is the run as a part of a JSON document.
 func (r *Run) Object() (*RunObject, error) {
-	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: Some(r.Plan), Laws: map[checker.Law]findingJSON{},
-		Expected: r.standing() == AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
-	for _, f := range r.findings() {
-		told, err := findingOf(r.history(), &f)
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan), Laws: map[checker.Law]findingJSON{},
+		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+	for _, f := range r.Findings() {
+		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {
 			return nil, err
 		}

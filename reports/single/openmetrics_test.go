@@ -1,9 +1,10 @@
-package reports
+package single
 
 import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/tale"
 )
 
 func TestOpenMetricsKeepsFamiliesTogether(t *testing.T) {
@@ -28,7 +29,7 @@ wake_ups_per_release{scenario="a \"b\"",seed="7"} 1
 }
 
 func TestEveryMetricIsExplained(t *testing.T) {
-	for _, m := range checker.Measure(kleppmann().History) {
+	for _, m := range checker.Measure(tale.Kleppmann().History) {
 		if family, _ := splitLabel(m.Name); metricHelp[family] == "" {
 			t.Errorf("%s has no help", family)
 		}

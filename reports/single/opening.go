@@ -1,4 +1,4 @@
-package reports
+package single
 
 import (
 	"slices"
@@ -8,21 +8,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
-
-// brokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
-const brokenAsExpected = "broken, as expected"
 
 // Promised is what a verification expects of a law, as ExpectLine.Expected.
 const Promised = "promised"
 
 // word stands at the right of the title: how the run stands to its scenario's expectation.
 func (r *Run) word() string {
-	if s := r.standing(); s != AsExpected || !r.Verdict.Violated() {
+	if s := r.standing(); s != report.AsExpected || !r.Verdict.Violated() {
 		return s
 	}
-	return brokenAsExpected
+	return report.BrokenAsExpected
 }
 
 // headline is what a person reads first. Of a run that came out otherwise than expected it says what nobody expected.
@@ -39,7 +37,7 @@ func (r *Run) headline() string {
 			v = surprise
 		}
 	}
-	return headline.Of(r.history(), v)
+	return headline.Of(r.Recorded(), v)
 }
 
 // intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that names
@@ -87,7 +85,7 @@ func isLaw(name string) bool {
 
 // opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.
 func opening(p *term.Writer, run *Run) {
-	Title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
+	report.Title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
 	p.Blank()
 	p.Text(term.Bold, 0, run.headline())
 	p.Blank()

@@ -1,4 +1,9 @@
-package reports
+// Package report is what the reports of all commands have in common: the forms in which a command gives its result
+// (text, JSON, pages, metrics, what a CI system counts), what a reader's terminal can do, and how a report ends.
+//
+// Goals: every command is reported in the same forms, and ends with what to paste to see it again.
+// Non-goals: what any one command says.
+package report
 
 import "io"
 
@@ -28,3 +33,13 @@ type Measured interface {
 	// OpenMetrics gives them in the OpenMetrics text format (version 1.0.0).
 	OpenMetrics() []byte
 }
+
+// How a run, or many, stand to their scenario's expectation.
+const (
+	AsExpected  = "as expected"
+	NotExpected = "not as expected"
+	Undecided   = "undecided"
+)
+
+// BrokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
+const BrokenAsExpected = "broken, as expected"
