@@ -1,10 +1,9 @@
-// Package reports says what came of a command that makes many runs: explore, verify, sweep, compare, advise, corpus, odds,
-// and run with many seeds. Each has a file for its text and one for each other form (explore.go, explore_html.go,
-// explore_json.go); its page's template is in reports/page.
+// Package reports says what came of explore, verify and run with many seeds, and lists the catalogue. Each has a file for its
+// text and one for each other form (explore.go, explore_html.go, explore_json.go); its page's template is in reports/page.
 //
 // Goals: what came out stands first, then how sure it is, then what shows it; the same result gives the same bytes.
-// Non-goals: one run (single), layout (term), pictures (timeline, sweepmap), and the results themselves, which it takes as
-// the rooms of scenarios give them.
+// Non-goals: one run (single); a sweep (sweepmap), a comparison (compared), advice and the corpus (hunted), which have rooms of
+// their own; layout (term), pictures (timeline), and the results themselves, which it takes as the rooms of scenarios give them.
 package reports
 
 import (

@@ -265,6 +265,32 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	}
 }
 
+// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as it is.
+var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+
+// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked for.
+func TestResultsAreEmittedInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.room, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "OutOrStdout" {
+				if seen[s.path] = true; !slices.Contains(prints, s.path) {
+					t.Errorf("%s prints by itself", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	for _, path := range prints {
+		if !seen[path] {
+			t.Errorf("%s prints nothing", path)
+		}
+	}
+}
+
 // laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
 const laysOut = "reports/term"
 

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// SchemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
-const SchemaName = "fencepost/1"
+// schemaName is what every JSON document says under schema: which edition of the schema in reports/schema it keeps to.
+const schemaName = "fencepost/1"
 
 // Head begins every JSON document.
 type Head struct {
@@ -18,7 +18,7 @@ type Head struct {
 }
 
 // HeadOf is the beginning of what a command gives out.
-func HeadOf(command string) Head { return Head{SchemaName, command} }
+func HeadOf(command string) Head { return Head{schemaName, command} }
 
 // Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
 func Encode(document any) ([]byte, error) {

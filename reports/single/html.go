@@ -92,7 +92,7 @@ func NewPage(run *Run, links []report.Link) (*Page, error) {
 		d.Probe = report.ProbeIs
 	}
 	for _, m := range run.Metrics {
-		d.Metrics = append(d.Metrics, metricLine{m.Name, Value(m), alarm(m)})
+		d.Metrics = append(d.Metrics, metricLine{m.Name, value(m), alarm(m)})
 	}
 	return d, nil
 }

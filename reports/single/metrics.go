@@ -15,7 +15,7 @@ func metricLines(p *term.Writer, ms checker.Metrics) {
 		if strings.Contains(m.Name, "{") {
 			continue
 		}
-		it := m.Name + "  " + Value(m)
+		it := m.Name + "  " + value(m)
 		if m.Alarming() {
 			it += " (!)"
 		}
@@ -24,8 +24,8 @@ func metricLines(p *term.Writer, ms checker.Metrics) {
 	p.Columns("metrics ", items)
 }
 
-// Value gives the value of a metric with its unit and four significant digits, or says that there was nothing to measure.
-func Value(m checker.Metric) string {
+// value gives the value of a metric with its unit and four significant digits, or says that there was nothing to measure.
+func value(m checker.Metric) string {
 	if m.Samples == 0 {
 		return "none"
 	}
@@ -44,5 +44,5 @@ func alarm(m checker.Metric) string {
 		return ""
 	}
 	m.Value = m.Alarm
-	return "above " + Value(m) + ", from where the documents advise to look into it"
+	return "above " + value(m) + ", from where the documents advise to look into it"
 }

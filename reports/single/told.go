@@ -57,7 +57,7 @@ func expectLines(s *scenarios.Scenario, j scenarios.Judgement) []ExpectLine {
 	for _, b := range s.Expect.Metrics {
 		line := ExpectLine{Name: b.Name, Expected: b.Text, Got: "no value", OK: !missed[b.Name]}
 		if m, measured := j.Metrics.Of(b.Name); measured {
-			line.Got = Value(m)
+			line.Got = value(m)
 		}
 		lines = append(lines, line)
 	}
