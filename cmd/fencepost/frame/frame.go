@@ -1,7 +1,9 @@
-// Package frame is what all commands have in common that report a result: the flags that say where it goes, and the way there,
-// as text or JSON on standard output, as a web page, as metrics, as JUnit XML, in the summary of a CI system's step.
+// Package frame is what all commands have in common that report a result: the flags that say where it goes, and the
+// way there, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, in the summary of a CI
+// system's step.
 //
-// Goals: one place that emits, so that no command forgets a way; nothing runs before it is known that all of it can be written.
+// Goals: one place that emits, so that no command forgets a way; nothing runs before it is known that all of it can
+// be written.
 // Non-goals: what a report says (reports), what a command leaves in its folder.
 package frame
 
@@ -45,8 +47,8 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
-// Open makes sure, before anything runs, that what the command leaves in its folder, if it has one, and what its flags ask for
-// can be written. Kind is what the folder holds, the name of a command. Whoever has opened closes.
+// Open makes sure, before anything runs, that what the command leaves in its folder, if it has one, and what its
+// flags ask for can be written. Kind is what the folder holds, the name of a command. Whoever has opened closes.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = artefact.New(), time.Now()
 	for _, of := range []struct {
@@ -83,8 +85,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how all came
-// out.
+// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how
+// all came out.
 func (f *Frame) Emit(r report.Judged, s scenarios.Standing) error {
 	if m, ok := r.(report.Measured); ok && f.Metrics != "" {
 		f.Files.Write(f.Metrics, artefact.Metrics, m.OpenMetrics())

@@ -24,7 +24,9 @@ func (stub) Text(w io.Writer, _ report.TextOptions) error {
 	return err
 }
 
-func (stub) JSON(command string) ([]byte, error) { return []byte(`{"command":"` + command + `"}` + "\n"), nil }
+func (stub) JSON(command string) ([]byte, error) {
+	return []byte(`{"command":"` + command + `"}` + "\n"), nil
+}
 
 func (stub) Suite() report.Suite {
 	return report.Suite{Name: "the suite", Cases: []report.Case{{Group: "a", Name: "b", Result: scenarios.AsExpected}}}

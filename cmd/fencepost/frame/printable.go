@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape such as
-// \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is not, such as names
-// in the messages of the file system. Styles pass if the terminal shows colours.
+// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape
+// such as \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is
+// not, such as names in the messages of the file system. Styles pass if the terminal shows colours.
 type printable struct {
 	to     io.Writer
 	styles bool
