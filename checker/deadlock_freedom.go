@@ -158,11 +158,11 @@ func (t *trace) recorded(g *grant) bool {
 
 // crashText names the fault that ended a process at position crash.
 func (t *trace) crashText(p history.Process, crash int) string {
-	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.kind == history.Crash && f.Strikes(p) }))
+	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.does == history.Kills && f.Strikes(p) }))
 }
 
-// standing lists where the keys of the lock were set that are there at position at, ascending. Those on servers that are
-// down cannot be what blocks: nobody can even be refused there.
+// standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
+// is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its members do.
 func (t *trace) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
@@ -174,12 +174,14 @@ func (t *trace) standing(lock int32, at int) []int {
 		switch {
 		case e.Lock != t.locks[lock].name:
 		case e.F == history.KeySet:
-			there[place{e.Process, e.Of}] = i
+			there[place{t.keeper(e.Process), e.Of}] = i
 		case e.F == history.KeyGone:
-			delete(there, place{e.Process, e.Of})
+			delete(there, place{t.keeper(e.Process), e.Of})
 		}
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool { return t.isDown(t.h.Events[i].Process, at) })
+	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
+		return !oneService(&t.h.Header) && t.isDown(t.h.Events[i].Process, at)
+	})
 }
 
 // crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position at.
@@ -205,7 +207,7 @@ func (t *trace) abandoned(keys []int) (set int, why *fault) {
 		}
 		server := func(p history.Process) bool { return p == e.Process }
 		return set, t.lastFault(set+1, func(f *fault) bool {
-			return !f.kind.IsClock() && f.kind != history.ExpireSession && t.onTheWay(f, t.processOf(e.Of), server)
+			return !f.does.IsClock() && f.does != history.EndsSession && t.onTheWay(f, t.processOf(e.Of), server)
 		})
 	}
 	return -1, nil
@@ -215,7 +217,7 @@ func (t *trace) abandoned(keys []int) (set int, why *fault) {
 func (t *trace) isDown(server history.Process, at int) bool {
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.kind.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
+		if f.does.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 type fault struct {
 	history.Fault
 	kind history.F
+	does history.Effect
 	line string // as the plan states it
 	from int
 	to   int // open if its end was not recorded
@@ -61,7 +62,7 @@ func (t *trace) fault(i int, e *history.Event) {
 }
 
 func (t *trace) strike(i int, e *history.Event) {
-	f := fault{kind: e.F, line: e.Value, from: i, to: open}
+	f := fault{kind: e.F, does: e.F.Does(), line: e.Value, from: i, to: open}
 	if e.Fault != nil {
 		f.Fault = *e.Fault
 	}
@@ -123,7 +124,7 @@ func ofResource(f fault) bool {
 // known.
 func (t *trace) counted(f *fault) int {
 	known := t.h.Header.Quorum > 0 && len(t.h.Header.Servers) > 0
-	if f.to == open && !f.Ends && (f.kind == history.Drift || f.kind == history.Cut && known) {
+	if f.to == open && !f.Ends && (f.does == history.PacesClock || f.does == history.Parts && known) {
 		return f.from
 	}
 	return f.over()
@@ -135,7 +136,7 @@ func (t *trace) mended(f *fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && oneService(&t.h.Header):
 		return open
-	case f.kind.IsDown():
+	case f.does.IsDown():
 		return f.to
 	}
 	return f.over()

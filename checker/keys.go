@@ -27,6 +27,17 @@ func (k *keys) reset() {
 	clear(k.at)
 }
 
+// placeOf is where the key of a record stands. What several members keep together stands once, whichever of them records it.
+func (t *trace) placeOf(e *history.Event) place { return place{t.keeper(e.Process), e.Lock, e.Member} }
+
+// keeper is who keeps what a server records: the service of which it is a member, else the server itself.
+func (t *trace) keeper(server history.Process) history.Process {
+	if oneService(&t.h.Header) {
+		return t.unit(server)
+	}
+	return server
+}
+
 // setter is the attempt that set a key.
 func setter(e *history.Event) history.Attempt {
 	if e.By != "" {
@@ -38,14 +49,14 @@ func setter(e *history.Event) history.Attempt {
 // overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it must
 // not have been due to.
 func (t *trace) overwritten(e *history.Event) (liveKey, bool) {
-	was, ok := t.live.at[place{e.Process, e.Lock, e.Member}]
+	was, ok := t.live.at[t.placeOf(e)]
 	return was, ok && (t.expiries && !was.inherited || e.Time < was.until)
 }
 
 // promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
 // it had itself, when it was the master before, it has long exchanged for that.
 func (k *keys) promote(f *fault) {
-	if f.kind != history.FailOver || len(f.On) == 0 || len(f.To) == 0 {
+	if f.does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
 	}
 	for p := range k.at {
@@ -61,9 +72,8 @@ func (k *keys) promote(f *fault) {
 	}
 }
 
-// note takes a record into account. One of a key that does not stand there changes nothing.
-func (k *keys) note(e *history.Event) {
-	p := place{e.Process, e.Lock, e.Member}
+// note takes a record of what stands at p into account. One of a key that does not stand there changes nothing.
+func (k *keys) note(p place, e *history.Event) {
 	if e.F == history.KeySet {
 		k.at[p] = liveKey{of: e.Of, until: e.Until}
 		return

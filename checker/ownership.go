@@ -21,7 +21,7 @@ func (t *trace) ownership(f *Finding) {
 			continue
 		}
 		owner, by := t.contested(e)
-		t.live.note(e)
+		t.live.note(t.placeOf(e), e)
 		if owner == "" || by == "" && e.Why != history.Flushed {
 			continue
 		}
@@ -42,7 +42,7 @@ func (t *trace) ownership(f *Finding) {
 func (t *trace) ownerSince(at int, owner history.Attempt) int {
 	e := &t.h.Events[at]
 	for i := at - 1; i >= 0; i-- {
-		if s := &t.h.Events[i]; s.F == history.KeySet && s.Process == e.Process && s.Lock == e.Lock && s.Of == owner {
+		if s := &t.h.Events[i]; s.F == history.KeySet && t.keeper(s.Process) == t.keeper(e.Process) && s.Lock == e.Lock && s.Of == owner {
 			return i
 		}
 	}

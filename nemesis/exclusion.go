@@ -26,6 +26,8 @@ type Exclusion struct {
 	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never ends. It
 	// excludes Within.
 	Forever bool
+	// OneWay, of a Cut, demands that it stops one direction alone. It excludes Forever.
+	OneWay bool
 }
 
 // Sort is a kind of processes.
@@ -44,7 +46,7 @@ var sortWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResou
 
 // ExclusionUsage shows the grammar of exclusions to people.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
-	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end]"
+	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end | , one way]"
 
 // ParseExclusion reads one exclusion. A returned error is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
@@ -54,8 +56,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 		return Exclusion{}, err
 	}
 	var x Exclusion
-	if form := p.form(nil); form != nil {
-		x.Kind = form.kind
+	if x.Kind = p.kind(nil); x.Kind != 0 {
 		p.exclusion(&x)
 	}
 	if p.err == nil && p.next < len(p.tokens) {
@@ -70,7 +71,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 
 // exclusion reads what follows the kind.
 func (p *parser) exclusion(x *Exclusion) {
-	if x.Kind == Crash {
+	if x.Kind.Has(FieldLoss) {
 		var f Fault
 		parseLoss(p, &f)
 		x.Loss = f.Loss
@@ -85,14 +86,18 @@ func (p *parser) exclusion(x *Exclusion) {
 			p.unexpected()
 		}
 	}
-	if p.err == nil && x.Kind == Drift && p.accept("above") {
+	if p.err == nil && x.Kind.Has(FieldPPM) && p.accept("above") {
 		x.Above = p.limit()
 	}
-	if p.err == nil && (x.Kind == Cut || x.Kind == Drift) && p.accept(",") {
+	if p.err == nil && x.Kind.Endless() && p.accept(",") {
+		if x.OneWay = x.Kind.Has(FieldSides) && p.accept("one"); x.OneWay {
+			p.require([]string{"way"})
+			return
+		}
 		x.Forever = true
 		p.require([]string{"no", "end"})
 	}
-	if p.err == nil && (x.Kind == Crash || x.Kind == ShutDown) && p.accept(",") {
+	if p.err == nil && x.Kind.Has(FieldRestart) && p.accept(",") {
 		if x.Forever = p.accept("no"); x.Forever {
 			p.require([]string{"restart"})
 			return
@@ -132,8 +137,10 @@ func (x Exclusion) String() string {
 	if x.Within > 0 {
 		b = appendDuration(append(b, ", restart within "...), x.Within)
 	}
-	switch endless := x.Kind == Cut || x.Kind == Drift; {
-	case x.Forever && endless:
+	switch {
+	case x.OneWay:
+		b = append(b, ", one way"...)
+	case x.Forever && x.Kind.Endless():
 		b = append(b, ", no end"...)
 	case x.Forever:
 		b = append(b, ", no restart"...)
@@ -148,7 +155,8 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 		x.Loss != LosesMemory && f.Loss != x.Loss,
 		x.Above > 0 && max(f.PPM, -f.PPM) <= x.Above,
 		x.Within > 0 && (f.Restart == 0 || f.Restart >= x.Within),
-		x.Forever && (f.Restart > 0 || f.For > 0):
+		x.Forever && (f.Restart > 0 || f.For > 0),
+		x.OneWay && !f.OneWay:
 		return false
 	}
 	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })

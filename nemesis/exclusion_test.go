@@ -10,7 +10,7 @@ func TestExclusionsPrintAndParseBack(t *testing.T) {
 		"pause", "jump of servers", "jump of clients", "drift above 1000ppm", "drift of servers above 1ppm", "crash",
 		"crash losing everything, restart within 10s", "crash losing unsynced writes of servers", "shut down, restart within 10s",
 		"shut down, no restart", "crash losing everything of servers, no restart",
-		"cut, no end", "cut of clients, no end", "drift above 10ppm, no end",
+		"cut, no end", "cut of clients, no end", "drift above 10ppm, no end", "cut, one way", "cut of clients, one way",
 		"delay", "delay message of resource", "slow fsync", "expire session", "fail over",
 	} {
 		x, err := ParseExclusion(line)
@@ -22,8 +22,8 @@ func TestExclusionsPrintAndParseBack(t *testing.T) {
 
 func TestWrongExclusionsAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                         `column 1: expected a fault (` + kindList + `), found the end of the line`,
-		"paus":                     `column 1: expected a fault (` + kindList + `), found "paus" (did you mean "pause"?)`,
+		"":                         `column 1: ` + anyKind + `, found the end of the line`,
+		"paus":                     `column 1: ` + anyKind + `, found "paus" (did you mean "pause"?)`,
 		"jump of server":           `column 9: expected "clients", "servers" or "resource", found "server" (did you mean "servers"?)`,
 		"jump above 10ppm":         `column 6: expected "of" or the end of the line, found "above"`,
 		"drift above +10ppm":       `column 13: expected a rate such as 1000ppm, up to 500000ppm, found "+10ppm"`,
@@ -34,6 +34,8 @@ func TestWrongExclusionsAreRefused(t *testing.T) {
 		"crash, not restart":       `column 8: expected "no" or "restart", found "not" (did you mean "no"?)`,
 		"shut down, no":            `column 14: expected "restart", found the end of the line`,
 		"cut, no restart":          `column 9: expected "end", found "restart"`,
+		"cut, one direction":       `column 10: expected "way", found "direction"`,
+		"drift, one way":           `column 8: expected "no", found "one"`,
 		"crash, restart within 0s": `column 23: a duration is longer than 0s, found "0s"`,
 		"pause, restart within 1s": `column 6: expected "of" or the end of the line, found ","`,
 	} {
@@ -52,6 +54,8 @@ func TestExclusionsCoverWhatTheySay(t *testing.T) {
 		{"jump of servers", []string{"jump redis-1 clock by +1s at 1s", "jump etcd-2 clock by -1s at 1s"},
 			[]string{"jump client-1 clock by +1s at 1s", "jump resource clock by +1s at 1s", "pause redis-1 for 1s at 1s"}},
 		{"jump of clients", []string{"jump client-1 clock by +1s at 1s"}, []string{"jump redis-1 clock by +1s at 1s"}},
+		{"cut of clients, one way", []string{"cut client-1 -> redis-1 at 1s", "cut redis-1 -> client-1 at 1s for 1s"},
+			[]string{"cut client-1 | redis-1 at 1s", "cut redis-1 -> redis-1-replica-1 at 1s"}},
 		{"cut of resource", []string{"cut client-1 | resource at 1s"}, []string{"cut client-1 | redis-1 at 1s"}},
 		{"drift above 1000ppm", []string{"drift redis-1 clock by +1001ppm from 0s", "drift client-1 clock by -2000ppm from 0s"},
 			[]string{"drift redis-1 clock by +1000ppm from 0s", "drift redis-1 clock by -1000ppm from 0s"}},

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-const anyKind = "expected a fault (pause, jump, drift, crash, shut down, fail over, cut, delay, break, slow fsync, expire session)"
+const anyKind = "expected a fault (pause, jump, drift, crash, shut down, fail over, cut, delay, break, slow fsync, " +
+	"expire session, stall)"
 
 // badLine is a line that is wrong, with where, what and the nearest right word.
 type badLine struct {

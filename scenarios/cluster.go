@@ -65,16 +65,16 @@ func (s *Servers) asked() []sim.ProcessID {
 func (s *Servers) names() []sim.ProcessID {
 	names := s.asked()
 	if s.Replicas > 0 {
-		for _, shard := range s.shards() {
-			names = append(names, shard[1:]...)
+		for _, group := range s.groups() {
+			names = append(names, group[1:]...)
 		}
 	}
 	return names
 }
 
-// shards are the groups of servers that hold the same data: a master with its replicas, or a whole cluster. There is none
+// groups are the servers that hold the same data: a master with its replicas, or a whole cluster. There is none
 // if every server stands alone.
-func (s *Servers) shards() [][]sim.ProcessID {
+func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
 	}
@@ -98,7 +98,7 @@ func (s *Servers) targets() nemesis.Names {
 		names.Consensus = s.names()
 		return names
 	}
-	names.Redis, names.Shards = s.names(), s.shards()
+	names.Redis, names.Groups = s.names(), s.groups()
 	if s.Replicas > 0 {
 		names.Sentinel = observer
 	}
@@ -131,12 +131,12 @@ func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
-	shards [][]sim.ProcessID // none without replicas
+	groups [][]sim.ProcessID // none without replicas
 	nodes  []*redis.Node
 }
 
 func newRedisCluster(s *Servers) *redisCluster {
-	c := &redisCluster{Servers: s, names: s.names(), shards: s.shards()}
+	c := &redisCluster{Servers: s, names: s.names(), groups: s.groups()}
 	for range c.names {
 		c.nodes = append(c.nodes, redis.New(redis.Config{}))
 	}
@@ -144,19 +144,19 @@ func newRedisCluster(s *Servers) *redisCluster {
 }
 
 func (c *redisCluster) add(w *sim.World, wrap tap) {
-	if len(c.shards) == 0 {
+	if len(c.groups) == 0 {
 		for _, node := range c.nodes {
 			node.Reset(c.config())
 		}
 	}
-	for _, shard := range c.shards {
-		c.resetShard(w, shard)
+	for _, group := range c.groups {
+		c.resetGroup(w, group)
 	}
 	for i, id := range c.names {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
-	if len(c.shards) > 0 {
-		w.AddServer(observer, sentinel.New(sentinel.Config{Shards: c.shards, DownAfter: c.DownAfter,
+	if len(c.groups) > 0 {
+		w.AddServer(observer, sentinel.New(sentinel.Config{Groups: c.groups, DownAfter: c.DownAfter,
 			ReconfigureAfter: c.ReconfigureAfter}))
 	}
 }
@@ -165,17 +165,17 @@ func (c *redisCluster) config() redis.Config {
 	return redis.Config{Persistence: c.Persistence, FsyncTime: c.Fsync}
 }
 
-// resetShard prepares a master and its replicas for a run.
-func (c *redisCluster) resetShard(w *sim.World, shard []sim.ProcessID) {
+// resetGroup prepares a master and its replicas for a run.
+func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
 	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { recordFailOver(w, old, promoted) }}
 	config := c.config()
 	config.Group = group
 	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
 	config.SemiSync, config.SemiSyncTimeout = c.SemiSync, c.SemiSyncTimeout
-	for i, id := range shard {
-		config.Replicas, config.Replicates = shard[1:], ""
+	for i, id := range members {
+		config.Replicas, config.Replicates = members[1:], ""
 		if i > 0 {
-			config.Replicas, config.Replicates = nil, shard[0]
+			config.Replicas, config.Replicates = nil, members[0]
 		}
 		c.nodes[slices.Index(c.names, id)].Reset(config)
 	}
@@ -183,8 +183,8 @@ func (c *redisCluster) resetShard(w *sim.World, shard []sim.ProcessID) {
 
 // recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
 func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
-	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: fmt.Sprintf("fail over %s to %s", old, promoted),
-		Fault: &history.Fault{On: []sim.ProcessID{old}, To: []sim.ProcessID{promoted}}}
+	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
+	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
 	w.Record(history.Nemesis, e)
 	e.Type = history.OK
 	w.Record(history.Nemesis, e)

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // newFile is a file in which no key has been given.
@@ -15,7 +15,7 @@ func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: Expect{Laws: map[checker.Law]Expectation{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
-	s.Servers.Persistence = redis.AppendEverysec
+	s.Servers.Persistence = aof.Everysec
 	standards(serverKeys, &s.Servers)
 	standards(networkKeys, &s.Network)
 	standards(resourceKeys, &s.Resource)

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
@@ -71,11 +72,11 @@ func (f *file) persistenceFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers.persistence", to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers },
 		keys: []setting.Key[Servers]{setting.Choice("append-fsync",
-			func(s *Servers) *redis.Persistence { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
+			func(s *Servers) *aof.Policy { return &s.Persistence }, "when written data reaches the disk, as Redis's "+
 				"appendfsync",
-			setting.Option[redis.Persistence]{Word: "everysec", Value: redis.AppendEverysec},
-			setting.Option[redis.Persistence]{Word: "always", Value: redis.AppendAlways},
-			setting.Option[redis.Persistence]{Word: "no", Value: redis.AppendNo})}}
+			setting.Option[aof.Policy]{Word: "everysec", Value: aof.Everysec},
+			setting.Option[aof.Policy]{Word: "always", Value: aof.Always},
+			setting.Option[aof.Policy]{Word: "no", Value: aof.No})}}
 	fields := t.fields("")
 	fields[0].required = true
 	return fields
@@ -85,7 +86,7 @@ func (f *file) readPersistence(n ast.Node) {
 	s := &f.scenario.Servers
 	if text, ok := format.ScalarText(n); ok {
 		if text == "none" {
-			s.Persistence = redis.None
+			s.Persistence = aof.None
 			return
 		}
 		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"none"}),

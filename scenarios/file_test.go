@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 const (
@@ -67,7 +67,7 @@ func TestExample(t *testing.T) {
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
+		Servers: Servers{Redis: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
@@ -98,9 +98,9 @@ var everyValue = []struct {
 	got              func(*Scenario) any
 	want             any
 }{
-	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, redis.None},
-	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendAlways},
-	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendNo},
+	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, aof.None},
+	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, aof.Always},
+	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, aof.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
 	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 50},
 	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 1},

@@ -74,6 +74,10 @@ faults:
   - drift redis-5 clock by +1000ppm from 0s
   - pause client-1 for 12s at 300us
 `, 1, nil, checker.LeaseExclusion, "validity miscounted", []string{"pause client-1 for 12s at 300us"}},
+		{"a client that hears its member is not suspended, although its own pings arrive nowhere (ClientCnxn counts what it receives)",
+			"name: one-way\nservers: {zookeeper: 3}\nclients: 2\nlock: {protocol: zookeeper, ttl: 4s, listener: on}\nwork: {cycles: 2, hold: 7s, think: 0s..500ms}\n" +
+				"faults:\n  - cut client-2 -> zookeeper-2 after before-release by client-1 for 4s\n  - cut client-2 | zookeeper-2 after before-release by client-1 for 2s\n", 5, nil,
+			checker.MutualExclusion, "validity miscounted", nil},
 	} {
 		s, err := Named(test.scenario)
 		if strings.Contains(test.scenario, "\n") {

@@ -51,11 +51,17 @@ func (r *reading) liveOwner(i int) history.Attempt {
 		inherited bool // its expiry need not be recorded
 	}
 	e, stands := &r.Events[i], map[history.Process]key{}
+	keeps := func(p history.Process) history.Process { // the members of one service keep keys together
+		if r.oneService() && slices.Contains(r.Header.Servers, p) {
+			return "the service"
+		}
+		return p
+	}
 	for j := range i {
 		o := &r.Events[j]
-		was, there := stands[o.Process]
+		was, there := stands[keeps(o.Process)]
 		switch {
-		case o.Process == history.Nemesis && o.F == "fail over" && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
+		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
 			delete(stands, o.Fault.To[0])
 			if had, ok := stands[o.Fault.On[0]]; ok {
 				had.inherited = true
@@ -63,16 +69,16 @@ func (r *reading) liveOwner(i int) history.Attempt {
 			}
 		case o.Lock != e.Lock || o.Member != e.Member:
 		case o.F == history.KeySet:
-			stands[o.Process] = key{of: o.Of, until: o.Until}
+			stands[keeps(o.Process)] = key{of: o.Of, until: o.Until}
 		case !there || o.Of != "" && o.Of != was.of:
 		case o.F == history.KeyGone:
-			delete(stands, o.Process)
+			delete(stands, keeps(o.Process))
 		case o.F == history.KeyProlonged:
 			was.until = o.Until
-			stands[o.Process] = was
+			stands[keeps(o.Process)] = was
 		}
 	}
-	if k, ok := stands[e.Process]; ok && (e.Time < k.until || r.recordsExpiry() && !k.inherited) {
+	if k, ok := stands[keeps(e.Process)]; ok && (e.Time < k.until || r.recordsExpiry() && !k.inherited) {
 		return k.of
 	}
 	return ""

@@ -177,11 +177,12 @@ func (s *story) pausedPast() bool {
 		switch {
 		case e.Process == s.f.About && e.Lock == s.f.Lock && e.Grant != nil:
 			until = e.Grant.Until
-		case e.F == history.Pause && e.Fault.Strikes(s.f.About) && e.Type == history.Invoke:
+		case !e.Fault.Strikes(s.f.About) || e.F.Does() != history.Stops:
+		case e.Type == history.Invoke:
 			paused = e.Time
-		case e.F == history.Pause && e.Fault.Strikes(s.f.About) && paused <= until && until <= e.Time:
+		case paused <= until && until <= e.Time:
 			return true
-		case e.F == history.Pause && e.Fault.Strikes(s.f.About):
+		default:
 			paused = history.Never
 		}
 	}

@@ -360,21 +360,21 @@ func (a *arranger) lasts(f *fault) bool {
 }
 
 func (a *arranger) onClient(lane *clientLane, f *fault, i int) {
-	switch f.Kind {
-	case history.Pause:
+	switch f.Kind.Does() {
+	case history.Stops:
 		lane.Pauses = append(lane.Pauses, f.span)
-	case history.Jump, history.Drift:
+	case history.SetsClock, history.PacesClock:
 		lane.Clock = append(lane.Clock, i)
 	}
 }
 
 func (a *arranger) onServer(lane *serverLane, f *fault, i int) {
-	switch f.Kind {
-	case history.Pause:
+	switch f.Kind.Does() {
+	case history.Stops:
 		lane.Pauses = append(lane.Pauses, f.span)
-	case history.Crash, history.ShutDown:
+	case history.Kills, history.ShutsDown:
 		lane.Down = append(lane.Down, f.span)
-	case history.Jump, history.Drift:
+	case history.SetsClock, history.PacesClock:
 		lane.Clock = append(lane.Clock, i)
 	}
 }

@@ -322,7 +322,7 @@ func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 func (c *Chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.faults[i]
-		if f.Kind == history.Drift {
+		if f.Kind.Does() == history.PacesClock {
 			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.span), f.First, f.Last)
 			continue
 		}

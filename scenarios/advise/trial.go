@@ -142,7 +142,7 @@ func (w *worker) others(ctx context.Context) error {
 // through this.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
-	servers := slices.Concat(known.Redis, known.Consensus)
+	servers := known.Servers()
 	var names []string
 	for _, p := range servers {
 		names = append(names, string(p))

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // everyone lists the processes that have clocks.
@@ -53,7 +53,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 
 // comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
-	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Redis > 0 && s.Servers.Persistence == redis.AppendEverysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Redis > 0 && s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
 		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
 	})
 }
