@@ -16,6 +16,36 @@ type fault struct {
 	to   int // open if its end was not recorded
 }
 
+// Strike is a fault as a history tells of it: when it struck and when it was over.
+type Strike struct {
+	history.Fault
+	Kind  history.F
+	Line  string // as the plan states it
+	From  int    // position of its beginning in the history
+	To    int    // of its end, if that was recorded
+	Ended bool
+}
+
+// Strikes lists the faults of a history in the order in which they struck, as the laws read them. An end of which no
+// beginning was recorded is none.
+func Strikes(h *history.History) []Strike {
+	t := trace{h: h, struck: underWay{}}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == history.Nemesis {
+			t.fault(i, e)
+		}
+	}
+	all := make([]Strike, len(t.faults))
+	for i := range t.faults {
+		f := &t.faults[i]
+		all[i] = Strike{Fault: f.Fault, Kind: f.kind, Line: f.line, From: f.from}
+		if f.to != open {
+			all[i].To, all[i].Ended = f.to, true
+		}
+	}
+	return all
+}
+
 // fault notes a strike, or the end of the oldest fault of the same line that goes on.
 func (t *trace) fault(i int, e *history.Event) {
 	switch e.Type {

@@ -19,8 +19,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/cast"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
@@ -268,15 +269,15 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		return strings.Compare(strings.ToLower(fmt.Sprint(a)), strings.ToLower(fmt.Sprint(b)))
 	})
 	fmt.Fprintln(&out, planned, slices.DeleteFunc(faults, func(f tally.Fault) bool { return f.Drawn == 0 }))
-	run := &reports.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
+	run := &single.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
 		Simulated: r.History.Header.End.Duration()}
 	for _, f := range planned {
 		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, "")
 	}
-	if err := reports.Text(&out, run, reports.TextOptions{Width: 100}); err != nil {
+	if err := run.Text(&out, report.TextOptions{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if err := reports.HTML(&out, run, nil); err != nil {
+	if err := run.HTML(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -1,16 +1,17 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -35,8 +36,8 @@ type ExploredFinding struct {
 	tally.Finding
 	Promised bool
 	Small    *search.Shrunk
-	Run      *Run     // of the smallest plan that still shows it
-	Files    []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	Run      *single.Run // of the smallest plan that still shows it
+	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
 
 // cut reports whether an interruption ended the cutting down.
@@ -49,7 +50,7 @@ func (e *Exploration) standing() string {
 	case expect.AsExpected:
 		return "promises kept"
 	}
-	return undecided
+	return report.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -61,73 +62,65 @@ func (e *Exploration) open() []string {
 // Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
 // timeline. The error is w's.
-func (e *Exploration) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	exploreTitle(p, e)
 	if e.Subject.Summary != "" {
-		p.text(plain, 2, e.Subject.Summary)
+		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
-	p.blank()
+	p.Blank()
 	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
-	var end bytes.Buffer
-	groups := e.byPlan()
-	ending := &page{w: &end, width: p.width, color: p.color,
-		probe: slices.ContainsFunc(groups, func(g planGroup) bool { return mentionsProbe(g.Headline()) })}
+	groups, ending := e.byPlan(), p.Draft()
+	for i := range groups {
+		ending.Mention(groups[i].Headline())
+	}
 	exploreEnding(ending, e)
-	room := screenLines - p.lines - ending.lines
+	room := screenLines - p.Lines() - ending.Lines()
 	if opt.All {
 		room = math.MaxInt
 	}
 	exploredGroups(p, groups, room)
-	p.raw(ending, end.Bytes())
-	p.probe = false
+	p.Include(ending)
+	p.Forget()
 	if !opt.All {
-		return p.err
+		return p.Err()
 	}
-	p.blank()
+	p.Blank()
 	exploredFaults(p, e)
 	for i, n := range e.byGravity() {
-		p.blank()
-		rule(p)
+		p.Blank()
+		p.Rule()
 		exploredStory(p, &e.Findings[n], i == 0)
 	}
-	return p.err
+	return p.Err()
 }
 
 // exploreEnding says how much was tried, what makes the result weaker, and where all of it is.
-func exploreEnding(p *page, e *Exploration) {
-	p.blank()
+func exploreEnding(p *term.Writer, e *Exploration) {
+	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
-	stopped(p, e.Interrupted)
-	notes(p, "open    ", e.open())
-	notes(p, "note    ", e.Doubts())
+	report.Stopped(p, e.Interrupted)
+	report.Notes(p, "open    ", e.open())
+	report.Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
-		p.hang(0, "each    ", plain, "in full, with its timeline: by the command below it, or all with --all")
+		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	closing(p, e.Files, e.Repeat)
+	report.Closing(p, e.Files, e.Repeat)
 }
 
-func exploreTitle(p *page, e *Exploration) {
+func exploreTitle(p *term.Writer, e *Exploration) {
 	what, standing := e.size(), e.standing()
-	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
-	if standing == undecided {
-		tone = yellow
+	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
+	if standing == report.Undecided {
+		tone = term.Yellow
 	}
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(e.Scenario, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+	p.Title(e.Scenario, what, standing, tone)
 }
 
-// right puts numbers under each other.
-func right(ln *line, end int, n int) *line {
-	text := phrase.Grouped(n)
-	return ln.to(end-cells(text)).add(plain, text)
-}
-
-func exploredFaults(p *page, e *Exploration) {
-	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
+func exploredFaults(p *term.Writer, e *Exploration) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain, "struck").To(38).Add(term.Plain, "met a lock in use"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
 			exploredFault(p, f.Kind.String(), f)
@@ -136,49 +129,49 @@ func exploredFaults(p *page, e *Exploration) {
 	exploredFault(p, "all", e.allFaults())
 }
 
-func exploredFault(p *page, name string, f tally.Fault) {
-	ln := new(line).add(plain, "   "+name)
-	right(ln, 27, f.Drawn)
-	right(ln, 36, f.Struck)
-	right(ln, 46, f.Met)
+func exploredFault(p *term.Writer, name string, f tally.Fault) {
+	ln := new(term.Line).Add(term.Plain, "   "+name)
+	ln.Right(27, phrase.Grouped(f.Drawn))
+	ln.Right(36, phrase.Grouped(f.Struck))
+	ln.Right(46, phrase.Grouped(f.Met))
 	share := share(f)
-	p.put(ln.to(55-cells(share)).add(plain, share))
+	p.Put(ln.To(55-term.Cells(share)).Add(term.Plain, share))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
-func exploredStory(p *page, f *ExploredFinding, full bool) {
-	standing, tone := f.promise(), red
+func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
+	standing, tone := f.promise(), term.Red
 	if !f.Promised {
-		tone = plain
+		tone = term.Plain
 	}
 	what := f.what()
-	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
-	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
-	p.text(plain, 2, f.size())
-	p.blank()
-	lanes := Arrange(f.Run.history())
+	ln := new(term.Line).Add(term.Bold, term.Clip(what, p.Width()-term.Cells(standing)-2))
+	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
+	p.Text(term.Plain, 2, f.size())
+	p.Blank()
+	lanes := f.Run.Lanes()
 	if full {
-		timeline(p, lanes, witnesses(f.Run))
-		p.blank()
+		lanes.Draw(p)
+		p.Blank()
 	}
-	for _, finding := range f.Run.findings() {
+	for _, finding := range f.Run.Findings() {
 		if finding.Law == f.Law {
-			violation(p, lanes, &finding)
+			single.Violation(p, lanes, &finding)
 		}
 	}
-	p.blank()
+	p.Blank()
 	for i, fault := range f.Run.Plan {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		p.hang(0, label, plain, fault)
+		p.Hang(0, label, term.Plain, fault)
 	}
 	files := ""
 	if f.Run.Files != "" {
 		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	closing(p, files, f.Run.Repeat)
+	report.Closing(p, files, f.Run.Repeat)
 }
 
 // what is the law and how it was broken.
@@ -198,10 +191,10 @@ func (f *ExploredFinding) size() string {
 }
 
 // Suite has a case for each law, and one for each reason why nothing can be said.
-func (e *Exploration) Suite() Suite {
-	s := Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+func (e *Exploration) Suite() report.Suite {
+	s := report.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
 	for _, l := range promised(e.Laws, e.Subject) {
-		c := Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
 		case l.Violated > 0 && !l.Promised:
@@ -213,10 +206,10 @@ func (e *Exploration) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, openCases(e.Scenario, e.open())...)
+	s.Cases = append(s.Cases, report.OpenCases(e.Scenario, e.open())...)
 	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
 	if standing, _ := e.Standing(e.Subject); standing != expect.AsExpected {
-		s.Cases = append(s.Cases, interruptedCases(e.Scenario, e.Interrupted)...)
+		s.Cases = append(s.Cases, report.InterruptedCases(e.Scenario, e.Interrupted)...)
 	}
 	return s
 }
@@ -226,7 +219,7 @@ func (e *Exploration) stories(law checker.Law) string {
 	var all []string
 	for _, f := range e.Findings {
 		if f.Law == law {
-			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.story(string(law))))
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.Story(string(law))))
 		}
 	}
 	return strings.Join(all, "\n\n")

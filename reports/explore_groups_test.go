@@ -7,6 +7,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -31,7 +33,7 @@ func explored(findings ...ExploredFinding) *Exploration {
 		Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
-func exploreText(t *testing.T, e *Exploration, opt TextOptions) string {
+func exploreText(t *testing.T, e *Exploration, opt report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
 	if err := e.Text(&b, opt); err != nil {
@@ -75,7 +77,7 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1, fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}
-		got := exploreText(t, explored(findings...), TextOptions{Width: 80})
+		got := exploreText(t, explored(findings...), report.TextOptions{Width: 80})
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		if len(lines) > screenLines {
 			t.Errorf("%d findings take %d lines", n, len(lines))
@@ -88,14 +90,14 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
 			}
-			if cells(l) > 80 {
-				t.Errorf("%d columns: %s", cells(l), l)
+			if term.Cells(l) > 80 {
+				t.Errorf("%d columns: %s", term.Cells(l), l)
 			}
 		}
 		if told != n {
 			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
 		}
-		if all := exploreText(t, explored(findings...), TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
+		if all := exploreText(t, explored(findings...), report.TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
 			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
 		}
 	}

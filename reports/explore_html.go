@@ -7,7 +7,9 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -17,12 +19,12 @@ import (
 // html writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
 func (e *Exploration) html(w io.Writer, pagesOf []string) error {
-	frame, err := newFrame(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
 	if err != nil {
 		return err
 	}
 	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.open(),
-		Notes: e.Doubts(), Repeat: e.Repeat, pageFrame: frame,
+		Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
 		Tally: tallyOnPage{Rated: true}}
 	switch standing, _ := e.Standing(e.Subject); standing {
 	case expect.Otherwise:
@@ -35,10 +37,10 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 			Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
-		d.Probe = probeIs
+		d.Probe = report.ProbeIs
 	}
 	if e.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	d.Tally.Rows = lawRows(e.Laws, e.Subject)
 	add := func(name string, f tally.Fault) {
@@ -50,7 +52,7 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 		add(f.Kind.String(), f)
 	}
 	add("all", e.allFaults())
-	return pages.ExecuteTemplate(w, "explore.html", d)
+	return page.Write(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
@@ -60,7 +62,7 @@ type explorePage struct {
 	FaultRows                                                        []faultRow
 	Groups                                                           []exploreGroup
 	Open, Notes                                                      []string
-	pageFrame
+	page.Frame
 }
 
 // tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be told.
@@ -87,7 +89,7 @@ type exploreStory struct {
 }
 
 func (g *exploreGroup) mentionsProbe() bool {
-	return mentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return mentionsProbe(s.Explanation) })
+	return report.MentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {

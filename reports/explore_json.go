@@ -3,13 +3,15 @@ package reports
 import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type exploreJSON struct {
-	head
+	report.Head
 	Scenario    string                   `json:"scenario"`
 	Shard       string                   `json:"shard"` // empty if the seeds were not divided
 	From        uint64                   `json:"from"`
@@ -38,26 +40,26 @@ type struckJSON struct {
 }
 
 type foundJSON struct {
-	Law         checker.Law `json:"law"`
-	Cause       string      `json:"cause"`
-	Promised    bool        `json:"promised"`
-	Runs        int         `json:"runs"`
-	First       uint64      `json:"first_seed"`
-	Drawn       int         `json:"faults_drawn"`
-	Tries       int         `json:"tries"` // runs that it took to cut it down
-	Minimal     bool        `json:"minimal"`
-	Interrupted bool        `json:"interrupted"` // the cutting down was
-	Often       int         `json:"seeds_of_16"`
-	Files       []string    `json:"files"`
-	Run         *runJSON    `json:"run"`
+	Law         checker.Law       `json:"law"`
+	Cause       string            `json:"cause"`
+	Promised    bool              `json:"promised"`
+	Runs        int               `json:"runs"`
+	First       uint64            `json:"first_seed"`
+	Drawn       int               `json:"faults_drawn"`
+	Tries       int               `json:"tries"` // runs that it took to cut it down
+	Minimal     bool              `json:"minimal"`
+	Interrupted bool              `json:"interrupted"` // the cutting down was
+	Often       int               `json:"seeds_of_16"`
+	Files       []string          `json:"files"`
+	Run         *single.RunObject `json:"run"`
 }
 
 // JSON gives the exploration as one JSON object, ended by a newline.
 func (e *Exploration) JSON(command string) ([]byte, error) {
 	standing, open := e.Standing(e.Subject)
-	d := exploreJSON{head: headOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+	d := exploreJSON{Head: report.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
 		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
-		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: some(open), Notes: some(e.Doubts()),
+		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: report.Some(open), Notes: report.Some(e.Doubts()),
 		Expected: standing == expect.AsExpected}
 	if e.Shard != search.Whole {
 		d.Shard = e.Shard.String()
@@ -75,12 +77,12 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 	}
 	for i := range e.Findings {
 		f := &e.Findings[i]
-		run, err := f.Run.json()
+		run, err := f.Run.Object()
 		if err != nil {
 			return nil, err
 		}
 		d.Findings = append(d.Findings, foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, some(f.Files), run})
+			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.Some(f.Files), run})
 	}
-	return encode(d)
+	return report.Encode(d)
 }

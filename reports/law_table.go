@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -38,40 +39,40 @@ var lawColumns = []lawColumn{
 }
 
 // lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
-func lawTable(p *page, laws []toldLaw, last string) {
-	head, rate := new(line).add(bold, "law"), lawColumns[len(lawColumns)-1].end+2
+func lawTable(p *term.Writer, laws []toldLaw, last string) {
+	head, rate := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
 	for _, c := range lawColumns {
-		head.to(c.end-cells(c.title)).add(plain, c.title)
+		head.To(c.end-term.Cells(c.title)).Add(term.Plain, c.title)
 	}
-	p.put(head.to(rate).add(plain, last))
+	p.Put(head.To(rate).Add(term.Plain, last))
 	for i := range laws {
 		l := &laws[i]
 		mark, tone := l.sign()
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, string(l.Law.Law))
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(l.Law.Law))
 		for _, c := range lawColumns {
-			right(ln, c.end, c.of(l))
+			ln.Right(c.end, phrase.Grouped(c.of(l)))
 		}
-		if tone == green {
-			tone = plain
+		if tone == term.Green {
+			tone = term.Plain
 		}
 		if last != "" {
-			ln.to(rate).add(tone, l.rate())
+			ln.To(rate).Add(tone, l.rate())
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
 // sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
-func (l *toldLaw) sign() (string, style) {
+func (l *toldLaw) sign() (string, term.Style) {
 	switch {
 	case l.Violated > 0 && l.Promised:
-		return "✗", red
+		return "✗", term.Red
 	case l.Violated > 0:
-		return "·", plain
+		return "·", term.Plain
 	case l.Holds > 0:
-		return "✓", green
+		return "✓", term.Green
 	}
-	return "–", plain
+	return "–", term.Plain
 }
 
 // rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.

@@ -3,17 +3,19 @@ package reports
 import (
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
 // TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title, the
 // rate after it, and nothing else moves.
 func TestAColumnIsOneRow(t *testing.T) {
 	const rated = "a run breaks it"
-	before := exploreText(t, explored(), TextOptions{})
+	before := exploreText(t, explored(), report.TextOptions{})
 	all := lawColumns
 	t.Cleanup(func() { lawColumns = all })
 	lawColumns = append(all[:len(all):len(all)], lawColumn{"seen", 60, func(l *toldLaw) int { return l.Exercised() }})
-	after := strings.Split(exploreText(t, explored(), TextOptions{}), "\n")
+	after := strings.Split(exploreText(t, explored(), report.TextOptions{}), "\n")
 	laws := 0
 	for i, line := range strings.Split(before, "\n") {
 		switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -19,28 +21,27 @@ type ListedSection struct {
 }
 
 // Text gives each scenario its name, its expectation and its summary. The error is w's.
-func (l Listing) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	p.width = max(opt.Width, 8) // there is no table that needs more
+func (l Listing) Text(w io.Writer, opt report.TextOptions) error {
+	p := term.New(w, max(opt.Width, 8), opt.Color) // no table needs more
 	for i, section := range l {
 		if i > 0 {
-			p.blank()
+			p.Blank()
 		}
-		p.put(new(line).add(bold, section.Title))
+		p.Put(new(term.Line).Add(term.Bold, section.Title))
 		for _, s := range section.Scenarios {
-			p.blank()
-			p.put(new(line).add(plain, "  ").add(bold, s.Name))
-			p.text(plain, 4, s.Summary)
-			p.text(plain, 4, "expect: "+strings.Join(Expectations(s), "; "))
+			p.Blank()
+			p.Put(new(term.Line).Add(term.Plain, "  ").Add(term.Bold, s.Name))
+			p.Text(term.Plain, 4, s.Summary)
+			p.Text(term.Plain, 4, "expect: "+strings.Join(Expectations(s), "; "))
 		}
 	}
 	first := l[0].Scenarios[0].Name
 	if len(l) == len(scenarios.Sections) {
 		first = scenarios.Sections[1].Names[0]
 	}
-	p.blank()
-	p.put(new(line).add(plain, fmt.Sprintf("Run one: fencepost run %s", first)))
-	return p.err
+	p.Blank()
+	p.Put(new(term.Line).Add(term.Plain, fmt.Sprintf("Run one: fencepost run %s", first)))
+	return p.Err()
 }
 
 // Expectations are the laws and metrics that a scenario names, each with what must come out.
@@ -58,7 +59,7 @@ func Expectations(s *scenarios.Scenario) []string {
 }
 
 type listingJSON struct {
-	head
+	report.Head
 	Scenarios []listedJSON `json:"scenarios"`
 }
 
@@ -79,7 +80,7 @@ type expectedJSON struct {
 
 // JSON gives the scenarios as one JSON object, ended by a newline.
 func (l Listing) JSON(command string) ([]byte, error) {
-	d := listingJSON{headOf(command), []listedJSON{}}
+	d := listingJSON{report.HeadOf(command), []listedJSON{}}
 	for _, section := range l {
 		for _, s := range section.Scenarios {
 			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{}, map[string]string{}}
@@ -93,5 +94,5 @@ func (l Listing) JSON(command string) ([]byte, error) {
 			d.Scenarios = append(d.Scenarios, one)
 		}
 	}
-	return encode(d)
+	return report.Encode(d)
 }

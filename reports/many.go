@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -15,57 +18,57 @@ import (
 type Many struct {
 	*search.Runs
 	Subject *scenarios.Scenario
-	Shown   []*Run // worth showing; the text shows the first in full
-	Sample  *Run   // one that came out as expected, for a page that has no other to show; may be nil
-	Repeat  string // command to paste that makes the same runs again
+	Shown   []*single.Run // worth showing; the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Repeat  string        // command to paste that makes the same runs again
 }
 
 // Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func (many *Many) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, many.Scenario, many.size(), many.standing())
+func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	report.Title(p, many.Scenario, many.size(), many.standing())
 	if many.Subject.Summary != "" {
-		p.text(plain, 2, many.Subject.Summary)
+		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
-	p.blank()
+	p.Blank()
 	totals(p, many)
 	if len(many.Campaign.Groups) > 0 {
-		p.blank()
-		p.put(new(line).add(bold, "What came out otherwise"))
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "What came out otherwise"))
 		for i := range many.Campaign.Groups {
 			groupLine(p, &many.Campaign.Groups[i])
 		}
 	}
-	p.blank()
+	p.Blank()
 	if len(many.Laws) > 0 {
 		lawTable(p, promised(many.Laws, many.Subject), "")
-		p.blank()
+		p.Blank()
 	}
 	if len(many.Plan) > 0 {
 		plannedFaults(p, many)
-		p.blank()
+		p.Blank()
 	}
-	stopped(p, !many.Finished())
+	report.Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		command(p, many.Repeat)
+		report.Again(p, many.Repeat)
 	}
 	if len(many.Shown) > 0 {
-		p.blank()
-		rule(p)
-		textRun(p, many.Shown[0])
+		p.Blank()
+		p.Rule()
+		single.Write(p, many.Shown[0])
 	}
-	return p.err
+	return p.Err()
 }
 
 func (m *Many) standing() string {
 	switch m.Standing() {
 	case expect.Otherwise:
-		return notExpected
+		return report.NotExpected
 	case expect.AsExpected:
-		return asExpected
+		return report.AsExpected
 	}
-	return undecided
+	return report.Undecided
 }
 
 // size says which seeds were run.
@@ -81,26 +84,26 @@ func (m *Many) size() string {
 type total struct {
 	words string
 	n     int
-	tone  style
+	tone  term.Style
 }
 
 func (m *Many) totals() []total {
 	c := &m.Campaign
-	return []total{{"as expected", c.AsExpected, green}, {"not as expected", c.Otherwise, red}, {"undecided", m.undecided(), yellow},
-		{"distinct runs, by digest", c.Digests(), plain}}
+	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red}, {"undecided", m.undecided(), term.Yellow},
+		{"distinct runs, by digest", c.Digests(), term.Plain}}
 }
 
 // undecided is how many runs are, those included that an interruption left out.
 func (m *Many) undecided() int { return m.Campaign.Undecided + m.Size() - m.Done }
 
-func totals(p *page, m *Many) {
+func totals(p *term.Writer, m *Many) {
 	for _, t := range m.totals() {
 		tone := t.tone
 		if t.n == 0 {
-			tone = plain
+			tone = term.Plain
 		}
 		n := strconv.Itoa(t.n)
-		p.put(new(line).to(9-len(n)).add(tone, n).add(plain, "  "+t.words))
+		p.Put(new(term.Line).To(9-len(n)).Add(tone, n).Add(term.Plain, "  "+t.words))
 	}
 }
 
@@ -112,56 +115,48 @@ func came(g *expect.Group) string {
 	return g.Got
 }
 
-func groupLine(p *page, g *expect.Group) {
+func groupLine(p *term.Writer, g *expect.Group) {
 	n := strconv.Itoa(g.Runs)
-	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
+	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
-func plannedFaults(p *page, m *Many) {
-	p.put(new(line).add(bold, "fault").to(p.margin()-25).add(plain, "struck").to(p.margin()-17).add(plain, "met a lock in use"))
+func plannedFaults(p *term.Writer, m *Many) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain, "struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
 	for _, f := range m.Plan {
-		tone := plain
+		tone := term.Plain
 		if f.Met == 0 {
-			tone = yellow
+			tone = term.Yellow
 		}
-		words := wrap(f.Line, p.margin()-30)
+		words := term.Wrap(f.Line, p.Margin()-30)
 		for i, t := range words {
-			ln := new(line).to(3).add(tone, t)
+			ln := new(term.Line).To(3).Add(tone, t)
 			if i == len(words)-1 {
-				right(ln, p.margin()-18, f.Struck)
-				right(ln, p.margin(), f.Met)
+				ln.Right(p.Margin()-18, phrase.Grouped(f.Struck))
+				ln.Right(p.Margin(), phrase.Grouped(f.Met))
 			}
-			p.put(ln)
+			p.Put(ln)
 		}
 	}
-}
-
-func rule(p *page) {
-	ln := new(line)
-	for range p.width {
-		ln.add(plain, "─")
-	}
-	p.put(ln)
 }
 
 // Suite has a case for what came out otherwise in some run, and one for all the rest.
-func (m *Many) Suite() Suite {
-	s := Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
+func (m *Many) Suite() report.Suite {
+	s := report.Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
 	result := m.Standing()
 	if result == expect.NotJudged {
 		result = expect.NotDecidable
 	}
-	all := Case{Group: m.Scenario, Name: "all seeds", Result: result,
+	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
 		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
 	s.Cases = append(s.Cases, all)
-	s.Cases = append(s.Cases, interruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
 	for _, g := range m.Campaign.Groups {
-		c := Case{Group: m.Scenario, Name: g.Name, Result: expect.Otherwise,
+		c := report.Case{Group: m.Scenario, Name: g.Name, Result: expect.Otherwise,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
 		for _, r := range m.Shown {
 			if r.Seed == g.First {
-				c.Story = r.story(g.Name)
+				c.Story = r.Story(g.Name)
 			}
 		}
 		s.Cases = append(s.Cases, c)

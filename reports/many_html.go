@@ -5,33 +5,39 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
-func (m *Many) html(w io.Writer, links []Link) error {
+func (m *Many) html(w io.Writer, links []report.Link) error {
 	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
 		Repeat: m.Repeat}
-	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad", report.Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
 	if shown == nil {
-		d.pageFrame, err = newFrame(title)
-	} else if d.Shown, err = newPageData(shown, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+	} else if d.Shown, err = single.NewPage(shown, nil); err == nil {
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
 	d.ShownTitle = why
 	if !m.Finished() {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	for _, t := range m.totals() {
-		class := map[style]string{green: "good", red: "bad", yellow: "open"}[t.tone]
+		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
 		if t.n == 0 {
 			class = ""
 		}
@@ -41,12 +47,12 @@ func (m *Many) html(w io.Writer, links []Link) error {
 	for _, g := range m.Campaign.Groups {
 		d.Groups = append(d.Groups, groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
-	return pages.ExecuteTemplate(w, "runs.html", d)
+	return page.Write(w, "runs.html", d)
 }
 
 // telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
 // that is undecided, or else a sample of those as expected. It is nil if there is none.
-func (m *Many) telling() (*Run, string) {
+func (m *Many) telling() (*single.Run, string) {
 	switch {
 	case len(m.Shown) == 0:
 		return m.Sample, "A run that came out as expected"
@@ -58,14 +64,14 @@ func (m *Many) telling() (*Run, string) {
 
 // manyPage is what the template shows.
 type manyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow
 	Faults                                                                []tally.Planned
-	Shown                                                                 *pageData
-	Links                                                                 []Link
+	Shown                                                                 *single.Page
+	Links                                                                 []report.Link
 }
 
 type totalOnPage struct{ Count, Words, Class string }

@@ -2,11 +2,13 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type manyJSON struct {
-	head
+	report.Head
 	Scenario    string                       `json:"scenario"`
 	Seeds       int                          `json:"seeds"` // how many were run
 	From        uint64                       `json:"from"`  // the first
@@ -19,7 +21,7 @@ type manyJSON struct {
 	Faults      []plannedJSON                `json:"faults"`
 	Groups      []groupJSON                  `json:"groups"`
 	AsExpected  bool                         `json:"expected"`
-	Runs        []*runJSON                   `json:"runs"` // worth showing
+	Runs        []*single.RunObject          `json:"runs"` // worth showing
 }
 
 type plannedJSON struct {
@@ -39,10 +41,10 @@ type groupJSON struct {
 // JSON gives many runs as one JSON object, ended by a newline.
 func (m *Many) JSON(command string) ([]byte, error) {
 	c := &m.Campaign
-	d := manyJSON{head: headOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
+	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
 		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
-		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == asExpected,
-		Runs: []*runJSON{}}
+		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
+		Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))
 	}
@@ -50,13 +52,13 @@ func (m *Many) JSON(command string) ([]byte, error) {
 		d.Groups = append(d.Groups, groupJSON{g.Name, g.Want, g.Got, g.Runs, g.First})
 	}
 	for _, run := range m.Shown {
-		told, err := run.json()
+		told, err := run.Object()
 		if err != nil {
 			return nil, err
 		}
 		d.Runs = append(d.Runs, told)
 	}
-	return encode(d)
+	return report.Encode(d)
 }
 
 // countsOf are tallies by their laws.

@@ -1,14 +1,14 @@
 package reports
 
 import (
-	"encoding/xml"
-	"html"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -41,14 +41,9 @@ func allPages() []pageKind {
 			return (&Exploration{Exploration: e, Subject: lock, Interrupted: interrupted, Repeat: "fencepost explore",
 				Findings: []ExploredFinding{found}}).html(w, nil)
 		}},
-		{"sweep", func(w io.Writer, interrupted bool) error {
-			s := stripSweep()
-			s.Interrupted = interrupted
-			return s.html(w)
-		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
 			c := campaign(3, 2, 0, expect.Group{Mismatch: expect.Mismatch{Name: string(checker.MutualExclusion), Want: "holds", Got: "violated"}, Runs: 2, First: 3})
-			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*Run{kleppmann()}}).html(w, nil)
+			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
 			return (&Many{Runs: runs(interrupted, campaign(0, 0, 5)), Subject: lock}).html(w, nil)
@@ -68,11 +63,6 @@ func allPages() []pageKind {
 			}
 			return v.html(w)
 		}},
-		{"comparison", func(w io.Writer, interrupted bool) error {
-			c := threeLocks()
-			c.Interrupted = interrupted
-			return c.html(w)
-		}},
 	}
 }
 
@@ -88,84 +78,26 @@ func pageText(t *testing.T, k pageKind, interrupted bool) string {
 func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 	for _, k := range allPages() {
 		for _, interrupted := range []bool{true, false} {
-			if says := strings.Contains(pageText(t, k, interrupted), interruption); says != interrupted {
+			if says := strings.Contains(pageText(t, k, interrupted), report.Interruption); says != interrupted {
 				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
 			}
 		}
 	}
 }
 
-// namespace is an address that only names what stands in a picture.
-var namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
-
 func TestPagesAreWellFormedAndLoadNothing(t *testing.T) {
 	for _, k := range allPages() {
-		text := pageText(t, k, true)
-		if found := loads.FindString(namespace.ReplaceAllString(text, "")); found != "" {
-			t.Errorf("%s loads something: %q", k.name, found)
-		}
-		d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(text, "")))
-		d.Entity = xml.HTMLEntity
-		for {
-			_, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", k.name, err)
-			}
+		if err := check.Page(pageText(t, k, true)); err != nil {
+			t.Errorf("%s: %v", k.name, err)
 		}
 	}
 }
 
-// TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name, or none that it could explain.
+// TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name.
 func TestPagesExplainTheLawsTheyName(t *testing.T) {
 	for _, k := range allPages() {
-		text, explained := pageText(t, k, false), 0
-		for _, law := range checker.Laws {
-			named := strings.Contains(text, ">"+string(law)+"<")
-			says := strings.Contains(text, `title="`+html.EscapeString(law.Says())+`">`+string(law)+`</button>`)
-			if named != says {
-				t.Errorf("%s names %s: %t, explains it: %t", k.name, law, named, says)
-			}
-			if says {
-				explained++
-			}
-		}
-		if explained == 0 && k.name != "comparison" { // which writes out what its marks stand for
-			t.Errorf("%s explains no law", k.name)
-		}
-	}
-}
-
-// TestTheComparisonLosesNoMarkOnItsPage counts the marks of the page against the cells.
-func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
-	c := threeLocks()
-	want := map[string]int{}
-	for _, l := range c.Locks {
-		for i := range l.Survival {
-			cell := &l.Survival[i]
-			if cell.Absent != "" {
-				continue
-			}
-			for _, m := range marksOf(cell, (&compareTable{Comparison: c}).liveness(cell.Trouble)) {
-				want[m.sign]++
-			}
-		}
-	}
-	var b strings.Builder
-	if err := c.html(&b); err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(b.String(), "<body>")
-	for mark, n := range want {
-		if got := strings.Count(body, ">"+mark+"</span>"); got != n || n == 0 {
-			t.Errorf("%s stands %d times, want %d", mark, got, n)
-		}
-	}
-	for _, l := range c.Locks {
-		if !strings.Contains(body, milliseconds(l.Alone.P50)+"<i") {
-			t.Errorf("the median of %s is missing", l.Title)
+		if n, err := check.Explained(pageText(t, k, false)); err != nil || n == 0 {
+			t.Errorf("%s explains %d laws: %v", k.name, n, err)
 		}
 	}
 }
@@ -177,8 +109,8 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 		many Many
 		want string
 	}{
-		{Many{Shown: []*Run{odd, open}}, "The first run that came out otherwise: seed"},
-		{Many{Shown: []*Run{open}}, "The first run that is undecided: seed"},
+		{Many{Shown: []*single.Run{odd, open}}, "The first run that came out otherwise: seed"},
+		{Many{Shown: []*single.Run{open}}, "The first run that is undecided: seed"},
 		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
 	} {
 		c.many.Runs, c.many.Subject = spanned("a-lock", 1), &scenarios.Scenario{}

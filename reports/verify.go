@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -14,9 +17,9 @@ import (
 // Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
 	*verify.Verification
-	Run    *Run   // of the counterexample; nil if there is none
-	Files  string // folder with the verdict and what was found
-	Repeat string // command to paste that verifies again
+	Run    *single.Run // of the counterexample; nil if there is none
+	Files  string      // folder with the verdict and what was found
+	Repeat string      // command to paste that verifies again
 }
 
 func (v *Verification) standing() string {
@@ -26,7 +29,7 @@ func (v *Verification) standing() string {
 	case expect.AsExpected:
 		return "holds"
 	}
-	return undecided
+	return report.Undecided
 }
 
 // open says why it cannot be told whether the promises are kept.
@@ -48,41 +51,39 @@ func (v *Verification) found() (faults int, delay string) {
 
 // Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func (v *Verification) Text(w io.Writer, opt TextOptions) error {
-	p := opt.page(w)
+func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	v.title(p)
 	if v.Scenario.Summary != "" {
-		p.text(plain, 2, v.Scenario.Summary)
+		p.Text(term.Plain, 2, v.Scenario.Summary)
 	}
-	p.blank()
-	p.text(plain, 0, v.conclusion())
-	p.blank()
+	p.Blank()
+	p.Text(term.Plain, 0, v.conclusion())
+	p.Blank()
 	lawTable(p, promised(v.Laws(), v.Scenario), "")
-	p.blank()
+	p.Blank()
 	v.lengths(p)
-	p.blank()
+	p.Blank()
 	v.kinds(p)
-	p.blank()
+	p.Blank()
 	if v.Found == nil {
 		v.claim(p)
 	}
-	stopped(p, v.interrupted())
-	notes(p, "open    ", v.open())
-	closing(p, v.Files, v.Repeat)
+	report.Stopped(p, v.interrupted())
+	report.Notes(p, "open    ", v.open())
+	report.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
-		p.blank()
-		rule(p)
-		textRun(p, v.Run)
+		p.Blank()
+		p.Rule()
+		single.Write(p, v.Run)
 	}
-	return p.err
+	return p.Err()
 }
 
-func (v *Verification) title(p *page) {
+func (v *Verification) title(p *term.Writer) {
 	what, standing := v.size(), v.standing()
-	tone := map[string]style{"violated": red, "holds": green, undecided: yellow}[standing]
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(v.Scenario.Name, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, report.Undecided: term.Yellow}[standing]
+	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
 // conclusion is the result in a sentence or two.
@@ -138,18 +139,18 @@ func (v *Verification) shorter() string {
 }
 
 // lengths is a table of how much was tried.
-func (v *Verification) lengths(p *page) {
-	p.put(new(line).add(bold, "tried").to(18).add(plain, "starts").to(27).add(plain, "schedules").to(39).add(plain, "which stand for"))
+func (v *Verification) lengths(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules").To(39).Add(term.Plain, "which stand for"))
 	for _, l := range v.Lengths {
-		ln := new(line).add(plain, "  "+phrase.Count(l.Faults, "fault"))
+		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
-			right(ln, 24, l.Starts)
+			ln.Right(24, phrase.Grouped(l.Starts))
 		}
-		right(ln, 36, l.Schedules).to(39)
-		if ln.add(plain, placements(l.Stands)); !l.Whole {
-			ln.add(yellow, "; not all")
+		ln.Right(36, phrase.Grouped(l.Schedules)).To(39)
+		if ln.Add(term.Plain, placements(l.Stands)); !l.Whole {
+			ln.Add(term.Yellow, "; not all")
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
@@ -162,25 +163,25 @@ func placements(n float64) string {
 }
 
 // kinds is a table of the faults, by the last of a placement.
-func (v *Verification) kinds(p *page) {
-	p.put(new(line).add(bold, "last fault").to(18).add(plain, "starts").to(27).add(plain, "schedules"))
+func (v *Verification) kinds(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules"))
 	for i, k := range v.ByKind() {
-		ln := new(line).add(plain, "  "+v.Options.Kinds[i].String())
-		right(ln, 24, k.Starts)
-		p.put(right(ln, 36, k.Schedules))
+		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
+		ln.Right(24, phrase.Grouped(k.Starts))
+		p.Put(ln.Right(36, phrase.Grouped(k.Schedules)))
 	}
 }
 
 // claim says what the result is about, and what it is not about.
-func (v *Verification) claim(p *page) {
+func (v *Verification) claim(p *term.Writer) {
 	for _, c := range v.claims() {
-		p.hang(0, c.Name+strings.Repeat(" ", 8-cells(c.Name)), plain, c.Value)
+		p.Hang(0, c.Name+strings.Repeat(" ", 8-term.Cells(c.Name)), term.Plain, c.Value)
 	}
 }
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
 // it belongs to the one before.
-func (v *Verification) claims() []fact {
+func (v *Verification) claims() []report.Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
 		"changes the target in between."
@@ -189,10 +190,10 @@ func (v *Verification) claims() []fact {
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []fact{{"starts", starts}, {"ends", ends}}
+	all := []report.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, fact{label, t})
+			all = append(all, report.Fact{Name: label, Value: t})
 			label = ""
 		}
 	}
@@ -205,21 +206,21 @@ func (v *Verification) claims() []fact {
 	}
 	each("delays", delays)
 	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
-	each("always", texts(v.Own()))
-	each("without", texts(v.Scenario.Mix.Without))
+	each("always", report.Texts(v.Own()))
+	each("without", report.Texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
 }
 
 // Suite has a case for each promised law, and one for each reason why nothing can be said.
-func (v *Verification) Suite() Suite {
+func (v *Verification) Suite() report.Suite {
 	name := v.Scenario.Name
-	s := Suite{Name: "verify " + name, Repeat: v.Repeat}
+	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := Case{Group: name, Name: string(l.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Violated > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.story(c.Name)
+			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = expect.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.standing() != "holds":
@@ -230,7 +231,7 @@ func (v *Verification) Suite() Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, openCases(name, v.open())...)
-	s.Cases = append(s.Cases, interruptedCases(name, v.interrupted())...)
+	s.Cases = append(s.Cases, report.OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, v.interrupted())...)
 	return s
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fencepost-sim/fencepost/reports/page"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
 // html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
@@ -12,20 +16,21 @@ import (
 func (v *Verification) html(w io.Writer) error {
 	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
 		Open: v.open(), Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
-		d.pageFrame, err = newFrame(title)
-	} else if d.Counterexample, err = newPageData(v.Run, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
 	if v.interrupted() {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
 	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
@@ -41,18 +46,18 @@ func (v *Verification) html(w io.Writer) error {
 	for i, k := range v.ByKind() {
 		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
-	return pages.ExecuteTemplate(w, "verify.html", d)
+	return page.Write(w, "verify.html", d)
 }
 
 // verifyPage is what the template shows.
 type verifyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
 	Lengths, Kinds                                                        []triedRow
-	Claims                                                                []fact
-	Counterexample                                                        *pageData // nil if there is none
+	Claims                                                                []report.Fact
+	Counterexample                                                        *single.Page // nil if there is none
 }
 
 type triedRow struct{ Name, Starts, Schedules, Stands string }

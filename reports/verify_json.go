@@ -2,11 +2,13 @@ package reports
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 type verifyJSON struct {
-	head
+	report.Head
 	Scenario       string                       `json:"scenario"`
 	Faults         int                          `json:"faults"`  // the most in one placement
 	Seed           uint64                       `json:"seed"`    // of back-offs and owner values
@@ -40,19 +42,19 @@ type kindJSON struct {
 }
 
 type counterexampleJSON struct {
-	Law   checker.Law `json:"law"`
-	Cause string      `json:"cause"`
-	Delay string      `json:"delay"`
-	Run   *runJSON    `json:"run"`
+	Law   checker.Law       `json:"law"`
+	Cause string            `json:"cause"`
+	Delay string            `json:"delay"`
+	Run   *single.RunObject `json:"run"`
 }
 
 // JSON gives the verification as one JSON object, ended by a newline.
 func (v *Verification) JSON(command string) ([]byte, error) {
 	o := &v.Options
-	d := verifyJSON{head: headOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed, Outcome: v.standing(),
+	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed, Outcome: v.standing(),
 		Laws: countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{}, AllEnds: o.AllEnds,
-		Excluded: texts(v.Scenario.Mix.Without), OwnFaults: texts(v.Own()), LeftOut: map[string]string{},
-		Interrupted: v.interrupted(), Open: some(v.open())}
+		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()), LeftOut: map[string]string{},
+		Interrupted: v.interrupted(), Open: report.Some(v.open())}
 	for _, l := range v.Lengths {
 		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
@@ -66,12 +68,12 @@ func (v *Verification) JSON(command string) ([]byte, error) {
 		d.LeftOut[l.Kind.String()] = l.Why
 	}
 	if v.Found != nil {
-		run, err := v.Run.json()
+		run, err := v.Run.Object()
 		if err != nil {
 			return nil, err
 		}
 		_, delay := v.found()
 		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, run}
 	}
-	return encode(d)
+	return report.Encode(d)
 }

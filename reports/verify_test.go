@@ -8,6 +8,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -43,7 +46,7 @@ func verified() *Verification {
 }
 
 // counterexample ends the verification with faults that break a law.
-func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *Run) {
+func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Stop, v.Options.KeepFaults, v.Run = verify.AtCounterexample, false, run
 	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind}, Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
 	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false
@@ -52,11 +55,11 @@ func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, f
 func verifyText(t *testing.T, v *Verification, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := v.Text(&b, TextOptions{Width: width}); err != nil {
+	if err := v.Text(&b, report.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ln := range strings.Split(b.String(), "\n") {
-		if cells(ln) > width && !strings.HasPrefix(ln, "again") {
+		if term.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
 			t.Errorf("at %d cells: %q", width, ln)
 		}
 	}
@@ -87,7 +90,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
 		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"}, Options: verify.Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
+		if v.standing() != report.Undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
 			t.Errorf("%s:\n%s", v.standing(), text)
 		}
 	}

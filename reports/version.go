@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"io"
+
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
 // Version is what the program was built from.
@@ -16,7 +18,7 @@ type Version struct {
 }
 
 // Text tells it in a few lines. The error is w's.
-func (v Version) Text(w io.Writer, _ TextOptions) error {
+func (v Version) Text(w io.Writer, _ report.TextOptions) error {
 	fmt.Fprintf(w, "fencepost %s\n", v.Version)
 	if v.Revision != "" {
 		changed := ""
@@ -33,8 +35,8 @@ func (v Version) Text(w io.Writer, _ TextOptions) error {
 
 // JSON gives it as one JSON object, ended by a newline.
 func (v Version) JSON(command string) ([]byte, error) {
-	return encode(struct {
-		head
+	return report.Encode(struct {
+		report.Head
 		Version
-	}{headOf(command), v})
+	}{report.HeadOf(command), v})
 }

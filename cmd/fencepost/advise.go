@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/advice"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
@@ -90,7 +90,7 @@ func (j *adviseJob) run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := &reports.Advice{Advice: a, Scenario: j.scenario, Files: j.Out, Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
+	report := &advice.Advice{Advice: a, Scenario: j.scenario, Files: j.Out, Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
 		program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
 	if err = j.save(report); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (j *adviseJob) run() error {
 }
 
 // save writes the best changes as scenario files and diffs: 1.yaml and 1.diff are the first.
-func (j *adviseJob) save(a *reports.Advice) error {
+func (j *adviseJob) save(a *advice.Advice) error {
 	before := j.scenario.Text()
 	named := j.scenario.Name + ".yaml"
 	if j.scenario.Path != "" {

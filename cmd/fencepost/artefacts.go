@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -45,7 +46,7 @@ func (j *job) place(seed uint64) string {
 }
 
 // write leaves the files of one run.
-func (j *job) write(run *reports.Run) {
+func (j *job) write(run *single.Run) {
 	writeRun(&j.Frame, j.place(run.Seed), inputs(j.scenario, j.plan(run.Seed), run.Digest), run)
 }
 
@@ -90,7 +91,7 @@ const (
 
 // writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and what came
 // of it.
-func writeRun(f *frame.Frame, place string, from []search.File, run *reports.Run) {
+func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(artefact.File{Name: path.Join(place, file.Name), Content: file.Text})
 	}

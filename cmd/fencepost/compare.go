@@ -7,7 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/compared"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
@@ -44,7 +44,7 @@ func newCompare() *cobra.Command {
 			if measured.Interrupted {
 				standing = expect.NotDecidable
 			}
-			return f.Emit(&reports.Comparison{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)}, standing)
+			return f.Emit(&compared.Comparison{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)}, standing)
 		},
 	}
 	f.Register(c)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -93,7 +94,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 	if err != nil {
 		return nil, err
 	}
-	run, err := reports.Told(small.Scenario, result, small.Scenario.Judge(result))
+	run, err := single.Told(small.Scenario, result, small.Scenario.Judge(result))
 	if err != nil {
 		return nil, err
 	}

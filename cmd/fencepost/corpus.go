@@ -11,7 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/hunted"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
@@ -71,7 +71,7 @@ func (h *hunt) run() error {
 	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	report := &reports.Corpus{First: h.from, Seeds: h.seeds, Files: h.Out, Repeat: h.repeat()}
+	report := &hunted.Corpus{First: h.from, Seeds: h.seeds, Files: h.Out, Repeat: h.repeat()}
 	if err := h.mutants(ctx, report); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (h *hunt) repeat() string {
 func (h *hunt) file(name string) string { return filepath.Join(h.Out, name+".yaml") }
 
 // mutants hunts through the mutants.
-func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
+func (h *hunt) mutants(ctx context.Context, report *hunted.Corpus) error {
 	all := corpus.Mutants()
 	list := make([]*scenarios.Scenario, len(all))
 	var files []artefact.File
@@ -134,7 +134,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
 			return err
 		}
-		report.Mutants = append(report.Mutants, reports.HuntedMutant{Mutant: m, File: h.file(m.Name)})
+		report.Mutants = append(report.Mutants, hunted.HuntedMutant{Mutant: m, File: h.file(m.Name)})
 	}
 	h.Files.Keep(files...)
 	progress := h.Progress()
@@ -151,7 +151,7 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 }
 
 // locks tries the sound locks: each has its share of the runs.
-func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
+func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
 	names := corpus.Names()
 	progress := h.Progress()
 	before := 0
@@ -169,7 +169,7 @@ func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
 			return err
 		}
 		before += e.Done
-		report.Sound = append(report.Sound, reports.SoundLock{Exploration: e, Lock: s,
+		report.Sound = append(report.Sound, hunted.SoundLock{Exploration: e, Lock: s,
 			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(h.file(name)))})
 	}
 	return nil

@@ -60,21 +60,39 @@ var arrows = map[string][]string{
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports": {"checker", "checker/history", "nemesis", "reports/headline", "reports/phrase", "reports/sweepmap",
-		"scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/rerun",
-		"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
-	"reports/headline":       {"checker", "checker/history", "reports/phrase"},
-	"reports/paper":          {},
-	"reports/phrase":         {"checker/history"},
-	"reports/schema":         {},
-	"reports/sweepmap":       {"checker", "reports/paper", "reports/phrase", "scenarios/sweep", "scenarios/tally"},
+	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/search", "scenarios/tally",
+		"scenarios/verify"},
+	"reports/advice": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/advise", "scenarios/tally"},
+	"reports/check": {"checker"},
+	"reports/compared": {"checker", "reports/page", "reports/phrase", "reports/report", "reports/term",
+		"scenarios", "scenarios/compare", "scenarios/tally"},
+	"reports/headline": {"checker", "checker/history", "reports/phrase"},
+	"reports/hunted": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/corpus", "scenarios/search", "scenarios/tally"},
+	"reports/paper":  {},
+	"reports/phrase": {"checker/history"},
+	"reports/report": {"checker", "checker/history", "reports/term", "scenarios"},
+	"reports/schema": {},
+	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
+		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/tally"},
+	"reports/timeline": {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
+	"reports/term":     {"checker/history"},
+	"reports/tell":     {"checker/history", "reports/phrase"},
+	"reports/tale":     {"checker", "checker/history", "nemesis"},
+	"reports/page":     {"checker"},
+	"reports/sweepmap": {"checker", "reports/page", "reports/paper", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "scenarios", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost/frame":    {"checker/history", "cmd/fencepost/artefact", "reports", "scenarios/expect"},
-	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame", "nemesis", "reports",
-		"reports/schema", "reports/sweepmap", "scenarios", "scenarios/advise", "scenarios/compare",
-		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/search", "scenarios/starter",
+	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
+		"scenarios"},
+	"cmd/fencepost": {"checker/history", "cmd/fencepost/artefact", "cmd/fencepost/frame", "nemesis", "reports",
+		"reports/advice", "reports/compared", "reports/hunted", "reports/schema", "reports/single",
+		"reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
+		"scenarios/corpus", "scenarios/format", "scenarios/locks", "scenarios/search", "scenarios/starter",
 		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
@@ -337,6 +355,88 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	if !seen {
 		t.Errorf("there is no room %s", writesFiles)
 	}
+}
+
+// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as it is.
+var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+
+// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked for.
+func TestResultsAreEmittedInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.room, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "OutOrStdout" {
+				if seen[s.path] = true; !slices.Contains(prints, s.path) {
+					t.Errorf("%s prints by itself", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	for _, path := range prints {
+		if !seen[path] {
+			t.Errorf("%s prints nothing", path)
+		}
+	}
+}
+
+// laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
+const laysOut = "reports/term"
+
+// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two cells.
+func TestOneRoomMeasuresText(t *testing.T) {
+	seen := false
+	for _, s := range sources(t) {
+		floor, _, _ := strings.Cut(s.room, "/")
+		if s.test || floor != "reports" && floor != "cmd" {
+			continue
+		}
+		measures := slices.Contains(s.imports(), "github.com/clipperhouse/displaywidth")
+		if s.room == laysOut {
+			seen = seen || measures
+			continue
+		}
+		if measures {
+			t.Errorf("%s measures text by itself", s.path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch f := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				if strings.HasPrefix(f.Sel.Name, "RuneCount") {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			case *ast.Ident:
+				if f.Name == "len" && isRunes(call.Args[0]) {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("nothing in %s measures text", laysOut)
+	}
+}
+
+// isRunes reports whether an expression is a conversion to characters.
+func isRunes(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	list, ok := call.Fun.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	of, ok := list.Elt.(*ast.Ident)
+	return ok && of.Name == "rune"
 }
 
 func TestFunctionsAndFilesFitTheHead(t *testing.T) {

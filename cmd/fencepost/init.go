@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/starter"
 )
@@ -63,7 +64,7 @@ func protocolNames() (names []string) {
 func protocolList() string {
 	var b strings.Builder
 	for _, d := range locks.Definitions() {
-		for i, line := range wrap(d.Text, 63) {
+		for i, line := range term.Wrap(d.Text, 63) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)
@@ -72,21 +73,4 @@ func protocolList() string {
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// wrap breaks text between words into lines of at most width characters, where words allow it.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

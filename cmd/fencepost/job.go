@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -60,7 +61,7 @@ func (j *job) runOne() error {
 }
 
 // report runs one seed and says what came of it.
-func (j *job) report(seed uint64) (*reports.Run, *expect.Judgement, error) {
+func (j *job) report(seed uint64) (*single.Run, *expect.Judgement, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
 		return nil, nil, err
@@ -70,8 +71,8 @@ func (j *job) report(seed uint64) (*reports.Run, *expect.Judgement, error) {
 	return run, &judgement, err
 }
 
-func (j *job) describe(r scenarios.Result, judged expect.Judgement) (*reports.Run, error) {
-	run, err := reports.Told(j.scenario, r, judged)
+func (j *job) describe(r scenarios.Result, judged expect.Judgement) (*single.Run, error) {
+	run, err := single.Told(j.scenario, r, judged)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/compared"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
@@ -92,10 +92,10 @@ func parseChance(text string) (float64, error) {
 }
 
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(asked compare.Odds, measure compare.Options) (*reports.Odds, error) {
+func measureOdds(asked compare.Odds, measure compare.Options) (*compared.Odds, error) {
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	all := &reports.Odds{Asked: asked}
+	all := &compared.Odds{Asked: asked}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
 		o, err := asked.Measure(ctx, measure)

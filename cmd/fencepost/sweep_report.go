@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
@@ -15,8 +15,8 @@ import (
 )
 
 // report tells what was found, and leaves the scenarios of edges and counterexamples.
-func (j *sweepJob) report(s *sweep.Sweep) (*reports.Sweep, error) {
-	r := &reports.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{}, Shown: map[int]*reports.Run{},
+func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
+	r := &sweepmap.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{}, Shown: map[int]*single.Run{},
 		Files: j.Out, Repeat: j.repeat()}
 	if len(s.Axes) == 1 {
 		for _, law := range s.Laws {
@@ -68,7 +68,7 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 }
 
 // counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a folder.
-func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*reports.Run, error) {
+func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*single.Run, error) {
 	place := fmt.Sprintf("assertion-%d", n)
 	text := s.Claimed(a.Counter, a.Law, a.Want)
 	path := filepath.Join(j.Out, place, search.ScenarioFile)

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -184,13 +185,13 @@ func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error
 }
 
 // counterexample runs the placement again and leaves its files. Its scenario goes along, since it holds the delays.
-func (j *verifyJob) counterexample(v *verify.Verification) (*reports.Run, error) {
+func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
 	if err != nil {
 		return nil, err
 	}
-	run, err := reports.Told(s, result, s.Judge(result))
+	run, err := single.Told(s, result, s.Judge(result))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
 func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
@@ -23,7 +23,7 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  go1\n":   {GoVersion: "go1"},
 	} {
 		var out bytes.Buffer
-		if err := versionIn(info).Text(&out, reports.TextOptions{}); err != nil || out.String() != want {
+		if err := versionIn(info).Text(&out, report.TextOptions{}); err != nil || out.String() != want {
 			t.Errorf("got %s, want %s", out.String(), want)
 		}
 	}

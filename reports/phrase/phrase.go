@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -86,4 +87,15 @@ func Clock(t history.Time) string {
 		return "never"
 	}
 	return strconv.FormatFloat(float64(t)/1e9, 'f', 3, 64)
+}
+
+// Milliseconds gives a time in ms with one decimal.
+func Milliseconds(d time.Duration) string { return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) }
+
+// Decimal gives a number below a hundred with one decimal, and others with none.
+func Decimal(x float64) string {
+	if x < 99.95 {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
 }

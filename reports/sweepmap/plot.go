@@ -52,9 +52,9 @@ func (m *Map) SVG(w io.Writer) error {
 // PNG draws the same as PNG.
 func (m *Map) PNG(w io.Writer) error { return m.draw(stage).PNG(w, plotGround, plotDPI) }
 
-// OnPage draws the map as SVG for a web page that says the rest in words: for a desktop, or narrow for a phone. Its colours are
+// onPage draws the map as SVG for a web page that says the rest in words: for a desktop, or narrow for a phone. Its colours are
 // variables of the page, which differ by theme: --map-safe and so on.
-func (m *Map) OnPage(narrow bool) string {
+func (m *Map) onPage(narrow bool) string {
 	f := onDesktop
 	if narrow {
 		f = onPhone

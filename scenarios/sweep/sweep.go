@@ -334,9 +334,9 @@ func (s *Sweep) judge() error {
 	return nil
 }
 
-// Fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
+// fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
 // or no single number.
-func (s *Sweep) Fixed(path string) (Level, bool) {
+func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.Key(path)
 	if err != nil {
 		return Level{}, false
@@ -363,8 +363,8 @@ func (s *Sweep) Title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
 // At is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
 func (s *Sweep) At() string {
-	ttl, fixed := s.Fixed("lock.ttl")
-	if !fixed {
+	ttl, ok := s.fixed("lock.ttl")
+	if !ok {
 		return ""
 	}
 	return "lock.ttl " + ttl.Text

@@ -1,7 +1,9 @@
-// Package frame is what all commands have in common that report a result: the flags that say where it goes, and the way there,
-// as text or JSON on standard output, as a web page, as metrics, as JUnit XML, in the summary of a CI system's step.
+// Package frame is what all commands have in common that report a result: the flags that say where it goes, and the
+// way there, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, in the summary of a CI
+// system's step.
 //
-// Goals: one place that emits, so that no command forgets a way; nothing runs before it is known that all of it can be written.
+// Goals: one place that emits, so that no command forgets a way; nothing runs before it is known that all of it can
+// be written.
 // Non-goals: what a report says (reports), what a command leaves in its folder.
 package frame
 
@@ -15,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
@@ -45,8 +47,8 @@ func (f *Frame) RegisterJSON(c *cobra.Command) {
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
-// Open makes sure, before anything runs, that what the command leaves in its folder, if it has one, and what its flags ask for
-// can be written. Kind is what the folder holds, the name of a command. Whoever has opened closes.
+// Open makes sure, before anything runs, that what the command leaves in its folder, if it has one, and what its
+// flags ask for can be written. Kind is what the folder holds, the name of a command. Whoever has opened closes.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = artefact.New(), time.Now()
 	for _, of := range []struct {
@@ -67,7 +69,7 @@ func (f *Frame) Open(kind string) error {
 func (f *Frame) Close() { f.Files.Close() }
 
 // Keep leaves a report as JSON in the command's folder, as if the given command had made it.
-func (f *Frame) Keep(name, command string, r reports.Report) {
+func (f *Frame) Keep(name, command string, r report.Report) {
 	text, err := r.JSON(command)
 	if f.Files.Fail(err); err == nil {
 		f.Files.Keep(artefact.File{Name: name, Content: text})
@@ -83,13 +85,13 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how all came
-// out.
-func (f *Frame) Emit(r reports.Judged, s expect.Standing) error {
-	if m, ok := r.(reports.Measured); ok && f.Metrics != "" {
+// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or else by how
+// all came out.
+func (f *Frame) Emit(r report.Judged, s expect.Standing) error {
+	if m, ok := r.(report.Measured); ok && f.Metrics != "" {
 		f.Files.Write(f.Metrics, artefact.Metrics, m.OpenMetrics())
 	}
-	if p, ok := r.(reports.Paged); ok && f.HTML != "" {
+	if p, ok := r.(report.Paged); ok && f.HTML != "" {
 		for _, page := range p.Pages(f.HTML) {
 			var b bytes.Buffer
 			err := page.Write(&b)
@@ -118,11 +120,11 @@ type Ended expect.Standing
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
-func (f *Frame) Show(r reports.Report) error {
+func (f *Frame) Show(r report.Report) error {
 	w := f.command.OutOrStdout()
 	if !f.JSON {
 		s := screenOf(w)
-		return r.Text(w, reports.TextOptions{Width: s.width, Color: s.color, All: f.All})
+		return r.Text(w, report.TextOptions{Width: s.width, Color: s.color, All: f.All})
 	}
 	text, err := r.JSON(f.command.Name())
 	if err == nil {
@@ -135,16 +137,16 @@ func (f *Frame) Show(r reports.Report) error {
 const StepSummary = "GITHUB_STEP_SUMMARY"
 
 // count writes what was judged where CI systems look for it.
-func (f *Frame) count(s reports.Suite) {
+func (f *Frame) count(s report.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
-		text, err := reports.JUnit(s)
+		text, err := report.JUnit(s)
 		if f.Files.Fail(err); err == nil {
 			f.Files.Write(f.JUnit, artefact.Page, text)
 		}
 	}
 	if path := os.Getenv(StepSummary); path != "" {
-		if err := artefact.Append(path, reports.Markdown(s)); err != nil {
+		if err := artefact.Append(path, report.Markdown(s)); err != nil {
 			f.Files.Fail(fmt.Errorf("%s: %w", StepSummary, err))
 		}
 	}

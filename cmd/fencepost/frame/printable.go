@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape such as
-// \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is not, such as names
-// in the messages of the file system. Styles pass if the terminal shows colours.
+// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape
+// such as \u001b, which JSON reads as the character. What is read is checked where it is read; this is for what is
+// not, such as names in the messages of the file system. Styles pass if the terminal shows colours.
 type printable struct {
 	to     io.Writer
 	styles bool
@@ -57,7 +57,7 @@ func (w *printable) style(text []byte) int {
 	if !w.styles || text[0] != '\x1b' {
 		return 0
 	}
-	for _, s := range reports.Styles {
+	for _, s := range term.Styles {
 		if bytes.HasPrefix(text, []byte(s)) {
 			return len(s)
 		}

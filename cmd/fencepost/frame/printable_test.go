@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // TestPrintableTakesTextInPieces writes texts in two pieces, cut anywhere.
@@ -32,7 +32,7 @@ func TestPrintableTakesTextInPieces(t *testing.T) {
 
 // TestStylesPassWhereThereAreColours writes all styles of a report, and one that is none of them.
 func TestStylesPassWhereThereAreColours(t *testing.T) {
-	text := strings.Join(reports.Styles, "x")
+	text := strings.Join(term.Styles, "x")
 	for _, styles := range []bool{false, true} {
 		var b bytes.Buffer
 		fmt.Fprint(&printable{to: &b, styles: styles}, text+"\x1b[5m")
@@ -40,7 +40,7 @@ func TestStylesPassWhereThereAreColours(t *testing.T) {
 		if !styles {
 			want = strings.ReplaceAll(text, "\x1b", `\u001b`)
 		}
-		if want += `\u001b[5m`; b.String() != want || len(reports.Styles) < 5 {
+		if want += `\u001b[5m`; b.String() != want || len(term.Styles) < 5 {
 			t.Errorf("styles %t: got %q, want %q", styles, b.String(), want)
 		}
 	}

@@ -40,8 +40,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work is, at
-// most ten times a second.
+// ProgressOn returns what to call when some of all things of a sort are done: on a terminal it tells how far the work
+// is, at most ten times a second.
 var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
@@ -62,8 +62,8 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	}
 }
 
-// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once. It
-// is a variable so that tests can interrupt.
+// Interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at
+// once. It is a variable so that tests can interrupt.
 var Interruptible = func() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
