@@ -98,7 +98,7 @@ type stretch struct {
 func (t *trace) stretches(p history.Process) (all []stretch) {
 	for i := range t.faults { // in the order in which they struck
 		f := &t.faults[i]
-		if f.kind != history.Pause || !f.Strikes(p) {
+		if f.does != history.Stops || !f.Strikes(p) {
 			continue
 		}
 		if n := len(all) - 1; n >= 0 && t.time(f.from) <= t.time(all[n].over) {
@@ -141,7 +141,7 @@ func (t *trace) missedBeat(l lateness, calls []pending) *fault {
 		return nil
 	}
 	return t.lastFault(l.met, func(f *fault) bool {
-		return f.kind == history.Pause && f.Strikes(t.grants[l.grant].process) && t.time(f.from) < l.ended && t.time(f.over()) >= l.ended
+		return f.does == history.Stops && f.Strikes(t.grants[l.grant].process) && t.time(f.from) < l.ended && t.time(f.over()) >= l.ended
 	})
 }
 
@@ -299,7 +299,7 @@ func (t *trace) delaying(n int32, c *pending, met int) []*fault {
 	for i := range t.faults {
 		f := &t.faults[i]
 		struck := f.from < min(met, c.ret) && (f.from > c.call || t.mended(f) == open || t.mended(f) > c.call)
-		if struck && !f.kind.IsClock() && f.kind != history.ExpireSession && t.onTheWay(f, g.process, peer) {
+		if struck && !f.does.IsClock() && f.does != history.EndsSession && t.onTheWay(f, g.process, peer) {
 			list = append(list, f)
 		}
 	}
@@ -308,7 +308,7 @@ func (t *trace) delaying(n int32, c *pending, met int) []*fault {
 
 // onTheWay reports whether f lies on the link between a client and a peer of its, or strikes the peer.
 func (t *trace) onTheWay(f *fault, client history.Process, peer func(history.Process) bool) bool {
-	if !f.kind.IsLink() {
+	if !f.does.IsLink() {
 		return slices.ContainsFunc(f.On, peer)
 	}
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
@@ -336,7 +336,7 @@ func (t *trace) slowedAsk(n int32, excess history.Time) []*fault {
 	var list []*fault
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.from < a.ret && (t.mended(f) == open || t.mended(f) > a.call) && !f.kind.IsClock() && f.kind != history.FailOver &&
+		if f.from < a.ret && (t.mended(f) == open || t.mended(f) > a.call) && !f.does.IsClock() && f.does != history.Promotes &&
 			t.onTheWay(f, a.process, t.isServer) && t.time(min(t.mended(f), c.ret))-max(t.time(f.from), t.time(c.call)) >= excess {
 			list = append(list, f)
 		}

@@ -45,11 +45,11 @@ func (t *trace) miscounted(n int32, lease *history.Grant, other history.Time) []
 		}
 		d := delay{fault: f}
 		switch {
-		case f.kind == history.Jump:
+		case f.does == history.SetsClock:
 			d.amount = max(0, -f.Shift)
-		case f.kind == history.Drift:
+		case f.does == history.PacesClock:
 			d.amount = max(0, history.Time(-f.PPM)*((min(to, lease.Until)-from)/1e6))
-		case f.kind == history.Pause || f.kind.IsLink():
+		case f.does == history.Stops || f.does.IsLink():
 			d.from, d.to = from, min(to, lease.Granted)
 		}
 		if d.length() > 0 {
@@ -64,7 +64,7 @@ func (t *trace) miscounted(n int32, lease *history.Grant, other history.Time) []
 func (t *trace) unrenewed(n int32, gone int) *fault {
 	g := &t.grants[n]
 	return t.lastFault(gone, func(f *fault) bool {
-		return (f.kind == history.Pause && f.Strikes(g.process) || f.kind.IsLink() && t.onTheWay(f, g.process, t.isServer)) && f.over() > gone
+		return (f.does == history.Stops && f.Strikes(g.process) || f.does.IsLink() && t.onTheWay(f, g.process, t.isServer)) && f.over() > gone
 	})
 }
 
@@ -72,13 +72,13 @@ func (t *trace) unrenewed(n int32, gone int) *fault {
 // or the failover itself where nothing did.
 func (t *trace) deposing(u history.Process, at int) *fault {
 	over := t.lastFault(at, func(f *fault) bool {
-		return f.kind == history.FailOver && slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.unit(p) == u })
+		return f.does == history.Promotes && slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.unit(p) == u })
 	})
 	if over == nil {
 		return nil
 	}
 	if why := t.lastFault(over.from, func(f *fault) bool {
-		return !f.kind.IsClock() && f.kind != history.FailOver && f.kind != history.SlowFsync && f.Strikes(over.On[0]) && t.mended(f) >= over.from
+		return !f.does.IsClock() && f.does != history.Promotes && f.does != history.SlowsDisk && f.Strikes(over.On[0]) && t.mended(f) >= over.from
 	}); why != nil {
 		return why
 	}
@@ -93,7 +93,7 @@ func (t *trace) forgetting(g *grant, to int) []*fault {
 	}
 	lossy := func(loss history.Loss) []*fault {
 		return t.faultsIn(g.ok, to, func(f *fault) bool {
-			return (f.kind == history.Crash && f.Loses == loss || f.kind == history.FailOver) && slices.ContainsFunc(f.On, counted)
+			return (f.does == history.Kills && f.Loses == loss || f.does == history.Promotes) && slices.ContainsFunc(f.On, counted)
 		})
 	}
 	if all := lossy(history.LosesEverything); len(all) > 0 {

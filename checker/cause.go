@@ -6,7 +6,7 @@ type CauseKind string
 // Kinds of causes. Those of two grants of one lock come first, in the order of LAWS.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"        // the two grants share no server
-	DeposedMaster        CauseKind = "granted by a deposed master"   // two masters served one shard
+	DeposedMaster        CauseKind = "granted by a deposed master"   // two masters served one group
 	ValidityMiscounted   CauseKind = "validity miscounted"           // the key expired on time but the stated validity lies after it
 	ExpiredEarly         CauseKind = "expired early"                 // (server clock): the key expired before its time
 	LeaseNotRechecked    CauseKind = "lease not rechecked"           // the stated validity had ended before the grant

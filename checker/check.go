@@ -23,21 +23,8 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	for i, law := range laws {
 		f := &v.Findings[i]
 		f.Law = law
-		switch law {
-		case LeaseExclusion:
-			t.leaseExclusion(f)
-		case MutualExclusion:
-			t.mutualExclusion(f)
-		case ResourceSafety:
-			t.resourceSafety(f)
-		case Ownership:
-			t.ownership(f)
-		case TokenOrder:
-			t.tokenOrder(f)
-		case DeadlockFreedom:
-			t.deadlockFreedom(f)
-		case FaultTolerance:
-			t.faultTolerance(f)
+		if row := law.row(); row != nil {
+			row.judge(t, f)
 		}
 	}
 	t.h = nil

@@ -158,7 +158,7 @@ func (t *trace) recorded(g *grant) bool {
 
 // crashText names the fault that ended a process at position crash.
 func (t *trace) crashText(p history.Process, crash int) string {
-	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.kind == history.Crash && f.Strikes(p) }))
+	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.does == history.Kills && f.Strikes(p) }))
 }
 
 // standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
@@ -207,7 +207,7 @@ func (t *trace) abandoned(keys []int) (set int, why *fault) {
 		}
 		server := func(p history.Process) bool { return p == e.Process }
 		return set, t.lastFault(set+1, func(f *fault) bool {
-			return !f.kind.IsClock() && f.kind != history.ExpireSession && t.onTheWay(f, t.processOf(e.Of), server)
+			return !f.does.IsClock() && f.does != history.EndsSession && t.onTheWay(f, t.processOf(e.Of), server)
 		})
 	}
 	return -1, nil
@@ -217,7 +217,7 @@ func (t *trace) abandoned(keys []int) (set int, why *fault) {
 func (t *trace) isDown(server history.Process, at int) bool {
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.kind.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
+		if f.does.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ type clash struct {
 // counts in whole milliseconds, once when it sets the deadline and once when it looks.
 const rounding = history.Time(2 * time.Millisecond)
 
-// record is what one server (or replicated shard) tells about a clash: the key that was set first there is the
+// record is what one server (or replicated group) tells about a clash: the key that was set first there is the
 // victim, and how it went before the other was granted is the record.
 type record struct {
 	set       [2]int       // positions of the key-sets that the clash's first and then rest on; -1 if there is none
@@ -61,11 +61,11 @@ func (t *trace) decide(c *clash) (Cause, []record) {
 	return told[len(told)-1].cause, told
 }
 
-// unit names the servers that hold one copy of a lock between them: a shard by its first member, or a server alone.
+// unit names the servers that hold one copy of a lock between them: a group by its first member, or a server alone.
 func (t *trace) unit(p history.Process) history.Process {
-	for _, shard := range t.h.Header.Shards {
-		if slices.Contains(shard, p) {
-			return shard[0]
+	for _, group := range t.h.Header.Groups {
+		if slices.Contains(group, p) {
+			return group[0]
 		}
 	}
 	return p
@@ -143,8 +143,8 @@ func (t *trace) follow(c *clash, u history.Process, r *record) {
 	server := t.h.Events[from].Process
 	for i := from + 1; i < max(c.first.at, c.then.at) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
 		e := &t.h.Events[i]
-		if e.F == history.FailOver && e.Type == history.Invoke && e.Fault != nil && e.Fault.On[0] == server && len(e.Fault.To) > 0 &&
-			t.unit(e.Fault.To[0]) == u {
+		if e.Type == history.Invoke && e.Fault != nil && e.F.Does() == history.Promotes && e.Fault.On[0] == server &&
+			len(e.Fault.To) > 0 && t.unit(e.Fault.To[0]) == u {
 			server = e.Fault.To[0]
 		}
 		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) ||
@@ -200,10 +200,10 @@ func (t *trace) judge(c *clash, r *record) {
 	}
 }
 
-// deposed reports whether the server of the event at position i had been replaced as its shard's master by then.
+// deposed reports whether the server of the event at position i had been replaced as its group's master by then.
 func (t *trace) deposed(i int) bool {
 	p := t.h.Events[i].Process
-	f := t.lastFault(i, func(f *fault) bool { return f.kind == history.FailOver && f.Strikes(p) })
+	f := t.lastFault(i, func(f *fault) bool { return f.does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
 }
 
@@ -251,7 +251,7 @@ func (t *trace) expiredSession(c *clash, r *record) []*fault {
 			since = i
 		}
 	}
-	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.kind == history.ExpireSession && f.Strikes(holder) })
+	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.does == history.EndsSession && f.Strikes(holder) })
 }
 
 func lossCause(w history.Why) Cause {

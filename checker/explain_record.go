@@ -46,7 +46,7 @@ func (t *trace) recordStory(c *clash, r *record) string {
 
 func (t *trace) deposedStory(r *record) string {
 	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
-	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one shard%s", a.Process, t.processOf(a.Of), a.Time,
+	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s", a.Process, t.processOf(a.Of), a.Time,
 		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at)))
 }
 
@@ -66,9 +66,9 @@ func (t *trace) crashStory(key string, r *record, e *history.Event) string {
 	if e.Why == history.LostUnpersisted {
 		why = "it was on no disk"
 	}
-	downs := t.faultsIn(r.set[r.victim], r.at+1, func(f *fault) bool { return f.kind.IsDown() && f.Strikes(e.Process) })
+	downs := t.faultsIn(r.set[r.victim], r.at+1, func(f *fault) bool { return f.does.IsDown() && f.Strikes(e.Process) })
 	went := "crashed"
-	if len(downs) > 0 && downs[len(downs)-1].kind == history.ShutDown {
+	if len(downs) > 0 && downs[len(downs)-1].does == history.ShutsDown {
 		went = "was shut down"
 	}
 	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(downs...))
@@ -93,7 +93,7 @@ func (t *trace) undoneStory(r *record) string {
 func (t *trace) clockStory(r *record) string {
 	server := t.h.Events[r.at].Process
 	return t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
-		return f.kind.IsClock() && f.Strikes(server) && f.over() >= r.set[r.victim]
+		return f.does.IsClock() && f.Strikes(server) && f.over() >= r.set[r.victim]
 	}))
 }
 

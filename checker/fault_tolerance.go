@@ -19,8 +19,8 @@ import (
 //
 // A release is judged if its acquire was, all this held from the acquire's call on, and the lease was valid when it was
 // called. One that fails in time is excused if by then the lease had ended.
-// Replicated shards count as one server each, up while all their members are and reach each other. If there are fewer
-// shards than the quorum they are one service, and its members count. Faults of clocks are no excuse.
+// Replicated groups count as one server each, up while all their members are and reach each other. If there are fewer
+// groups than the quorum they are one service, and its members count. Faults of clocks are no excuse.
 //
 // It needs the header's servers, quorum and bound.
 func (t *trace) faultTolerance(f *Finding) {
@@ -94,7 +94,7 @@ func (t *trace) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 // countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach: only
 // they can confirm its release.
 func (t *trace) countedReachable(g *grant) bool {
-	if g.lease == nil || len(g.lease.Counted) == 0 || len(t.h.Header.Shards) > 0 {
+	if g.lease == nil || len(g.lease.Counted) == 0 || len(t.h.Header.Groups) > 0 {
 		return true
 	}
 	left := 0
@@ -165,7 +165,7 @@ func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outco
 	var told []impact // one of each kind is enough
 	for i := range t.faults {
 		x := impact{fault: &t.faults[i]}
-		concerns := !x.kind.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
+		concerns := !x.does.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
 		if concerns && x.from <= end && t.mended(x.fault) >= call && !slices.ContainsFunc(told, x.isLike) {
 			told = append(told, x)
 			story += sentence(" Meanwhile: %s.", t.cite(x.fault))

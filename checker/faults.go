@@ -10,9 +10,40 @@ import (
 type fault struct {
 	history.Fault
 	kind history.F
+	does history.Effect
 	line string // as the plan states it
 	from int
 	to   int // open if its end was not recorded
+}
+
+// Strike is a fault as a history tells of it: when it struck and when it was over.
+type Strike struct {
+	history.Fault
+	Kind  history.F
+	Line  string // as the plan states it
+	From  int    // position of its beginning in the history
+	To    int    // of its end, if that was recorded
+	Ended bool
+}
+
+// Strikes lists the faults of a history in the order in which they struck, as the laws read them. An end of which no
+// beginning was recorded is none.
+func Strikes(h *history.History) []Strike {
+	t := trace{h: h, struck: underWay{}}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == history.Nemesis {
+			t.fault(i, e)
+		}
+	}
+	all := make([]Strike, len(t.faults))
+	for i := range t.faults {
+		f := &t.faults[i]
+		all[i] = Strike{Fault: f.Fault, Kind: f.kind, Line: f.line, From: f.from}
+		if f.to != open {
+			all[i].To, all[i].Ended = f.to, true
+		}
+	}
+	return all
 }
 
 // fault notes a strike, or the end of the oldest fault of the same line that goes on.
@@ -31,7 +62,7 @@ func (t *trace) fault(i int, e *history.Event) {
 }
 
 func (t *trace) strike(i int, e *history.Event) {
-	f := fault{kind: e.F, line: e.Value, from: i, to: open}
+	f := fault{kind: e.F, does: e.F.Does(), line: e.Value, from: i, to: open}
 	if e.Fault != nil {
 		f.Fault = *e.Fault
 	}
@@ -93,7 +124,7 @@ func ofResource(f fault) bool {
 // known.
 func (t *trace) counted(f *fault) int {
 	known := t.h.Header.Quorum > 0 && len(t.h.Header.Servers) > 0
-	if f.to == open && !f.Ends && (f.kind == history.Drift || f.kind == history.Cut && known) {
+	if f.to == open && !f.Ends && (f.does == history.PacesClock || f.does == history.Parts && known) {
 		return f.from
 	}
 	return f.over()
@@ -105,7 +136,7 @@ func (t *trace) mended(f *fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && oneService(&t.h.Header):
 		return open
-	case f.kind.IsDown():
+	case f.does.IsDown():
 		return f.to
 	}
 	return f.over()

@@ -56,7 +56,7 @@ func (t *trace) overwritten(e *history.Event) (liveKey, bool) {
 // promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
 // it had itself, when it was the master before, it has long exchanged for that.
 func (k *keys) promote(f *fault) {
-	if f.kind != history.FailOver || len(f.On) == 0 || len(f.To) == 0 {
+	if f.does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
 	}
 	for p := range k.at {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -202,14 +203,17 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// percentile is the nearest rank: the smallest observation that at least p of a hundred do not exceed.
-func percentile(name string, seen []float64, p int, alarm float64) Metric {
-	m := Metric{Name: name, Unit: "s", Samples: len(seen), Alarm: alarm}
-	if len(seen) > 0 {
-		sorted := slices.Sorted(slices.Values(seen))
-		m.Value = sorted[(len(sorted)*p+99)/100-1]
+// NearestRank is the smallest of what was seen that at least p of a hundred do not exceed; zero of nothing.
+func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
+	if len(seen) == 0 {
+		return of
 	}
-	return m
+	sorted := slices.Sorted(slices.Values(seen))
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+func percentile(name string, seen []float64, p int, alarm float64) Metric {
+	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
 // contention is how often the lock was asked for in vain because another had it.

@@ -8,7 +8,7 @@ import (
 
 // forGood reports whether what f takes away never comes back.
 func (t *trace) forGood(f *fault) bool {
-	return f.to == open && !f.Ends && (f.kind.IsDown() || f.kind == history.Cut) || f.Loses == history.LosesEverything && oneService(&t.h.Header)
+	return f.to == open && !f.Ends && (f.does.IsDown() || f.does == history.Parts) || f.Loses == history.LosesEverything && oneService(&t.h.Header)
 }
 
 // withoutQuorum tells which faults before position at have taken so many servers from a client for good that no quorum is
@@ -21,7 +21,7 @@ func (t *trace) withoutQuorum(client history.Process, at int) (story string, wit
 	var lines []string
 	for i := range t.faults {
 		f := &t.faults[i]
-		if f.from >= at || !t.forGood(f) || f.Strikes(client) && !f.kind.IsLink() {
+		if f.from >= at || !t.forGood(f) || f.Strikes(client) && !f.does.IsLink() {
 			continue
 		}
 		before := len(gone.away) + len(gone.parted)

@@ -33,7 +33,7 @@ func (r *reach) goTo(t *trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x impact) bool { return x.mended < call })
 	for ; r.next < len(t.faults) && t.faults[r.next].from < call; r.next++ {
 		x := impact{&t.faults[r.next], t.mended(&t.faults[r.next])}
-		if x.mended < call || x.kind.IsClock() {
+		if x.mended < call || x.does.IsClock() {
 			continue
 		}
 		if i := slices.IndexFunc(r.active, x.isLike); i >= 0 {
@@ -60,7 +60,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 		}
 	}
 	for i := r.next; i < len(t.faults) && t.faults[i].from <= end; i++ {
-		if f := &t.faults[i]; !f.kind.IsClock() && !t.spares(f, client) {
+		if f := &t.faults[i]; !f.does.IsClock() && !t.spares(f, client) {
 			return false
 		}
 	}
@@ -70,7 +70,7 @@ func (t *trace) quorumReachable(client history.Process, call, end int) bool {
 // spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone. Of whom a
 // fault strikes that names nobody nothing is known.
 func (t *trace) spares(f *fault, client history.Process) bool {
-	if len(f.On)+len(f.To) == 0 || !f.kind.IsLink() && f.kind != history.SlowFsync && f.Strikes(client) {
+	if len(f.On)+len(f.To) == 0 || !f.does.IsLink() && f.does != history.SlowsDisk && f.Strikes(client) {
 		return false
 	}
 	t.reach.gone.add(t, f, client)
@@ -78,11 +78,11 @@ func (t *trace) spares(f *fault, client history.Process) bool {
 }
 
 // add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and the
-// links between members of a shard. A foreign history may not say who is on which side of a link.
+// links between members of a group. A foreign history may not say who is on which side of a link.
 func (g *absence) add(t *trace, f *fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
-		if linked := f.kind.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
+		if linked := f.does.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
 			continue
 		}
 		for _, s := range side {
@@ -91,25 +91,25 @@ func (g *absence) add(t *trace, f *fault, client history.Process) {
 			}
 		}
 	}
-	if !f.kind.IsLink() {
+	if !f.does.IsLink() {
 		return
 	}
 	for _, a := range f.On {
 		for _, b := range f.To {
-			if pair := [2]history.Process{a, b}; t.sameShard(a, b) && !slices.Contains(g.parted, pair) {
+			if pair := [2]history.Process{a, b}; t.sameGroup(a, b) && !slices.Contains(g.parted, pair) {
 				g.parted = append(g.parted, pair)
 			}
 		}
 	}
 }
 
-func (t *trace) sameShard(a, b history.Process) bool {
-	return slices.ContainsFunc(t.h.Header.Shards, func(shard []history.Process) bool { return slices.Contains(shard, a) && slices.Contains(shard, b) })
+func (t *trace) sameGroup(a, b history.Process) bool {
+	return slices.ContainsFunc(t.h.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
 // oneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
-// ZooKeeper), not of shards that each keep their own.
-func oneService(h *history.Header) bool { return len(h.Shards) > 0 && len(h.Shards) < h.Quorum }
+// ZooKeeper), not of groups that each keep their own.
+func oneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
 // enough reports whether a quorum is left without what is gone.
 func (t *trace) enough(g *absence) bool {
@@ -119,7 +119,7 @@ func (t *trace) enough(g *absence) bool {
 		return g.agree(slices.DeleteFunc(slices.Clone(h.Servers), isAway), h.Quorum)
 	}
 	left := 0
-	if len(h.Shards) == 0 {
+	if len(h.Groups) == 0 {
 		for _, s := range h.Servers {
 			if !isAway(s) {
 				left++
@@ -127,8 +127,8 @@ func (t *trace) enough(g *absence) bool {
 		}
 		return left >= h.Quorum
 	}
-	for _, shard := range h.Shards {
-		if !slices.ContainsFunc(shard, isAway) && g.agree(shard, len(shard)) {
+	for _, group := range h.Groups {
+		if !slices.ContainsFunc(group, isAway) && g.agree(group, len(group)) {
 			left++
 		}
 	}
@@ -157,7 +157,7 @@ func (g *absence) agree(members []history.Process, quorum int) bool {
 
 func (t *trace) isServer(p history.Process) bool {
 	h := &t.h.Header
-	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Shards, func(shard []history.Process) bool { return slices.Contains(shard, p) })
+	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
 // calmAt says that of the faults that had struck by position from, the last was over at position over.

@@ -29,7 +29,7 @@ func (r *residue) reset() {
 	r.next = 0
 }
 
-// note takes a record into account. What one member of a shard has lost, another may have.
+// note takes a record into account. What one member of a group has lost, another may have.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	p, at := place{unit, e.Lock, e.Member}, shelf{e.Lock, unit}
 	of, there := r.there[p]

@@ -150,7 +150,7 @@ func (g *gossip) anything(n int) {
 	*h = history.Header{Servers: gossipServers, Quorum: 1 + r.IntN(2), TTL: history.Time(r.IntN(8)) * 1e6, Hold: history.Time(r.IntN(2)) * 1e6,
 		Slack: history.Time(r.IntN(3)) * 1e6, Bound: history.Time(1+r.IntN(4)) * 1e6, Uncapped: r.IntN(2) == 0, Locks: []history.Lock{"a"}}
 	if r.IntN(3) == 0 {
-		h.Shards = [][]history.Process{gossipServers}
+		h.Groups = [][]history.Process{gossipServers}
 	}
 	quiet := r.IntN(2) == 0 // without faults
 	for len(g.h.Events) < n {
@@ -174,7 +174,7 @@ func (g *gossip) twoGrants() {
 	h := &g.h.Header
 	*h = history.Header{Servers: gossipServers, Quorum: 1, TTL: 9e6}
 	if r.IntN(3) == 0 {
-		h.Shards = [][]history.Process{gossipServers}
+		h.Groups = [][]history.Process{gossipServers}
 	}
 	for i := range 2 {
 		p := history.Process(fmt.Sprintf("client-%d", i+1))

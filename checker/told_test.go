@@ -177,8 +177,8 @@ func (p *parser) header(word string) {
 	case "clients":
 		h.Clients = names(value)
 	case "shards":
-		for shard := range strings.SplitSeq(value, ",") {
-			h.Shards = append(h.Shards, names(strings.ReplaceAll(shard, "+", ",")))
+		for group := range strings.SplitSeq(value, ",") {
+			h.Groups = append(h.Groups, names(strings.ReplaceAll(group, "+", ",")))
 		}
 	case "locks":
 		for _, l := range names(value) {

@@ -56,8 +56,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 		return Exclusion{}, err
 	}
 	var x Exclusion
-	if form := p.form(nil); form != nil {
-		x.Kind = form.kind
+	if x.Kind = p.kind(nil); x.Kind != 0 {
 		p.exclusion(&x)
 	}
 	if p.err == nil && p.next < len(p.tokens) {
@@ -72,7 +71,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 
 // exclusion reads what follows the kind.
 func (p *parser) exclusion(x *Exclusion) {
-	if x.Kind == Crash {
+	if x.Kind.Has(FieldLoss) {
 		var f Fault
 		parseLoss(p, &f)
 		x.Loss = f.Loss
@@ -87,18 +86,18 @@ func (p *parser) exclusion(x *Exclusion) {
 			p.unexpected()
 		}
 	}
-	if p.err == nil && x.Kind == Drift && p.accept("above") {
+	if p.err == nil && x.Kind.Has(FieldPPM) && p.accept("above") {
 		x.Above = p.limit()
 	}
-	if p.err == nil && (x.Kind == Cut || x.Kind == Drift) && p.accept(",") {
-		if x.OneWay = x.Kind == Cut && p.accept("one"); x.OneWay {
+	if p.err == nil && x.Kind.Endless() && p.accept(",") {
+		if x.OneWay = x.Kind.Has(FieldSides) && p.accept("one"); x.OneWay {
 			p.require([]string{"way"})
 			return
 		}
 		x.Forever = true
 		p.require([]string{"no", "end"})
 	}
-	if p.err == nil && (x.Kind == Crash || x.Kind == ShutDown) && p.accept(",") {
+	if p.err == nil && x.Kind.Has(FieldRestart) && p.accept(",") {
 		if x.Forever = p.accept("no"); x.Forever {
 			p.require([]string{"restart"})
 			return
@@ -138,10 +137,10 @@ func (x Exclusion) String() string {
 	if x.Within > 0 {
 		b = appendDuration(append(b, ", restart within "...), x.Within)
 	}
-	switch endless := x.Kind == Cut || x.Kind == Drift; {
+	switch {
 	case x.OneWay:
 		b = append(b, ", one way"...)
-	case x.Forever && endless:
+	case x.Forever && x.Kind.Endless():
 		b = append(b, ", no end"...)
 	case x.Forever:
 		b = append(b, ", no restart"...)

@@ -6,61 +6,31 @@
 // repeated, edited and shrunk; whoever writes a wrong line is told where, what, and the nearest right word.
 //
 // Non-goals: nothing here watches a run or decides during one. Faults are not judged likely or fair, only possible.
+//
+// # Where to add a kind of fault
+//
+// A kind is one file here, kind_NAME.go, and one row of history.FaultKinds:
+//
+//   - The row holds what every reader of a history must know, who may know nothing of the nemesis: the words, what the
+//     fault does to those whom it strikes, and whether it lasts. The laws, the causes, the stories and the page go by
+//     what it does: what stops a process is drawn as a pause and told as one. A kind that does something new needs a
+//     new history.Effect, and each law and lane must be asked what that means to it.
+//   - The file registers a definition, which says how its line is written, whom it can strike, how it begins and ends
+//     in the simulated world, how it is drawn at random, and where a verification places it. How it is made simpler,
+//     swept, counted and excluded follows from the parts of its line.
+//   - FORMAT.md must show its line and its weight; a test says so.
+//
+// A definition that lacks something is refused when the program starts. kind_stall_test.go is an example, with which
+// all tests of this folder run; rooms_test.go adds a twin of every kind, which all rooms must treat like the kind
+// itself.
 package nemesis
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// Kind is a kind of fault.
-type Kind uint8
-
-// The kinds, in the order in which they are documented. The zero Kind is none.
-const (
-	Pause         Kind = iota + 1 // nothing of the process runs: GC, SIGSTOP, a stalled VM
-	Jump                          // its wall clock is set forward or back
-	Drift                         // both its clocks run fast or slow
-	Crash                         // a client's code ends; a server loses power
-	ShutDown                      // a server ends in good order and loses nothing
-	FailOver                      // a replica is promoted in its master's place
-	Cut                           // bytes between two sides wait until the cut heals
-	DelayLink                     // messages on a link are held up
-	DelayMessage                  // one message, by its number, is held up
-	Break                         // a connection is reset after a request was executed, before its reply arrives
-	SlowFsync                     // a Redis node's fsync takes long
-	ExpireSession                 // a client's session or lease at the lock service ends
-
-	KindEnd // one past the last kind
-)
-
-// Kinds lists all kinds in the order in which they are documented.
-var Kinds = []Kind{Pause, Jump, Drift, Crash, ShutDown, FailOver, Cut, DelayLink, DelayMessage, Break, SlowFsync, ExpireSession}
-
-// String gives the words that a line of this kind opens with: "shut down".
-func (k Kind) String() string {
-	if f := formOf(k); f != nil {
-		return f.name
-	}
-	return "unknown fault"
-}
-
-// MarshalText gives the kind's words.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// UnmarshalText reads the kind's words.
-func (k *Kind) UnmarshalText(text []byte) error {
-	for _, known := range Kinds {
-		if known.String() == string(text) {
-			*k = known
-			return nil
-		}
-	}
-	return fmt.Errorf("there is no fault %q", text)
-}
 
 // Loss is what a crash takes with it.
 type Loss uint8
@@ -119,15 +89,12 @@ type Trigger struct {
 	SaidAt bool
 }
 
-// HasTrigger reports whether faults of this kind strike at a Trigger, not at a message.
-func (k Kind) HasTrigger() bool { return k != DelayMessage && k != Break }
-
 // On lists the processes struck: the one paused or crashed, or the ends of the links, senders first.
 func (f Fault) On() []sim.ProcessID {
-	switch f.Kind {
-	case Cut:
+	switch {
+	case f.Kind.Has(FieldSides):
 		return append(append(make([]sim.ProcessID, 0, len(f.Left)+len(f.Right)), f.Left...), f.Right...)
-	case FailOver, DelayLink, DelayMessage, Break:
+	case f.Kind.Has(FieldPeer):
 		return []sim.ProcessID{f.Target, f.Peer}
 	default:
 		return []sim.ProcessID{f.Target}
@@ -139,27 +106,40 @@ func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
 	kind := history.F(f.Kind.String())
 	h := &history.Fault{On: []sim.ProcessID{f.Target}, Ends: ends && (kind.Lasts() || kind.IsDown())}
-	h.Shift = history.Of(f.By)
-	switch f.Kind {
-	case Cut:
+	switch {
+	case f.Kind.Has(FieldSides):
 		h.On, h.To = f.Left, f.Right
-	case FailOver, DelayLink, DelayMessage, Break:
+	case f.Kind.Has(FieldPeer):
 		h.To = []sim.ProcessID{f.Peer}
-	case Drift:
-		h.PPM = f.PPM
-	case Crash:
-		h.Loses = map[Loss]history.Loss{LosesUnsynced: history.LosesUnsynced, LosesEverything: history.LosesEverything}[f.Loss]
 	}
+	h.Shift, h.PPM = history.Of(f.By), f.PPM
+	h.Loses = [...]history.Loss{LosesUnsynced: history.LosesUnsynced, LosesEverything: history.LosesEverything}[f.Loss]
 	return h
+}
+
+// Recorded is the line by which a history records the fault. Of what came of it, whoever brought it about, the moment
+// that was planned is no part.
+func (f Fault) Recorded() string {
+	d := f.Kind.definition()
+	if d == nil || !d.outcome {
+		return f.String()
+	}
+	b := []byte(d.words)
+	for i := range d.parts {
+		if d.parts[i].states != FieldTrigger {
+			b = d.parts[i].print(b, &f)
+		}
+	}
+	return string(b)
 }
 
 // duration is how long the fault lasts; ends is false if it never ends.
 func (f *Fault) duration() (d time.Duration, ends bool) {
-	switch f.Kind {
-	case Drift, Cut:
-		return f.For, f.For > 0
-	case Crash, ShutDown:
+	switch {
+	case f.Kind.Has(FieldRestart):
 		return f.Restart, f.Restart > 0
+	case f.Kind.Endless():
+		return f.For, f.For > 0
 	default: // what has no length is over at once
 		return f.For, true
 	}

@@ -1,62 +1,43 @@
 package nemesis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// form is how a fault of one kind is written. One table serves reading and printing, so the two cannot disagree.
-type form struct {
-	kind    Kind
-	name    string   // the words that the line opens with
-	opening []string // the same, one by one
-	parts   []part   // what follows
-}
-
-// part is a piece of a form.
+// part is a piece of the line of a fault. One table serves reading, printing and making simpler, so they cannot
+// disagree.
 type part struct {
-	usage string // as the grammar is shown to people: names in capitals, what may be left out in brackets
-	parse func(*parser, *Fault)
-	print func([]byte, *Fault) []byte
+	usage  string // as the grammar is shown to people: names in capitals, what may be left out in brackets
+	states Field  // what it states of the fault
+	parse  func(*parser, *Fault)
+	print  func([]byte, *Fault) []byte
+	// plainer tries changes by which the part says less; nil if it cannot. The changes must not write into Left or
+	// Right.
+	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// forms holds one form for every kind, in their order.
-var forms = [...]form{
-	newForm(Pause, "pause", target, words("for"), lasting, trigger),
-	newForm(Jump, "jump", target, words("clock by"), jump, trigger),
-	newForm(Drift, "drift", target, words("clock by"), rate, driftTrigger, maybeLasting),
-	newForm(Crash, "crash", target, loss, trigger, restart),
-	newForm(ShutDown, "shut down", target, trigger, restart),
-	newForm(FailOver, "fail over", target, words("to"), peer, trigger),
-	newForm(Cut, "cut", left, direction, right, trigger, maybeLasting),
-	newForm(DelayLink, "delay", target, words("->"), peer, words("by"), by, trigger, maybeLasting),
-	newForm(DelayMessage, "delay message", number, words("of"), target, words("->"), peer, words("by"), by),
-	newForm(Break, "break", target, words("|"), peer, words("before reply"), number),
-	newForm(SlowFsync, "slow fsync", words("of"), target, words("by"), by, trigger, words("for"), lasting),
-	newForm(ExpireSession, "expire session", words("of"), target, trigger),
-}
-
-func newForm(k Kind, name string, parts ...part) form {
-	return form{kind: k, name: name, opening: strings.Fields(name), parts: parts}
-}
-
-// formOf returns the form of a kind, nil if k is no kind.
-func formOf(k Kind) *form {
-	if k == 0 || k >= KindEnd {
-		return nil
+// Plainer tries changes of f by which parts of its line say less, or nothing. Not all of them give a fault that is
+// possible.
+func (f Fault) Plainer(try func(change func(*Fault))) {
+	for _, p := range f.Kind.definition().parts {
+		if p.plainer != nil {
+			p.plainer(&f, try)
+		}
 	}
-	return &forms[k-1]
 }
 
-// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a last
-// line for WHEN. Words in capitals stand for values; what is in brackets may be left out.
+// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written, and a
+// last line for WHEN. Words in capitals stand for values; what is in brackets may be left out.
 func Usage() []string {
-	lines := make([]string, 0, len(forms)+1)
-	for _, f := range forms {
-		line := f.name
-		for _, p := range f.parts {
+	lines := make([]string, 0, len(Kinds)+1)
+	for _, k := range Kinds {
+		d := k.definition()
+		line := string(d.words)
+		for _, p := range d.parts {
 			line += p.usage
 		}
 		lines = append(lines, line)
@@ -66,13 +47,13 @@ func Usage() []string {
 
 // String prints the fault as the one line that Parse reads.
 func (f Fault) String() string {
-	form := formOf(f.Kind)
-	if form == nil {
+	d := f.Kind.definition()
+	if d == nil {
 		return f.Kind.String()
 	}
-	b := append(make([]byte, 0, 96), form.name...)
-	for i := range form.parts {
-		b = form.parts[i].print(b, &f)
+	b := append(make([]byte, 0, 96), d.words...)
+	for i := range d.parts {
+		b = d.parts[i].print(b, &f)
 	}
 	return string(b)
 }
@@ -88,53 +69,57 @@ func words(text string) part {
 }
 
 var (
-	target = part{" PROCESS",
+	target = part{" PROCESS", FieldTarget,
 		func(p *parser, f *Fault) { f.Target = p.process() },
-		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Target) },
+		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Target) }, nil,
 	}
-	peer = part{" PROCESS",
+	peer = part{" PROCESS", FieldPeer,
 		func(p *parser, f *Fault) { f.Peer = p.process() },
-		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Peer) },
+		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Peer) }, nil,
 	}
-	left = part{" PROCESS …",
+	left = part{" PROCESS …", FieldSides,
 		func(p *parser, f *Fault) { f.Left = p.processes() },
-		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Left...) },
+		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Left...) }, nil,
 	}
-	right = part{" PROCESS …",
+	right = part{" PROCESS …", FieldSides,
 		func(p *parser, f *Fault) { f.Right = p.processes() },
-		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Right...) },
+		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Right...) }, nil,
 	}
-	direction = part{" (| or ->)", parseDirection, printDirection}
-	lasting   = part{" DURATION",
+	direction = part{" (| or ->)", FieldSides, parseDirection, printDirection, fewerDirections}
+	lasting   = part{" DURATION", FieldFor,
 		func(p *parser, f *Fault) { f.For = p.duration() },
-		func(b []byte, f *Fault) []byte { return appendDuration(append(b, ' '), f.For) },
+		func(b []byte, f *Fault) []byte { return appendDuration(append(b, ' '), f.For) }, nil,
 	}
-	maybeLasting = part{" [for DURATION]", parseMaybeLasting, printMaybeLasting}
-	by           = part{" DURATION",
+	maybeLasting = part{" [for DURATION]", FieldFor, parseMaybeLasting, printMaybeLasting,
+		func(_ *Fault, try func(func(*Fault))) { try(func(f *Fault) { f.For = 0 }) },
+	}
+	by = part{" DURATION", FieldBy,
 		func(p *parser, f *Fault) { f.By = p.duration() },
-		func(b []byte, f *Fault) []byte { return appendDuration(append(b, ' '), f.By) },
+		func(b []byte, f *Fault) []byte { return appendDuration(append(b, ' '), f.By) }, nil,
 	}
-	jump = part{" ±DURATION",
+	jump = part{" ±DURATION", FieldBy,
 		func(p *parser, f *Fault) { f.By = p.jump() },
-		func(b []byte, f *Fault) []byte { return appendDuration(appendSign(append(b, ' '), f.By < 0), f.By) },
+		func(b []byte, f *Fault) []byte { return appendDuration(appendSign(append(b, ' '), f.By < 0), f.By) }, nil,
 	}
-	rate = part{" ±NUMBERppm",
+	rate = part{" ±NUMBERppm", FieldPPM,
 		func(p *parser, f *Fault) { f.PPM = p.rate() },
-		printRate,
+		printRate, nil,
 	}
-	number = part{" NUMBER",
+	number = part{" NUMBER", FieldNumber,
 		func(p *parser, f *Fault) { f.Number = p.number() },
-		func(b []byte, f *Fault) []byte { return strconv.AppendInt(append(b, ' '), int64(f.Number), 10) },
+		func(b []byte, f *Fault) []byte { return strconv.AppendInt(append(b, ' '), int64(f.Number), 10) }, nil,
 	}
-	loss    = part{" [losing unsynced writes | losing everything]", parseLoss, printLoss}
-	restart = part{" [, restart after DURATION]", parseRestart, printRestart}
-	trigger = part{" WHEN",
+	loss    = part{" [losing unsynced writes | losing everything]", FieldLoss, parseLoss, printLoss, lessLost}
+	restart = part{" [, restart after DURATION]", FieldRestart, parseRestart, printRestart,
+		func(_ *Fault, try func(func(*Fault))) { try(func(f *Fault) { f.Restart = 0 }) },
+	}
+	trigger = part{" WHEN", FieldTrigger,
 		func(p *parser, f *Fault) { f.Trigger = p.trigger() },
-		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "at") },
+		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "at") }, nil,
 	}
-	driftTrigger = part{" WHEN",
+	driftTrigger = part{" WHEN", FieldTrigger,
 		func(p *parser, f *Fault) { f.Trigger = p.driftTrigger() },
-		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "from") },
+		func(b []byte, f *Fault) []byte { return f.Trigger.appendTo(append(b, ' '), "from") }, nil,
 	}
 )
 
@@ -149,6 +134,30 @@ func printDirection(b []byte, f *Fault) []byte {
 		return append(b, " ->"...)
 	}
 	return append(b, " |"...)
+}
+
+// fewerDirections turns a cut around, and leaves on a side of it one process only, or all but one.
+func fewerDirections(f *Fault, try func(func(*Fault))) {
+	try(func(f *Fault) { f.OneWay = false })
+	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
+	for _, some := range fewer(f.Left) {
+		try(func(f *Fault) { f.Left = some })
+	}
+	for _, some := range fewer(f.Right) {
+		try(func(f *Fault) { f.Right = some })
+	}
+}
+
+// fewer lists, for each of some processes, it alone and all the others.
+func fewer(all []sim.ProcessID) [][]sim.ProcessID {
+	var list [][]sim.ProcessID
+	for i := range all {
+		list = append(list, all[i:i+1:i+1])
+		if len(all) > 1 {
+			list = append(list, slices.Delete(slices.Clone(all), i, i+1))
+		}
+	}
+	return list
 }
 
 func parseMaybeLasting(p *parser, f *Fault) {
@@ -192,6 +201,14 @@ func printLoss(b []byte, f *Fault) []byte {
 		return append(b, " losing everything"...)
 	}
 	return b
+}
+
+// lessLost keeps what was fsynced, or all.
+func lessLost(f *Fault, try func(func(*Fault))) {
+	if f.Loss != LosesMemory {
+		try(func(f *Fault) { f.Loss = LosesUnsynced })
+		try(func(f *Fault) { f.Kind, f.Loss = ShutDown, LosesMemory })
+	}
 }
 
 func parseRestart(p *parser, f *Fault) {

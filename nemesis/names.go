@@ -12,8 +12,8 @@ type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
 	Consensus []sim.ProcessID   // members of an etcd or ZooKeeper cluster: the servers that keep leases or sessions
-	Shards    [][]sim.ProcessID // groups of Redis nodes that replicate, master first; a node in no group stands alone
-	Sentinel  sim.ProcessID     // the observer of the shards; empty if there is none
+	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group stands alone
+	Sentinel  sim.ProcessID     // the observer of the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
 }
 
@@ -28,6 +28,9 @@ const (
 	observer
 	theResource
 )
+
+// allRoles are the roles of processes that a run may have.
+var allRoles = []role{client, redisNode, consensusMember, observer, theResource}
 
 func (r role) String() string {
 	switch r {
@@ -83,9 +86,12 @@ func (n *Names) with(right func(role) bool) []string {
 	return list
 }
 
-// shard returns the group of nodes that p replicates with, itself included; nil if it stands alone.
-func (n *Names) shard(p sim.ProcessID) []sim.ProcessID {
-	for _, group := range n.Shards {
+// Servers lists the lock servers.
+func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus) }
+
+// group returns the group of nodes that p replicates with, itself included; nil if it stands alone.
+func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
+	for _, group := range n.Groups {
 		if slices.Contains(group, p) {
 			return group
 		}
@@ -93,10 +99,9 @@ func (n *Names) shard(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// Linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
-// one shard replicate, the Sentinel watches them, members of
-// a cluster agree.
-func (n *Names) Linked(a, b sim.ProcessID) bool {
+// linked reports whether a and b ever send each other anything: clients talk to servers and to the resource, nodes of
+// one group replicate, the Sentinel watches them, members of a cluster agree.
+func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
 	case a == b:
@@ -104,9 +109,70 @@ func (n *Names) Linked(a, b sim.ProcessID) bool {
 	case ra == client || rb == client:
 		return ra != rb
 	case ra == redisNode && rb == redisNode:
-		return slices.Contains(n.shard(a), b)
+		return slices.Contains(n.group(a), b)
 	case ra == observer || rb == observer:
 		return ra == redisNode || rb == redisNode
 	}
 	return ra == consensusMember && rb == consensusMember
+}
+
+// Targets are the processes of a run, sorted by what can happen to them.
+type Targets struct {
+	Processes []sim.ProcessID   // all
+	Servers   []sim.ProcessID   // lock servers
+	Crashing  []sim.ProcessID   // clients and lock servers
+	Answering []sim.ProcessID   // those that reply to clients
+	Groups    [][]sim.ProcessID // of at least two
+	Sessions  []sim.ProcessID   // clients that may have a session
+	Clients   []sim.ProcessID
+	Redis     []sim.ProcessID
+
+	linked []linkEnd       // processes with at least one link
+	links  []sim.ProcessID // the other ends, one stretch per linkEnd
+}
+
+// linkEnd is a process and the stretch of Targets.links that lists whom it exchanges messages with.
+type linkEnd struct {
+	process      sim.ProcessID
+	first, count int
+}
+
+// TargetsOf sorts the processes of a run.
+func TargetsOf(n *Names) Targets {
+	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis}
+	t.Crashing = slices.Concat(n.Clients, t.Servers)
+	t.Processes, t.Answering = t.Crashing, t.Servers
+	if n.Resource != "" {
+		t.Processes = slices.Concat(t.Processes, []sim.ProcessID{n.Resource})
+		t.Answering = slices.Concat(t.Answering, []sim.ProcessID{n.Resource})
+	}
+	for _, group := range n.Groups {
+		if len(group) > 1 {
+			t.Groups = append(t.Groups, group)
+		}
+	}
+	if len(n.Consensus) > 0 {
+		t.Sessions = n.Clients
+	}
+	for _, a := range t.Processes {
+		end := linkEnd{process: a, first: len(t.links)}
+		for _, b := range t.Processes {
+			if n.linked(a, b) {
+				t.links = append(t.links, b)
+			}
+		}
+		if end.count = len(t.links) - end.first; end.count > 0 {
+			t.linked = append(t.linked, end)
+		}
+	}
+	return t
+}
+
+// Has reports whether a fault of kind k can strike anything.
+func (t *Targets) Has(k Kind) bool { return k.definition().possible(t) }
+
+// drawLinked draws a process that has links, and lists the other ends.
+func (t *Targets) drawLinked(d Dice) (sim.ProcessID, []sim.ProcessID) {
+	end := t.linked[d.Below(len(t.linked))]
+	return end.process, t.links[end.first : end.first+end.count]
 }

@@ -48,7 +48,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},
 		Redis:   []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-2"},
-		Shards: [][]sim.ProcessID{
+		Groups: [][]sim.ProcessID{
 			{"redis-1", "redis-1-replica-1"},
 			{"redis-2"},
 		},

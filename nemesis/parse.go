@@ -1,9 +1,12 @@
 package nemesis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -44,12 +47,10 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	if p.tokens, p.end, err = tokenize(line, p.space[:0]); err != nil {
 		return Fault{}, p, err
 	}
-	form := p.form(headers)
-	var f Fault
-	if form != nil {
-		f.Kind = form.kind
-		for i := range form.parts {
-			if form.parts[i].parse(p, &f); p.err != nil {
+	f := Fault{Kind: p.kind(headers)}
+	if d := f.Kind.definition(); d != nil {
+		for i := range d.parts {
+			if d.parts[i].parse(p, &f); p.err != nil {
 				break
 			}
 		}
@@ -152,7 +153,7 @@ func (p *parser) unexpected() {
 		near = append(near, w.words...)
 	}
 	if meant == "" {
-		meant = Nearest(found, near)
+		meant = nearest.Word(found, near)
 	}
 	p.fail(msg+", found "+quoteFound(found), meant)
 }
@@ -172,35 +173,35 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// form finds the form that the line opens with and passes over its opening words.
-func (p *parser) form(headers []string) *form {
-	best, bestWords, bestComplete := (*form)(nil), 0, false
-	for i := range forms {
-		n := p.opening(&forms[i])
-		complete := n == len(forms[i].opening)
-		if n > 0 && (best == nil || complete && !bestComplete || complete == bestComplete && n > bestWords) {
-			best, bestWords, bestComplete = &forms[i], n, complete
+// kind finds the kind whose words the line opens with and passes over them; 0 if there is none.
+func (p *parser) kind(headers []string) Kind {
+	best, bestWords, bestComplete := Kind(0), 0, false
+	for _, k := range Kinds {
+		n := p.opening(k)
+		complete := n == len(k.definition().opening)
+		if n > 0 && (best == 0 || complete && !bestComplete || complete == bestComplete && n > bestWords) {
+			best, bestWords, bestComplete = k, n, complete
 		}
 	}
-	if best == nil {
-		p.expect("a fault ("+kindList+")", append(headers, kindWords...)...)
+	if best == 0 {
+		p.expect("a fault ("+strings.Join(kindWords(), ", ")+")", slices.Concat(headers, kindWords(), firstWords())...)
 		p.unexpected()
-		return nil
+		return 0
 	}
-	p.require(best.opening)
+	p.require(best.definition().opening)
 	// "delay" was complete, but "delay message" would have been right as well.
-	for i := range forms {
-		if n := p.opening(&forms[i]); n == bestWords && n < len(forms[i].opening) && p.err == nil {
-			p.accept(forms[i].opening[n])
+	for _, k := range Kinds {
+		if n := p.opening(k); n == bestWords && n < len(k.definition().opening) && p.err == nil {
+			p.accept(k.definition().opening[n])
 		}
 	}
 	return best
 }
 
-// opening counts the words at the start of the line that are the opening words of f.
-func (p *parser) opening(f *form) int {
-	n := 0
-	for n < len(f.opening) && n < len(p.tokens) && p.tokens[n].text == f.opening[n] {
+// opening counts the words at the start of the line that are the opening words of k.
+func (p *parser) opening(k Kind) int {
+	words, n := k.definition().opening, 0
+	for n < len(words) && n < len(p.tokens) && p.tokens[n].text == words[n] {
 		n++
 	}
 	return n
@@ -231,10 +232,29 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-const kindList = "pause, jump, drift, crash, shut down, fail over, cut, delay, break, slow fsync, expire session"
+// kindWords are the words of all kinds, without those that begin with the words of another: "delay" leads to "delay
+// message" as well.
+func kindWords() []string {
+	var list []string
+	for _, k := range Kinds {
+		begins := func(o Kind) bool { return strings.HasPrefix(k.String(), o.String()+" ") }
+		if !slices.ContainsFunc(Kinds, begins) {
+			list = append(list, k.String())
+		}
+	}
+	return list
+}
 
-// kindWords are what a wrong first word is compared to.
-var kindWords = append(strings.Split(kindList, ", "), "shut", "fail", "slow", "expire")
+// firstWords are the first words of the kinds that have several.
+func firstWords() []string {
+	var list []string
+	for _, words := range kindWords() {
+		if first, _, several := strings.Cut(words, " "); several {
+			list = append(list, first)
+		}
+	}
+	return list
+}
 
 func quote(s string) string { return strconv.Quote(s) }
 
@@ -247,4 +267,54 @@ func quoteFound(s string) string {
 		s = string(runes[:40]) + "…"
 	}
 	return quote(s)
+}
+
+// maxLine bounds the length of a fault line, in bytes. A cut of every link between a hundred processes fits.
+const maxLine = 4096
+
+// token is a word of a line, or one of the signs "->", "|" and ",".
+type token struct {
+	text   string
+	column int // of its first rune, from 1
+}
+
+// tokenize appends the tokens of line to into. It also returns the column just behind the line's last token.
+func tokenize(line string, into []token) (tokens []token, end int, err *ParseError) {
+	if len(line) > maxLine {
+		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}
+	}
+	tokens, end = into, 1
+	for column, rest := 1, line; rest != ""; {
+		n := tokenLength(rest)
+		text := rest[:max(n, 1)]
+		if !utf8.ValidString(text) {
+			return nil, 0, &ParseError{Column: column, Msg: "the text is not valid UTF-8"}
+		}
+		if n > 0 {
+			tokens = append(tokens, token{text, column})
+			end = column + utf8.RuneCountInString(text)
+		}
+		column += utf8.RuneCountInString(text)
+		rest = rest[len(text):]
+	}
+	return tokens, end, nil
+}
+
+// tokenLength is the length in bytes of the token that s begins with, zero at white space.
+func tokenLength(s string) int {
+	switch {
+	case strings.HasPrefix(s, "->"):
+		return 2
+	case s[0] == '|' || s[0] == ',':
+		return 1
+	}
+	n := strings.IndexAny(s, " \t|,")
+	if n < 0 {
+		n = len(s)
+	}
+	// An arrow ends a word: "client-1->redis-1" is three tokens.
+	if arrow := strings.Index(s[:n], "->"); arrow >= 0 {
+		n = arrow
+	}
+	return n
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-const anyKind = "expected a fault (pause, jump, drift, crash, shut down, fail over, cut, delay, break, slow fsync, expire session)"
+const anyKind = "expected a fault (pause, jump, drift, crash, shut down, fail over, cut, delay, break, slow fsync, " +
+	"expire session, stall)"
 
 // badLine is a line that is wrong, with where, what and the nearest right word.
 type badLine struct {
@@ -56,8 +57,8 @@ var badGrammar = []badLine{
 	{"slow fsync redis-1 by 3s at 1s for 10s", 12, `expected "of", found "redis-1"`, ""},
 	{"slow fsync of redis-1 by 3s at 1s", 34, `expected "for", found the end of the line`, ""},
 	// Durations.
-	{"pause client-1 for", 19, `expected a duration such as 1.5s, found the end of the line`, ""},
-	{"pause client-1 for ever at 1s", 20, `expected a duration such as 1.5s, found "ever"`, ""},
+	{"pause client-1 for", 19, `expected a duration such as 500ms, found the end of the line`, ""},
+	{"pause client-1 for ever at 1s", 20, `expected a duration such as 500ms, found "ever"`, ""},
 	{"pause client-1 for 15 at 1s", 20, `a duration needs a unit: write 15s or 15ms, found "15"`, ""},
 	{"pause client-1 for 15s at 0", 27, `a duration needs a unit: write 0s, found "0"`, ""},
 	{"pause client-1 for 15sec at 1s", 20, `unknown unit "sec", found "15sec"`, "15s"},
@@ -67,9 +68,9 @@ var badGrammar = []badLine{
 	{"pause client-1 for 0.1ns at 1s", 20, `a duration is longer than 0s, found "0.1ns"`, ""},
 	{"pause client-1 for -3s at 1s", 20, `a duration here has no sign, found "-3s"`, "3s"},
 	{"pause client-1 for 25h at 1s", 20, `a duration is at most 24h, found "25h"`, ""},
-	{"pause client-1 for 9999999999999999999s at 1s", 20, `expected a duration such as 1.5s, found "9999999999999999999s"`, ""},
-	{"pause client-1 for 1..5s at 1s", 20, `expected a duration such as 1.5s, found "1..5s"`, ""},
-	{"pause client-1 for .s at 1s", 20, `expected a duration such as 1.5s, found ".s"`, ""},
+	{"pause client-1 for 9999999999999999999s at 1s", 20, `a duration is at most 24h, found "9999999999999999999s"`, ""},
+	{"pause client-1 for 1..5s at 1s", 20, `expected a duration such as 500ms, found "1..5s"`, ""},
+	{"pause client-1 for .s at 1s", 20, `expected a duration such as 500ms, found ".s"`, ""},
 	{"jump redis-3 clock by", 22, `expected a jump such as +30s or -5s, found the end of the line`, ""},
 	{"jump redis-3 clock by 30s at 4s", 23, `a jump needs a sign, found "30s"`, "+30s"},
 	{"jump redis-3 clock by 30 at 4s", 23, `a duration needs a unit: write +30s or +30ms, found "30"`, ""},
@@ -107,7 +108,7 @@ var badGrammar = []badLine{
 	{"drift redis-1 clock by -500ppm at 0s", 32, `"from" stands before a time here, found "at"`, "from"},
 	{"drift redis-1 clock by -500ppm after 1s", 32, `"from" stands before a time here, found "after"`, "from"},
 	{"drift redis-1 clock by -500ppm form 1s", 32, `expected "from", "at" or "after", found "form"`, "from"},
-	{"drift redis-1 clock by -500ppm from acquired", 37, `expected a duration such as 1.5s, found "acquired"`, ""},
+	{"drift redis-1 clock by -500ppm from acquired", 37, `expected a duration such as 500ms, found "acquired"`, ""},
 	{"drift redis-1 clock by -500ppm from 0s until 3s", 40, `expected "for" or the end of the line, found "until"`, ""},
 	// Crashes.
 	{"crash redis-2 loosing everything at 1s", 15, `expected "losing", "at" or "after", found "loosing"`, "losing"},

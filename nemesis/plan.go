@@ -94,7 +94,7 @@ func (p Plan) Validate(known Names) error {
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {
-		if f.Kind == Drift && f.Target == p.Faults[i].Target {
+		if f.Target == p.Faults[i].Target {
 			slower += max(0, -f.PPM)
 		}
 	}

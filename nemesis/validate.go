@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -57,7 +56,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 // validate returns the first thing wrong with f, which p has read.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
-	v.fault(f)
+	v.fault(&f)
 	if v.err == nil {
 		v.trigger(f)
 	}
@@ -69,92 +68,16 @@ type validator struct {
 	known *Names
 }
 
-func (v *validator) fault(f Fault) {
-	switch f.Kind {
-	case Pause, Jump, Drift:
-		v.is(f.Target, anyRole, "a process of this run")
-	case Crash:
-		v.crash(f)
-	case ShutDown:
-		v.is(f.Target, role.isServer, "a lock server")
-	case FailOver:
-		v.failOver(f)
-	case Cut:
-		v.cut(f)
-	case DelayLink, DelayMessage:
-		v.link(f)
-	case Break:
-		v.is(f.Target, isRole(client), "a client, named first")
-		v.is(f.Peer, func(r role) bool { return r.isServer() || r == theResource }, "a lock server or the resource")
-	case SlowFsync:
-		v.is(f.Target, isRole(redisNode), "a Redis node")
-	case ExpireSession:
-		v.is(f.Target, isRole(client), "a client")
-		if len(v.known.Consensus) == 0 {
-			v.failWord("session", "Redis keeps no sessions: only etcd and ZooKeeper do")
-		}
+func (v *validator) fault(f *Fault) {
+	d := f.Kind.definition()
+	if d.target.right != nil {
+		v.is(f.Target, d.target)
 	}
-}
-
-func (v *validator) crash(f Fault) {
-	v.is(f.Target, func(r role) bool { return r == client || r.isServer() }, "a client or a lock server")
-	switch isServer := v.known.role(f.Target).isServer(); {
-	case isServer && f.Loss == LosesMemory:
-		v.failWord(string(f.Target), "say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
-	case !isServer && f.Loss != LosesMemory:
-		v.failWord("losing", "a client has nothing on disk to lose: leave this out")
-	case !isServer && f.Restart > 0:
-		v.failWord("restart", "a client that has crashed does not come back: leave this out")
+	if d.peer.right != nil {
+		v.is(f.Peer, d.peer)
 	}
-}
-
-func (v *validator) failOver(f Fault) {
-	v.is(f.Target, isRole(redisNode), "a Redis node")
-	v.is(f.Peer, isRole(redisNode), "a Redis node")
-	group := v.known.shard(f.Target)
-	var others []string
-	for _, p := range group {
-		if p != f.Target {
-			others = append(others, string(p))
-		}
-	}
-	switch {
-	case f.Peer == f.Target:
-		v.failWord(string(f.Peer), string(f.Peer)+" cannot take over from itself")
-	case len(others) == 0:
-		v.failWord(string(f.Target), string(f.Target)+" has no replica to fail over to")
-	case !slices.Contains(group, f.Peer):
-		nearest := Nearest(string(f.Peer), others)
-		if nearest == "" {
-			nearest = others[0]
-		}
-		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), nearest)
-	}
-}
-
-func (v *validator) cut(f Fault) {
-	ends := f.On()
-	for i, p := range ends {
-		v.is(p, anyRole, "a process of this run")
-		if slices.Contains(ends[:i], p) {
-			v.failWord(string(p), string(p)+" is named twice")
-		}
-	}
-	for _, a := range f.Left {
-		for _, b := range f.Right {
-			if v.known.Linked(a, b) {
-				return
-			}
-		}
-	}
-	v.failWord(string(f.Right[0]), "nothing on the left talks to anything on the right: there is no link to cut")
-}
-
-func (v *validator) link(f Fault) {
-	v.is(f.Target, anyRole, "a process of this run")
-	v.is(f.Peer, anyRole, "a process of this run")
-	if !v.known.Linked(f.Target, f.Peer) {
-		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
+	if d.check != nil {
+		d.check(v, f)
 	}
 }
 
@@ -164,7 +87,7 @@ func (v *validator) trigger(f Fault) {
 		return
 	}
 	if f.Trigger.By != "" {
-		v.is(f.Trigger.By, isRole(client), "a client")
+		v.is(f.Trigger.By, aClient)
 		return
 	}
 	if f.PassedBy() == "" {
@@ -180,14 +103,35 @@ func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
 
-// is fails unless p is a process of a right role; what names these roles.
-func (v *validator) is(p sim.ProcessID, right func(role) bool, what string) {
+// roles are what a process may be at some place of a line.
+type roles struct {
+	right func(role) bool
+	what  string // names them
+}
+
+var (
+	anyProcess     = roles{anyRole, "a process of this run"}
+	aClient        = roles{isRole(client), "a client"}
+	lockServer     = roles{role.isServer, "a lock server"}
+	aRedisNode     = roles{isRole(redisNode), "a Redis node"}
+	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
+)
+
+// is fails unless p is a process of one of the roles.
+func (v *validator) is(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
 	case r == unknown:
-		v.failNear(string(p), "no process of this run is called "+string(p), v.known.meant(string(p), right))
-	case !right(r):
-		v.failWord(string(p), "expected "+what+", but "+string(p)+" is "+r.String())
+		v.failNear(string(p), "no process of this run is called "+string(p), v.known.meant(string(p), of.right))
+	case !of.right(r):
+		v.failWord(string(p), "expected "+of.what+", but "+string(p)+" is "+r.String())
+	}
+}
+
+// linked fails unless the two ends of the link ever talk to each other.
+func (v *validator) linked(f *Fault) {
+	if !v.known.linked(f.Target, f.Peer) {
+		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
 	}
 }
 

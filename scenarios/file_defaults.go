@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // newFile is a file in which no key has been given.
@@ -16,8 +16,8 @@ func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: expect.All{Laws: map[checker.Law]expect.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
-	s.Servers.Persistence = redis.AppendEverysec
-	standards(serverKeys, &s.Servers)
+	s.Servers.Persistence = aof.Everysec
+	standards(serverSettings, &s.Servers)
 	standards(networkKeys, &s.Network)
 	standards(resourceKeys, &s.Resource)
 	standards(timeKeys, s)

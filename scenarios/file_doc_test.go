@@ -1,10 +1,6 @@
 package scenarios
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -173,25 +169,6 @@ func TestMinimalFile(t *testing.T) {
 		s.Expect.Metrics != nil || s.Bound != s.Clients[0].Lock.TTL {
 		t.Errorf("%+v", s)
 	}
-}
-
-// sources parses the Go files that match a pattern.
-func sources(t *testing.T, pattern string) (files []*ast.File) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	return files
 }
 
 // FORMAT.md has every law, fault and point; TestReferenceIsMadeFromTheTables holds its keys to the

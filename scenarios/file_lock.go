@@ -151,12 +151,15 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	if d := locks.Define(l.config.Protocol); d != nil && d.Refused != nil {
-		for _, r := range d.Refused(&l.config, s.Redis) {
+	for _, d := range locks.Definitions() { // of a protocol that is misspelled, whatever any refuses
+		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
+			continue
+		}
+		for _, r := range d.Refused(&l.config, s.masters()) {
 			refuse(r.Key, "%s", r.Why)
 		}
 	}
-	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.Redis > 0 {
+	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
 	}
 }

@@ -16,11 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 const (
@@ -48,7 +47,7 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).asked(), TTL: 10 * time.Second,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Backend: locks.OnRedis, N: 5}).asked(), TTL: 10 * time.Second,
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		ElapsedCheck: true, Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic,
 		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic,
@@ -79,7 +78,7 @@ func TestExample(t *testing.T) {
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Redis: 5, Persistence: redis.AppendEverysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
@@ -110,9 +109,9 @@ var everyValue = []struct {
 	got              func(*Scenario) any
 	want             any
 }{
-	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, redis.None},
-	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendAlways},
-	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, redis.AppendNo},
+	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, aof.None},
+	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, aof.Always},
+	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, aof.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
 	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 50}},
 	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
@@ -127,7 +126,7 @@ var everyValue = []struct {
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
 	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
 	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
-	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, format.MaxDuration},
+	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, nemesis.MaxDuration},
 	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},
 	{oneRedis, "lock.release", "del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
 	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
@@ -186,7 +185,7 @@ var everyValue = []struct {
 	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
 	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
 	{oneRedis, "bound", "1s", func(s *Scenario) any { return s.Bound }, time.Second},
-	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, format.MaxDuration},
+	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, nemesis.MaxDuration},
 	{oneRedis, "faults", "[]", func(s *Scenario) any { return len(s.Faults) }, 0},
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // service is the kind of lock service that the clients of s use.
@@ -43,7 +43,7 @@ func (s *Scenario) measures() []history.Measure {
 		applied bool
 	}{
 		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
-		{history.FsyncAlways, session || s.Servers.Persistence == redis.AppendAlways},
+		{history.FsyncAlways, session || s.Servers.Persistence == aof.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 && everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
 		{history.Expiry, d.Expires && !d.Later},

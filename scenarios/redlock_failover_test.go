@@ -55,9 +55,9 @@ func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	}
 }
 
-// TestClientsOfARedlockFollowEachShardsMaster: after a failover of a shard its replica is asked, and counted, in its
+// TestClientsOfARedlockFollowEachGroupsMaster: after a failover of a group its replica is asked, and counted, in its
 // place.
-func TestClientsOfARedlockFollowEachShardsMaster(t *testing.T) {
+func TestClientsOfARedlockFollowEachGroupsMaster(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 3, replicas: 1, down-after: 500ms}
 clients: 1

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // Scenario is a parsed and validated scenario file. Every field without a comment on its default is required.
@@ -44,13 +44,11 @@ type Scenario struct {
 
 // Servers are the lock servers.
 type Servers struct {
-	// Exactly one of Redis, Etcd and ZooKeeper is above zero.
-	Redis       int               // masters: redis-1 …; 1 to 99
-	Etcd        int               // members: etcd-1 …; 1 to 9
-	ZooKeeper   int               // members: zookeeper-1 …; 1 to 9
-	Replicas    int               // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
-	Persistence redis.Persistence // default: AOF with everysec, as Redis ships
-	Fsync       time.Duration     // how long one fsync takes; default 1 ms
+	Backend     locks.Backend // which they are
+	N           int           // masters of Redis, or members of a cluster: redis-1 …
+	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
+	Persistence aof.Policy    // default: AOF with everysec, as Redis ships
+	Fsync       time.Duration // how long one fsync takes; default 1 ms
 
 	// With replicas only.
 	MinReplicasToWrite int           // default 0: none
@@ -62,11 +60,11 @@ type Servers struct {
 }
 
 // Persistent reports whether a server that loses power finds anything on its disk.
-func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != redis.None }
+func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != aof.None }
 
 // StandsStill is how long a Redis node serves nobody after a write, since it fsyncs first.
 func (s *Servers) StandsStill() time.Duration {
-	if !s.consensus() && s.Persistence == redis.AppendAlways {
+	if !s.consensus() && s.Persistence == aof.Always {
 		return s.Fsync
 	}
 	return 0

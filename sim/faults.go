@@ -9,9 +9,6 @@ import (
 // The verbs below are what a nemesis can do to a world. Each names a process of the world; an unknown one panics,
 // since plans are validated before a run. Faults of one kind on one process nest.
 
-// Has reports whether the world has a process of that name.
-func (w *World) Has(id ProcessID) bool { return w.byName[id] != nil }
-
 // AtPoint calls strike when the process passes the point for the nth time (from 1).
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)

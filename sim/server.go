@@ -58,7 +58,7 @@ type ServerFault struct {
 // SlowFsync makes every fsync that begins while it is on take By longer.
 const SlowFsync = "slow-fsync"
 
-// FailOver makes To the master of its shard. An observer that can order a failover does so at once; a server promotes
+// FailOver makes To the master of its group. An observer that can order a failover does so at once; a server promotes
 // itself if it is To, and else follows To.
 const FailOver = "fail-over"
 

@@ -47,8 +47,8 @@ const (
 	instantLimit = 200_000
 )
 
-// ErrEndless reports a run with more events than any honest one, in all or at one instant.
-var ErrEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too short for so long a run, " +
+// errEndless reports a run with more events than any honest one, in all or at one instant.
+var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too short for so long a run, " +
 	"or some client loops without sleeping")
 
 // World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
@@ -222,7 +222,7 @@ func (w *World) Step() {
 	w.now, w.acting = e.at, e.seq
 	w.events++
 	if w.events > eventLimit || w.events-w.before > instantLimit {
-		w.fail(ErrEndless)
+		w.fail(errEndless)
 		return
 	}
 	e.who.act(e.arg)

@@ -12,7 +12,7 @@ import (
 func sample() *History {
 	return &History{
 		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"}, Servers: []Process{"redis-1", "redis-2"},
-			Shards: [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8, Uncapped: true,
+			Groups: [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8, Uncapped: true,
 			Slack: 1e9, Bound: 5e8, End: 6e10},
 		Events: []Event{
 			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true},

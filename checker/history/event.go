@@ -137,7 +137,7 @@ type Header struct {
 	Seed     uint64      `json:"seed"`
 	Clients  []Process   `json:"clients,omitempty"`
 	Servers  []Process   `json:"servers,omitempty"` // lock servers only, in order; the resource is not one
-	Shards   [][]Process `json:"shards,omitempty"`  // replicated groups, master first; empty: every server stands alone
+	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; empty: each stands alone
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
 	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns

@@ -16,11 +16,11 @@ func (r *reading) cause(a, b *window) string {
 	common, latest, cause := false, -1, "not told by the history"
 	for _, s := range counted[0] {
 		for _, o := range counted[1] {
-			if !slices.Contains(r.shard(s), o) {
+			if !slices.Contains(r.group(s), o) {
 				continue
 			}
 			common = true
-			if at, why := r.record(a, b, r.shard(s)); at > latest {
+			if at, why := r.record(a, b, r.group(s)); at > latest {
 				latest, cause = at, why
 			}
 		}
@@ -31,11 +31,11 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// shard lists the servers that hold one copy of a lock between them.
-func (r *reading) shard(p history.Process) []history.Process {
-	for _, shard := range r.Header.Shards {
-		if slices.Contains(shard, p) {
-			return shard
+// group lists the servers that hold one copy of a lock between them.
+func (r *reading) group(p history.Process) []history.Process {
+	for _, group := range r.Header.Groups {
+		if slices.Contains(group, p) {
+			return group
 		}
 	}
 	return []history.Process{p}
@@ -55,44 +55,44 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers says whose records count at a place of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the shard.
-func (r *reading) lastSet(w *window, shard []history.Process) int {
-	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, shard), 0, w.at); set >= 0 {
+// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the group.
+func (r *reading) lastSet(w *window, group []history.Process) int {
+	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
 	}
-	return r.keyEvent(history.KeySet, w, func(_ int, p history.Process) bool { return slices.Contains(shard, p) }, 0, w.at)
+	return r.keyEvent(history.KeySet, w, func(_ int, p history.Process) bool { return slices.Contains(group, p) }, 0, w.at)
 }
 
-// asCounted: those of the shard that a window counted. The members of one service are one.
-func (r *reading) asCounted(w *window, shard []history.Process) servers {
+// asCounted: those of the group that a window counted. The members of one service are one.
+func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
-		return slices.Contains(shard, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
+		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
 	}
 }
 
 // successors: the server on which the key was set at place set, then the one that a failover put in its place.
-func (r *reading) successors(set int, shard []history.Process) servers {
+func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
 		for _, f := range r.faults {
-			if f.kind == "fail over" && set < f.from && f.from < at && f.On[0] == master && slices.Contains(shard, f.To[0]) {
+			if f.does() == history.Promotes && set < f.from && f.from < at && f.On[0] == master && slices.Contains(group, f.To[0]) {
 				master = f.To[0]
 			}
 		}
-		return p == master || r.oneService() && slices.Contains(shard, p)
+		return p == master || r.oneService() && slices.Contains(group, p)
 	}
 }
 
 func (r *reading) oneService() bool {
-	return len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum
+	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// record is what the servers of one shard wrote down. A window rests on the key that its attempt set last before it was
+// record is what the servers of one group wrote down. A window rests on the key that its attempt set last before it was
 // stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in a
 // queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
-func (r *reading) record(a, b *window, shard []history.Process) (at int, cause string) {
+func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
-	setA, setB := r.lastSet(a, shard), r.lastSet(b, shard)
+	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
 	if setA < 0 || setB < 0 {
 		return -1, ""
 	}
@@ -100,7 +100,7 @@ func (r *reading) record(a, b *window, shard []history.Process) (at int, cause s
 	if setB < setA {
 		victim, first, then = b, setB, setA
 	}
-	on := r.successors(first, shard)
+	on := r.successors(first, group)
 	again := r.keyEvent(history.KeySet, victim, on, first, then) // set anew, perhaps by a replay
 	gone := r.keyEvent(history.KeyGone, victim, on, again, then)
 	if gone < 0 {
@@ -145,7 +145,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
-		if f.from < i && f.kind == "fail over" && f.strikes(p) {
+		if f.from < i && f.does() == history.Promotes && f.strikes(p) {
 			was = f.On[0] == p
 		}
 	}
@@ -181,7 +181,7 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 		e := &r.Events[i]
 		owner, _, _ := strings.Cut(string(e.Of), "/")
 		switch {
-		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F == "expire session" && e.Fault.Strikes(p):
+		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession && e.Fault.Strikes(p):
 			ended = true
 		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p):
 			ended = false

@@ -28,7 +28,7 @@ func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, histo
 // calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told whether it
 // leaves a quorum; a drift that is not to end is none either.
 func (r *reading) calmFrom(f *fault) int {
-	if f.to == r.none && !f.Ends && (f.kind == "drift" || f.kind == "cut" && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
+	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock || f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
 		return f.from
 	}
 	return r.over(f)

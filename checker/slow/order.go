@@ -61,7 +61,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 		o := &r.Events[j]
 		was, there := stands[keeps(o.Process)]
 		switch {
-		case o.Process == history.Nemesis && o.F == "fail over" && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
+		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
 			delete(stands, o.Fault.To[0])
 			if had, ok := stands[o.Fault.On[0]]; ok {
 				had.inherited = true

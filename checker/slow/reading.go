@@ -248,12 +248,13 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 
 // over is where the fault is over. A crash without restart is over as it strikes, as are a jump and a lost connection.
 func (r *reading) over(f *fault) int {
-	atOnce := []history.F{"jump", "crash", "shut down", "fail over", "break", "expire session"}
-	if f.to == r.none && slices.Contains(atOnce, f.kind) && !f.Ends {
+	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from
 	}
 	return f.to
 }
+
+func (f *fault) does() history.Effect { return f.kind.Does() }
 
 func (f *fault) strikes(p history.Process) bool {
 	return slices.Contains(f.On, p) || slices.Contains(f.To, p)

@@ -81,7 +81,7 @@ func (r *reading) after(i int, matches func(*history.Event) bool) int {
 // grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else can
 // confirm the release.
 func (r *reading) grantersReachable(s *section, end int) bool {
-	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Shards) > 0 {
+	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
 	}
 	left := 0
@@ -152,20 +152,20 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 }
 
 // quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers, reachable from
-// it; and no key in a's way stood on them until it was over. Where there are fewer shards than the quorum, the members of
-// one service count; else each shard counts as one, up while all its members are and reach each other.
+// it; and no key in a's way stood on them until it was over. Where there are fewer groups than the quorum, the members of
+// one service count; else each group counts as one, up while all its members are and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+		if !r.during(f, a.call, end) || f.kind.IsClock() {
 			continue
 		}
-		onLinkOrDisk := slices.Contains([]history.F{"cut", "delay", "delay message", "break", "slow fsync"}, f.kind)
+		onLinkOrDisk := f.kind.IsLink() || f.does() == history.SlowsDisk
 		if unknown := len(f.On)+len(f.To) == 0; unknown || !onLinkOrDisk && f.strikes(a.process) {
 			return false
 		}
 	}
-	oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum
+	oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 	if oneService {
 		var left []history.Process
 		for _, s := range r.Header.Servers {
@@ -178,18 +178,18 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 		}
 		return r.quorumAmong(left, nil, a.call, end)
 	}
-	shards := r.Header.Shards
-	if len(shards) == 0 {
+	groups := r.Header.Groups
+	if len(groups) == 0 {
 		for _, s := range r.Header.Servers {
-			shards = append(shards, []history.Process{s})
+			groups = append(groups, []history.Process{s})
 		}
 	}
 	left := 0
-	for _, shard := range shards {
+	for _, group := range groups {
 		serves := true
-		for i, s := range shard {
+		for i, s := range group {
 			serves = serves && r.reachable(a, end, s) && !r.inTheWay(a, acquired, s)
-			for _, o := range shard[:i] {
+			for _, o := range group[:i] {
 				serves = serves && !r.parted(s, o, a.call, end)
 			}
 		}
@@ -217,7 +217,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) || slices.Contains(f.On, b) && slices.Contains(f.To, a)
-		return across && slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind) && r.during(&f, call, end)
+		return across && f.kind.IsLink() && r.during(&f, call, end)
 	})
 }
 
@@ -225,10 +225,10 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 // one service that has lost all it knew does for good.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
-	if f.kind == "crash" || f.kind == "shut down" {
+	if f.kind.IsDown() {
 		over = f.to
 	}
-	if oneService := len(r.Header.Shards) > 0 && len(r.Header.Shards) < r.Header.Quorum; oneService && f.Loses == "everything" {
+	if oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum; oneService && f.Loses == "everything" {
 		over = r.none
 	}
 	return f.from <= end && over >= call
@@ -238,10 +238,10 @@ func (r *reading) during(f *fault, call, end int) bool {
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
-		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind == "jump" || f.kind == "drift" {
+		if !f.strikes(s) || !r.during(f, a.call, end) || f.kind.IsClock() {
 			continue
 		}
-		link := slices.Contains([]history.F{"cut", "delay", "delay message", "break"}, f.kind)
+		link := f.kind.IsLink()
 		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) || slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
 		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
 			return false
@@ -253,7 +253,7 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 // inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was set
 // until end. A key stands until it is gone, or another is set in its place.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
-	copies := r.shard(s)
+	copies := r.group(s)
 	for i := 0; i <= end; i++ {
 		e := &r.Events[i]
 		if !slices.Contains(copies, e.Process) || e.Lock != a.lock || e.F != history.KeySet {

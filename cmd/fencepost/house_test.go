@@ -22,47 +22,78 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":          {},
-	"checker/linear":           {"checker/history"},
+	"checker/nearest":          {},
+	"checker/history":          {"checker/nearest"},
+	"checker/linear":           {},
 	"checker":                  {"checker/history", "checker/linear"},
 	"checker/slow":             {"checker/history"},
 	"checker/testkit":          {},
 	"sim":                      {"checker/history"},
-	"sim/redis":                {"checker/history", "sim", "sim/redis/lua"},
+	"sim/redis":                {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/aof":            {"sim/redis/keyspace"},
+	"sim/redis/command":        {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/keyspace":       {"checker/history", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/resp":           {"sim"},
 	"sim/redis/lua":            {"sim"},
 	"sim/redis/sentinel":       {"sim", "sim/redis"},
 	"sim/consensus":            {"checker/history", "sim"},
 	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":            {"checker/history", "sim", "sim/consensus"},
-	"nemesis":                  {"checker/history", "sim"},
+	"nemesis":                  {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":             {"sim"},
 	"nemesis/mix":              {"nemesis", "sim"},
 	"nemesis/shrink":           {"nemesis", "sim"},
 	"scenarios/setting":        {"sim"},
 	"scenarios/locks":          {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim", "sim/zookeeper"},
 	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
-	"scenarios/format":         {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios/expect":         {"checker", "checker/history", "nemesis", "scenarios/format", "sim"},
-	"scenarios":                {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios/format":         {"checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
+	"scenarios/expect":         {"checker", "checker/history", "checker/nearest", "nemesis", "scenarios/format", "sim"},
+	"scenarios":                {"checker", "checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel":       {},
 	"scenarios/rerun":          {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":          {"checker", "checker/history", "nemesis"},
 	"scenarios/search":         {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/verify":         {"checker", "checker/history", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":          {"checker", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
-	"scenarios/compare":        {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
+	"scenarios/sweep":          {"checker", "checker/nearest", "nemesis", "scenarios", "scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
+	"scenarios/compare":        {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "scenarios/tally", "sim"},
 	"scenarios/amend":          {"scenarios", "scenarios/format"},
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":       {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper"},
-	"reports/headline":       {"checker", "checker/history"},
-	"reports/paper":          {},
-	"reports/schema":         {},
+	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
+	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/search", "scenarios/tally",
+		"scenarios/verify"},
+	"reports/advice": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/advise", "scenarios/tally"},
+	"reports/check": {"checker"},
+	"reports/compared": {"checker", "reports/page", "reports/phrase", "reports/report", "reports/term",
+		"scenarios", "scenarios/compare", "scenarios/tally"},
+	"reports/headline": {"checker", "checker/history", "reports/phrase"},
+	"reports/hunted": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/corpus", "scenarios/search", "scenarios/tally"},
+	"reports/paper":  {},
+	"reports/phrase": {"checker/history"},
+	"reports/report": {"checker", "checker/history", "reports/term", "scenarios"},
+	"reports/schema": {},
+	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
+		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/tally"},
+	"reports/timeline": {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
+	"reports/term":     {"checker/history"},
+	"reports/tell":     {"checker/history", "reports/phrase"},
+	"reports/tale":     {"checker", "checker/history", "nemesis"},
+	"reports/page":     {"checker"},
+	"reports/sweepmap": {"checker", "reports/page", "reports/paper", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "scenarios", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/expect", "scenarios/format",
-		"scenarios/locks", "scenarios/locks/zkclient", "scenarios/rerun", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
+		"scenarios"},
+	"cmd/fencepost": {"checker/history", "cmd/fencepost/artefact", "cmd/fencepost/frame", "nemesis", "reports",
+		"reports/advice", "reports/compared", "reports/hunted", "reports/schema", "reports/single",
+		"reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
+		"scenarios/corpus", "scenarios/format", "scenarios/locks", "scenarios/search", "scenarios/starter",
+		"scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
 // nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
@@ -140,9 +171,41 @@ func TestOneFlagAndOneSize(t *testing.T) {
 	}
 }
 
+// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way everywhere.
+var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
+
+func TestWhatIsReadInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(nested, s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			switch name := x.Name + "." + sel.Sel.Name; {
+			case onlyIn[name] == s.path:
+				seen[name] = true
+			case onlyIn[name] != "":
+				t.Errorf("%s: %s: %s has it", s.set.Position(n.Pos()), name, onlyIn[name])
+			}
+			return true
+		})
+	}
+	if len(seen) != len(onlyIn) {
+		t.Errorf("of %v only %v are used", onlyIn, seen)
+	}
+}
+
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/lua", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
-	"sim/zookeeper", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
+	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
@@ -203,7 +266,7 @@ func (s *source) imports() []string {
 }
 
 func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -218,11 +281,17 @@ func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
 			if ours && !slices.Contains(allowed, room) {
 				t.Errorf("%s imports %s: no arrow leads there", s.path, room)
 			}
+			used[s.room+" "+room] = true
 		}
 	}
 	for room := range arrows {
 		if !seen[room] {
 			t.Errorf("the arrows name %s, which holds nothing", room)
+		}
+		for _, other := range arrows[room] {
+			if !used[room+" "+other] {
+				t.Errorf("an arrow leads from %s to %s, and nothing goes along it", room, other)
+			}
 		}
 	}
 }
@@ -270,7 +339,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 			continue
 		}
 		for _, path := range s.imports() {
-			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
@@ -286,6 +355,88 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	if !seen {
 		t.Errorf("there is no room %s", writesFiles)
 	}
+}
+
+// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as it is.
+var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+
+// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked for.
+func TestResultsAreEmittedInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.room, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "OutOrStdout" {
+				if seen[s.path] = true; !slices.Contains(prints, s.path) {
+					t.Errorf("%s prints by itself", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	for _, path := range prints {
+		if !seen[path] {
+			t.Errorf("%s prints nothing", path)
+		}
+	}
+}
+
+// laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
+const laysOut = "reports/term"
+
+// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two cells.
+func TestOneRoomMeasuresText(t *testing.T) {
+	seen := false
+	for _, s := range sources(t) {
+		floor, _, _ := strings.Cut(s.room, "/")
+		if s.test || floor != "reports" && floor != "cmd" {
+			continue
+		}
+		measures := slices.Contains(s.imports(), "github.com/clipperhouse/displaywidth")
+		if s.room == laysOut {
+			seen = seen || measures
+			continue
+		}
+		if measures {
+			t.Errorf("%s measures text by itself", s.path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch f := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				if strings.HasPrefix(f.Sel.Name, "RuneCount") {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			case *ast.Ident:
+				if f.Name == "len" && isRunes(call.Args[0]) {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("nothing in %s measures text", laysOut)
+	}
+}
+
+// isRunes reports whether an expression is a conversion to characters.
+func isRunes(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	list, ok := call.Fun.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	of, ok := list.Elt.(*ast.Ident)
+	return ok && of.Name == "rune"
 }
 
 func TestFunctionsAndFilesFitTheHead(t *testing.T) {

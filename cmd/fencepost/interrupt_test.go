@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -46,13 +48,13 @@ func interruptedMain() {
 			<-signalled.Done()
 		}
 	}
-	begin := interruptible
-	interruptible = func() (context.Context, context.CancelFunc) {
+	begin := frame.Interruptible
+	frame.Interruptible = func() (context.Context, context.CancelFunc) {
 		ctx, stop := begin()
 		signalled = ctx
 		return asked{ctx, instant}, stop
 	}
-	progressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
+	frame.ProgressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
 	code := run(os.Args[1:], os.Stdout, os.Stderr)
 	fmt.Fprintf(os.Stderr, "instants %d\n", instants.Load())
 	os.Exit(code)
@@ -217,7 +219,7 @@ func tellsWhatTheRecordHolds(t *testing.T, r *told) {
 		}) {
 			t.Errorf("%s by %s is not told", f.Law, f.Cause)
 		}
-		if _, err := os.Stat(filepath.Join(r.dir, "out", slug(string(f.Law), f.Cause.String()), search.PlanFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.dir, "out", (&reports.ExploredFinding{Finding: f}).Slug(), search.PlanFile)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -19,11 +19,12 @@ type Generator struct {
 	mix     Mix
 	names   nemesis.Names
 	horizon time.Duration
-	targets targets
+	targets nemesis.Targets
 	kinds   []nemesis.Kind // those that can be drawn
 	enabled []nemesis.Kind // those that the current draw chooses from
 	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
+	dice    *dice
 }
 
 // ErrNothing reports a mix that can draw nothing for a run.
@@ -38,16 +39,17 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	if horizon < time.Millisecond || horizon > nemesis.MaxDuration {
 		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
 	}
-	g := &Generator{mix: mix, names: names, horizon: horizon, targets: targetsOf(&names)}
+	g := &Generator{mix: mix, names: names, horizon: horizon, targets: nemesis.TargetsOf(&names)}
 	g.mix.Points, g.mix.Without = slices.Clone(mix.Points), slices.Clone(mix.Without)
 	for _, k := range nemesis.Kinds {
-		if mix.Weights[k] > 0 && g.targets.has(k) {
+		if mix.Weights[k] > 0 && g.targets.Has(k) {
 			g.kinds = append(g.kinds, k)
 		}
 	}
 	if mix.Most == 0 || !slices.ContainsFunc(g.kinds, g.possible) {
 		return nil, ErrNothing
 	}
+	g.dice = &dice{Generator: g}
 	g.fuzzer = fuzz.NewWithSeed(0).Funcs(g.fuzzPlan, g.fuzzFault, g.fuzzTrigger)
 	return g, nil
 }
@@ -108,82 +110,11 @@ func (g *Generator) excluded(f nemesis.Fault) bool {
 }
 
 func (g *Generator) fuzzFault(f *nemesis.Fault, c fuzz.Continue) {
-	*f = nemesis.Fault{Kind: g.kind(c)}
-	switch f.Kind {
-	case nemesis.Pause:
-		f.Target, f.For = pick(c, g.targets.processes), duration(c, g.mix.Pause)
-	case nemesis.Jump:
-		f.Target, f.By = pick(c, g.targets.processes), duration(c, g.mix.Jump)
-		if c.RandBool() {
-			f.By = -f.By
-		}
-	case nemesis.Drift:
-		f.Target, f.PPM, f.For = pick(c, g.targets.processes), g.ppm(c), g.outage(c)
-	case nemesis.Crash:
-		g.fuzzCrash(f, c)
-	case nemesis.ShutDown:
-		f.Target, f.Restart = pick(c, g.targets.servers), g.downtime(c)
-	case nemesis.FailOver:
-		group := pick(c, g.targets.shards)
-		i := c.Intn(len(group))
-		f.Target, f.Peer = group[i], group[(i+1+c.Intn(len(group)-1))%len(group)]
-	case nemesis.Cut:
-		g.fuzzCut(f, c)
-	case nemesis.DelayLink, nemesis.DelayMessage:
-		g.fuzzDelay(f, c)
-	case nemesis.Break:
-		f.Target, f.Peer, f.Number = pick(c, g.targets.clients), pick(c, g.targets.answering), g.message(c)
-	case nemesis.SlowFsync:
-		f.Target, f.By, f.For = pick(c, g.targets.redis), duration(c, g.mix.Fsync), duration(c, g.mix.Outage)
-	case nemesis.ExpireSession:
-		f.Target = pick(c, g.targets.sessions)
-	}
-	if f.Kind.HasTrigger() {
+	g.dice.c = c
+	g.kind(c).Draw(g.dice, f)
+	if f.Kind.Has(nemesis.FieldTrigger) {
 		c.Fuzz(&f.Trigger)
 		g.choosePasser(f, c)
-	}
-}
-
-func (g *Generator) fuzzCrash(f *nemesis.Fault, c fuzz.Continue) {
-	f.Target = pick(c, g.targets.crashing)
-	downtime := g.downtime(c) // drawn for a client too, so that what is drawn next does not depend on the target
-	if slices.Contains(g.targets.servers, f.Target) {
-		f.Loss, f.Restart = nemesis.LosesUnsynced, downtime
-		if c.RandBool() {
-			f.Loss = nemesis.LosesEverything
-		}
-	}
-}
-
-// fuzzCut cuts one process off from some or all of those that it is linked to.
-func (g *Generator) fuzzCut(f *nemesis.Fault, c fuzz.Continue) {
-	end := pick(c, g.targets.linked)
-	all := g.targets.links[end.first : end.first+end.count]
-	some := make([]sim.ProcessID, 0, len(all))
-	first, n := c.Intn(len(all)), 1+c.Intn(len(all))
-	for i := range all { // a run of n, starting anywhere, in the order of the list
-		if (i-first+len(all))%len(all) < n {
-			some = append(some, all[i])
-		}
-	}
-	f.Left, f.Right = []sim.ProcessID{end.process}, some
-	if f.OneWay = c.RandBool(); f.OneWay && c.RandBool() {
-		f.Left, f.Right = f.Right, f.Left
-	}
-	f.For = g.outage(c)
-}
-
-func (g *Generator) fuzzDelay(f *nemesis.Fault, c fuzz.Continue) {
-	end := pick(c, g.targets.linked)
-	f.Target, f.Peer = end.process, g.targets.links[end.first+c.Intn(end.count)]
-	if c.RandBool() {
-		f.Target, f.Peer = f.Peer, f.Target
-	}
-	f.By = duration(c, g.mix.Delay)
-	if f.Kind == nemesis.DelayMessage {
-		f.Number = g.message(c)
-	} else if c.RandBool() {
-		f.For = duration(c, g.mix.Outage)
 	}
 }
 
@@ -224,37 +155,47 @@ func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 	return g.enabled[0] // not reached: the weights add up
 }
 
-func (g *Generator) ppm(c fuzz.Continue) int {
-	ppm := int(doubling(c, 1, int64(g.mix.PPM)))
+// dice are what the kinds of faults are drawn with: the mix, and a source of chance.
+type dice struct {
+	*Generator
+	c fuzz.Continue
+}
+
+func (d *dice) Targets() *nemesis.Targets                { return &d.targets }
+func (d *dice) Among(list []sim.ProcessID) sim.ProcessID { return pick(d.c, list) }
+func (d *dice) Below(n int) int                          { return d.c.Intn(n) }
+func (d *dice) Coin() bool                               { return d.c.RandBool() }
+func (d *dice) Pause() time.Duration                     { return duration(d.c, d.mix.Pause) }
+func (d *dice) Jump() time.Duration                      { return duration(d.c, d.mix.Jump) }
+func (d *dice) Delay() time.Duration                     { return duration(d.c, d.mix.Delay) }
+func (d *dice) Fsync() time.Duration                     { return duration(d.c, d.mix.Fsync) }
+func (d *dice) Outage() time.Duration                    { return duration(d.c, d.mix.Outage) }
+func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
+func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
+
+// orEver is a length, or zero for ever.
+func (d *dice) orEver(s Span) time.Duration {
+	if d.c.Intn(100) < d.mix.Forever {
+		return 0
+	}
+	return duration(d.c, s)
+}
+
+func (d *dice) PPM() int {
+	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
 	if ppm > 1000 {
 		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
 	}
-	if c.RandBool() {
+	if d.c.RandBool() {
 		// Drifts of one process add up; even all of a draw together leave its clocks going forward.
-		return -min(ppm, nemesis.SlowestPPM/g.mix.Most)
+		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
 }
 
-// message is the number of a message: low ones more often, since links that carry few are many.
-func (g *Generator) message(c fuzz.Continue) int {
-	return 1 + min(c.Intn(g.mix.Messages), c.Intn(g.mix.Messages))
-}
-
-// outage is a length, or zero for ever.
-func (g *Generator) outage(c fuzz.Continue) time.Duration {
-	if c.Intn(100) < g.mix.Forever {
-		return 0
-	}
-	return duration(c, g.mix.Outage)
-}
-
-// downtime is the time until a restart, or zero for none.
-func (g *Generator) downtime(c fuzz.Continue) time.Duration {
-	if c.Intn(100) < g.mix.Forever {
-		return 0
-	}
-	return duration(c, g.mix.Downtime)
+// Message draws low numbers more often, since links that carry few messages are many.
+func (d *dice) Message() int {
+	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
 
 // duration draws whole milliseconds.

@@ -185,12 +185,12 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 	}{
 		{"always a time", func(m *Mix) { m.AtPoint = 0 }, func(f nemesis.Fault) bool { return f.Trigger.Point == "" }},
 		{"always a point", func(m *Mix) { m.AtPoint = 100 },
-			func(f nemesis.Fault) bool { return !f.Kind.HasTrigger() || f.Trigger.Point != "" }},
+			func(f nemesis.Fault) bool { return !f.Kind.Has(nemesis.FieldTrigger) || f.Trigger.Point != "" }},
 		{"no points", func(m *Mix) { m.AtPoint, m.Points = 100, nil },
 			func(f nemesis.Fault) bool { return f.Trigger.Point == "" }},
 		{"one point, once", func(m *Mix) { m.AtPoint, m.Points, m.Passes = 100, []sim.Point{sim.BeforeWrite}, 1 },
 			func(f nemesis.Fault) bool {
-				return !f.Kind.HasTrigger() || f.Trigger.Point == sim.BeforeWrite && f.Trigger.Pass == 1
+				return !f.Kind.Has(nemesis.FieldTrigger) || f.Trigger.Point == sim.BeforeWrite && f.Trigger.Pass == 1
 			}},
 		{"everything ends", func(m *Mix) { m.Forever = 0 },
 			func(f nemesis.Fault) bool {
@@ -203,7 +203,7 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 			}},
 		{"one length", func(m *Mix) { m.Pause = Span{7 * time.Second, 7 * time.Second} },
 			func(f nemesis.Fault) bool { return f.Kind != nemesis.Pause || f.For == 7*time.Second }},
-		{"pauses only", func(m *Mix) { m.Weights = Weights{nemesis.Pause: 1} },
+		{"pauses only", func(m *Mix) { m.Weights = only(nemesis.Pause) },
 			func(f nemesis.Fault) bool { return f.Kind == nemesis.Pause }},
 	} {
 		g := newGenerator(t, test.change)
@@ -219,7 +219,7 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 
 func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.PPM, m.Fewest, m.Most = Weights{nemesis.Drift: 1}, nemesis.MaxPPM, 20, 20
+		m.Weights, m.PPM, m.Fewest, m.Most = only(nemesis.Drift), nemesis.MaxPPM, 20, 20
 	})
 	for seed := range uint64(200) {
 		if err := (nemesis.Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(testNames); err != nil {
@@ -230,7 +230,7 @@ func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 
 func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	g := newGenerator(t, func(m *Mix) {
-		m.Weights, m.Pause = Weights{nemesis.Pause: 1}, Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
+		m.Weights, m.Pause = only(nemesis.Pause), Span{time.Millisecond, 16*time.Second + 383*time.Millisecond}
 	})
 	doublings := map[int]int{}
 	for seed := range uint64(3000) {

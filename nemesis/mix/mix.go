@@ -9,7 +9,6 @@
 package mix
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,7 +44,16 @@ type Mix struct {
 }
 
 // Weights holds one weight per kind, from 0 to MaxWeight, at the index of the kind.
-type Weights [nemesis.KindEnd]int
+type Weights [nemesis.MaxKinds + 1]int
+
+// defaultWeights are those that the kinds themselves state.
+func defaultWeights() Weights {
+	var w Weights
+	for _, k := range nemesis.Kinds {
+		w[k] = k.Weight()
+	}
+	return w
+}
 
 // Span is a range of durations, ends included. Draws are whole milliseconds of every order of magnitude, long ones more
 // often: of n doublings of the shortest, the k-th is drawn (2k-1)/n² of the time.
@@ -60,11 +68,7 @@ func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
 		Fewest: 1, Most: 5,
-		Weights: Weights{
-			nemesis.Pause: 6, nemesis.Jump: 4, nemesis.Drift: 2, nemesis.Crash: 6, nemesis.ShutDown: 2, nemesis.FailOver: 4,
-			nemesis.Cut: 6, nemesis.DelayLink: 4, nemesis.DelayMessage: 4, nemesis.Break: 3, nemesis.SlowFsync: 1,
-			nemesis.ExpireSession: 3,
-		},
+		Weights:  defaultWeights(),
 		Pause:    Span{ttl / 100, 3 * ttl},
 		Jump:     Span{ttl / 100, 3 * ttl},
 		Delay:    Span{max(ttl/1000, time.Millisecond), 3 * ttl},
@@ -82,10 +86,10 @@ func For(ttl time.Duration) Mix {
 
 // check says what is wrong with the mix; nil if nothing is.
 func (m *Mix) check() error {
-	if m.Weights[0] != 0 {
-		return errors.New("mix: a weight is set at 0, which is no kind")
-	}
 	for k, w := range m.Weights {
+		if w != 0 && !slices.Contains(nemesis.Kinds, nemesis.Kind(k)) {
+			return fmt.Errorf("mix: a weight is set at %d, which is no kind", k)
+		}
 		if w < 0 || w > MaxWeight {
 			return fmt.Errorf("mix: the weight of %q is %d, not from 0 to %d", nemesis.Kind(k), w, MaxWeight)
 		}

@@ -68,7 +68,7 @@ func rank(t *nemesis.Trigger) int64 { return int64(slices.Index(tellable[:], t.P
 
 // turned reports whether a cut names the servers first, although it is the same both ways.
 func turned(f *nemesis.Fault) bool {
-	return f.Kind == nemesis.Cut && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
+	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
 
 // numbers adds up the numbers in the names of processes.
@@ -127,7 +127,7 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 // be listed twice.
 func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
-	v.parts()
+	f.Plainer(v.add)
 	v.moments()
 	v.quantities()
 	v.processes()
@@ -148,47 +148,10 @@ func (v *variants) add(change func(*nemesis.Fault)) {
 	v.list = append(v.list, f)
 }
 
-// parts leaves out parts of the line.
-func (v *variants) parts() {
-	f := &v.of
-	if f.Loss != nemesis.LosesMemory {
-		v.add(func(f *nemesis.Fault) { f.Loss = nemesis.LosesUnsynced })
-		v.add(func(f *nemesis.Fault) { f.Kind, f.Loss = nemesis.ShutDown, nemesis.LosesMemory })
-	}
-	if f.Kind == nemesis.Cut {
-		v.add(func(f *nemesis.Fault) { f.OneWay = false })
-		v.add(func(f *nemesis.Fault) { f.Left, f.Right = f.Right, f.Left })
-		v.sides()
-	}
-	switch f.Kind {
-	case nemesis.Cut, nemesis.Drift, nemesis.DelayLink:
-		v.add(func(f *nemesis.Fault) { f.For = 0 })
-	case nemesis.Crash, nemesis.ShutDown:
-		v.add(func(f *nemesis.Fault) { f.Restart = 0 })
-	}
-}
-
-// sides leaves on a side of a cut one process only, or all but one.
-func (v *variants) sides() {
-	left, right := v.of.Left, v.of.Right
-	for i := range left {
-		v.add(func(f *nemesis.Fault) { f.Left = left[i : i+1 : i+1] })
-		if len(left) > 1 {
-			v.add(func(f *nemesis.Fault) { f.Left = slices.Delete(slices.Clone(left), i, i+1) })
-		}
-	}
-	for i := range right {
-		v.add(func(f *nemesis.Fault) { f.Right = right[i : i+1 : i+1] })
-		if len(right) > 1 {
-			v.add(func(f *nemesis.Fault) { f.Right = slices.Delete(slices.Clone(right), i, i+1) })
-		}
-	}
-}
-
 // moments moves the strike.
 func (v *variants) moments() {
 	t := v.of.Trigger
-	if !v.of.Kind.HasTrigger() {
+	if !v.of.Kind.Has(nemesis.FieldTrigger) {
 		return
 	}
 	v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{} })

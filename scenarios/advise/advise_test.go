@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -34,7 +35,7 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 
 func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	t.Helper()
-	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Workers: 1})
+	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Crew: parallel.Crew{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestNothingBrokenIsSaid(t *testing.T) {
 
 func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	said := func(workers int) (text string) {
-		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Workers: workers})
+		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Crew: parallel.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -21,11 +22,11 @@ func translated(p nemesis.Plan, s *scenarios.Scenario, restart time.Duration) (q
 	q = p
 	q.Faults = nil
 	for _, f := range p.Faults {
-		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return counterpart(id, &known, f.Kind != nemesis.Cut) })
-		if g.Kind == nemesis.FailOver && len(known.Shards) == 0 { // what it is the end of: the master is gone
+		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return counterpart(id, &known, !f.Kind.Has(nemesis.FieldSides)) })
+		if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
 			g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced, Restart: downAfterFailOver, Trigger: g.Trigger}
 		}
-		if g.Kind == nemesis.Cut {
+		if g.Kind.Has(nemesis.FieldSides) {
 			if g.Left, g.Right = sides(g.Left, g.Right); len(g.Left) == 0 || len(g.Right) == 0 {
 				spared = append(spared, f.String())
 				continue
@@ -40,7 +41,7 @@ func translated(p nemesis.Plan, s *scenarios.Scenario, restart time.Duration) (q
 		if nemesis.Validate(g, known) != nil {
 			plain := g
 			plain.Loss = nemesis.LosesUnsynced
-			if g.Kind != nemesis.Crash || nemesis.Validate(plain, known) != nil {
+			if !g.Kind.Has(nemesis.FieldLoss) || nemesis.Validate(plain, known) != nil {
 				spared = append(spared, f.String())
 				continue
 			}
@@ -57,12 +58,12 @@ const downAfterFailOver = 5 * time.Second
 // counterpart is the process of a run that stands where another did in the run before; empty if none does. Where there
 // are fewer servers than before, one may stand for several; not in a cut, which would part more than it did.
 func counterpart(id sim.ProcessID, known *nemesis.Names, several bool) sim.ProcessID {
-	servers := slices.Concat(known.Redis, known.Consensus)
+	servers := known.Servers()
 	if slices.Contains(slices.Concat(known.Clients, servers), id) || id == known.Resource || id == known.Sentinel {
 		return id
 	}
 	kind, rest, _ := strings.Cut(string(id), "-")
-	if !slices.Contains(backends, kind) {
+	if !slices.Contains(locks.Backends(), locks.Backend(kind)) {
 		return ""
 	}
 	number, _, _ := strings.Cut(rest, "-")
@@ -98,7 +99,7 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) mix.Mix {
 	m := s.Mix
 	if b.own {
 		m = likeOwn(b.scenario.Faults, m)
-		if len(s.Targets().Shards) == 0 && m.Weights[nemesis.FailOver] > 0 {
+		if len(s.Targets().Groups) == 0 && m.Weights[nemesis.FailOver] > 0 {
 			m.Weights[nemesis.Crash] += m.Weights[nemesis.FailOver]
 		}
 	}
@@ -127,22 +128,25 @@ func likeOwn(faults []nemesis.Fault, m mix.Mix) mix.Mix {
 			seen[fmt.Sprint(f.Kind, sortOf(p))] = true
 		}
 		seen[fmt.Sprint(f.Kind, "loss", f.Loss)] = true
-		endless := (f.Kind == nemesis.Cut || f.Kind == nemesis.Drift) && f.For == 0 ||
-			(f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && f.Restart == 0 && sortOf(f.Target) == nemesis.AnyServer
+		endless := f.Kind.Endless() && f.For == 0 ||
+			f.Kind.Has(nemesis.FieldRestart) && f.Restart == 0 && sortOf(f.Target) == nemesis.AnyServer
 		if endless {
 			m.Forever = mix.Default().Forever
 		}
 	}
 	m.Weights, m.Without = weights, slices.Clone(m.Without)
-	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Jump, nemesis.Drift, nemesis.Crash} {
+	for _, k := range nemesis.Kinds {
 		for _, of := range []nemesis.Sort{nemesis.AnyClient, nemesis.AnyServer, nemesis.AnyResource} {
-			if weights[k] > 0 && !seen[fmt.Sprint(k, of)] && !(k == nemesis.Crash && of == nemesis.AnyResource) {
+			if weights[k] > 0 && k.StrikesOne(of) && !seen[fmt.Sprint(k, of)] {
 				m.Without = append(m.Without, nemesis.Exclusion{Kind: k, Of: of})
 			}
 		}
 	}
-	if loss := nemesis.LosesEverything; weights[nemesis.Crash] > 0 && !seen[fmt.Sprint(nemesis.Crash, "loss", loss)] {
-		m.Without = append(m.Without, nemesis.Exclusion{Kind: nemesis.Crash, Loss: loss})
+	for _, k := range nemesis.Kinds {
+		loss := nemesis.LosesEverything
+		if weights[k] > 0 && k.Has(nemesis.FieldLoss) && !seen[fmt.Sprint(k, "loss", loss)] {
+			m.Without = append(m.Without, nemesis.Exclusion{Kind: k, Loss: loss})
+		}
 	}
 	return m
 }

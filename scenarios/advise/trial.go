@@ -142,7 +142,7 @@ func (w *worker) others(ctx context.Context) error {
 // through this.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
-	servers := slices.Concat(known.Redis, known.Consensus)
+	servers := known.Servers()
 	var names []string
 	for _, p := range servers {
 		names = append(names, string(p))
@@ -277,7 +277,7 @@ func (b *subject) staysMended(base, t *Tried, law checker.Law) bool {
 		}
 		t.Otherwise = append(t.Otherwise, f)
 	}
-	return t.Fresh.law(law).Undecided <= base.Fresh.law(law).Undecided
+	return t.Fresh.Laws.Of(law).Undecided <= base.Fresh.Laws.Of(law).Undecided
 }
 
 // edits are those of all changes, in their order.

@@ -36,7 +36,7 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 		f.For, f.By, f.Restart = longer(f.For, grow), longer(f.By, grow), longer(f.Restart, grow)
 		switch t := &f.Trigger; {
 		case !moved:
-		case !f.Kind.HasTrigger():
+		case !f.Kind.Has(nemesis.FieldTrigger):
 			f.Number += i
 		case t.Point != "":
 			t.Point = sim.Points[i]

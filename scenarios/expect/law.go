@@ -6,7 +6,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -59,7 +59,7 @@ func ReadLaw(r *format.Reader, n ast.Node) (Law, bool) {
 	case text == "violated":
 		return Law{Outcome: checker.Violated}, true
 	case !hasCause:
-		r.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
+		r.Problem(format.StartOf(n), nearest.Word(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
 		return Law{}, false
 	}
 	c, ok := readCause(r, r.Within(n, text, len(by)), cause)
@@ -80,7 +80,7 @@ func readCause(r *format.Reader, place format.Place, text string) (checker.Cause
 		}
 		return readDetail(r, place, c.kind, detail, c.details)
 	}
-	r.Problem(place, nemesis.Nearest(kind, kinds), "unknown cause %s", format.Found(kind))
+	r.Problem(place, nearest.Word(kind, kinds), "unknown cause %s", format.Found(kind))
 	return checker.Cause{}, false
 }
 
@@ -99,7 +99,7 @@ func readDetail(r *format.Reader, place format.Place, kind checker.CauseKind, te
 	case len(known) == 0:
 		r.Problem(place, "", "the cause %q has no variants", string(kind))
 	default:
-		r.Problem(place, nemesis.Nearest(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
+		r.Problem(place, nearest.Word(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
 	}
 	return checker.Cause{}, false
 }

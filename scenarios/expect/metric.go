@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
@@ -100,7 +101,7 @@ func nearestMetric(key string) string {
 			part = m.name
 		}
 	}
-	if n := nemesis.Nearest(key, list); n != "" {
+	if n := nearest.Word(key, list); n != "" {
 		return n
 	}
 	return part

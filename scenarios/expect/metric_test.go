@@ -82,6 +82,9 @@ func TestAllCausesCanBeExpected(t *testing.T) {
 	}
 	var named []string
 	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)

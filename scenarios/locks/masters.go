@@ -12,7 +12,7 @@ import (
 // are those that there are. With one, a task of the client's subscribes to it and follows each switch, as client
 // libraries do; a client that the Sentinel cannot reach goes on with the masters it knew.
 type masters struct {
-	// now has the master of each shard, in the order of Config.Servers; it is empty until first looked for.
+	// now has the master of each group, in the order of Config.Servers; it is empty until first looked for.
 	now []sim.ProcessID
 }
 
@@ -39,9 +39,9 @@ func (m *masters) findMasters(env sim.Env, c *Config) {
 func (m *masters) look(env sim.Env, c *Config) bool {
 	conn := sim.Conn{Server: c.Sentinel}
 	requests := []sim.Request{{Conn: conn, Args: []string{"SUBSCRIBE", "switch-master"}, Phase: "subscribe"}}
-	for _, shard := range c.Servers {
+	for _, group := range c.Servers {
 		requests = append(requests,
-			sim.Request{Conn: conn, Args: []string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", string(shard)}, Phase: "master"})
+			sim.Request{Conn: conn, Args: []string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", string(group)}, Phase: "master"})
 	}
 	replies := env.Call(sentinelTimeout, nil, requests...)
 	for i := range m.now {

@@ -138,10 +138,10 @@ type redlockHold struct {
 	taken   bool            // one said that another has the lock
 }
 
-// voter is the master that a shard had when it was asked: a server without replicas is a shard of its own.
+// voter is the master that a group had when it was asked: a server without replicas is a group of its own.
 type voter struct {
 	server sim.ProcessID
-	shard  int
+	group  int
 }
 
 func serversOf(voters []voter) []sim.ProcessID {
@@ -304,7 +304,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	for _, v := range asked {
 		at := v.server
 		if !w.SameConnection {
-			at = l.now[v.shard]
+			at = l.now[v.group]
 		}
 		b.add(v, sim.Request{Conn: sim.Conn{Server: at}, Args: w.args(), Attempt: h.Attempt, Phase: "wait"})
 	}
@@ -315,7 +315,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every shard and returns those whose answer says yes, in a list that is good until
+// askAll sends args to the master of every group and returns those whose answer says yes, in a list that is good until
 // the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b := l.idle
@@ -330,12 +330,12 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 		first = l.config.First
 	}
 	for i := range n {
-		shard := (first + i) % n
-		server := l.now[shard]
+		group := (first + i) % n
+		server := l.now[group]
 		if phase == "release" && l.own.releaseTo == releaseToGranted && !slices.Contains(h.own.(*redlockHold).granted, server) {
 			continue
 		}
-		b.add(voter{server, shard}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
+		b.add(voter{server, group}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
 	l.hold(env, b, l.config.Timeout, says, l.enough(phase))
 	l.idle = b

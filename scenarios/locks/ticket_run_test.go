@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/starter"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
@@ -88,7 +89,7 @@ func TestATicketLockIsSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 		made, err := b.Sweep(context.Background(), sweep.Options{Axes: []sweep.Axis{a}, Laws: []checker.Law{checker.DeadlockFreedom},
-			From: 1, Seeds: 2, Workers: 1})
+			From: 1, Seeds: 2, Crew: parallel.Crew{Workers: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -166,7 +166,7 @@ func coincide(faults []nemesis.Fault) bool {
 	}
 	seen := map[moment]bool{}
 	for _, f := range faults {
-		if !f.Kind.HasTrigger() {
+		if !f.Kind.Has(nemesis.FieldTrigger) {
 			continue
 		}
 		f.Trigger.SaidAt = false

@@ -5,7 +5,6 @@ package rerun
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -169,15 +168,13 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines are the faults of a plan as a history records them: of a failover, without what set it off.
+// planLines are the faults of a plan as a history records them.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {
 	lines := make(planLines, len(p.Faults))
 	for i, f := range p.Faults {
-		if lines[i] = f.String(); f.Kind == nemesis.FailOver {
-			lines[i] = fmt.Sprintf("fail over %s to %s", f.Target, f.Peer)
-		}
+		lines[i] = f.Recorded()
 	}
 	return lines
 }

@@ -231,7 +231,8 @@ func TestRecordsOfSomethingElseAreRefused(t *testing.T) {
 
 func TestNothingToExploreIsAnError(t *testing.T) {
 	s := parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
-	s.Mix.Weights = mix.Weights{nemesis.FailOver: 1}
+	s.Mix.Weights = mix.Weights{}
+	s.Mix.Weights[nemesis.FailOver] = 1
 	if _, err := NewExploration(s, 1, 10, Whole); !errors.Is(err, mix.ErrNothing) {
 		t.Error(err)
 	}

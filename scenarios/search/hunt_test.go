@@ -93,7 +93,8 @@ func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
 	}
-	list[2].Mix.Weights = mix.Weights{nemesis.FailOver: 1}
+	list[2].Mix.Weights = mix.Weights{}
+	list[2].Mix.Weights[nemesis.FailOver] = 1
 	err := Hunts(context.Background(), list, 0, 60, 2, nil, func(int, Hunted) error { return nil })
 	if !errors.Is(err, mix.ErrNothing) {
 		t.Errorf("a mix of nothing: %v", err)

@@ -153,7 +153,7 @@ func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) 
 // withoutGone mends a fault in which the clients that are gone have no name. What struck only them is no fault.
 func withoutGone(f nemesis.Fault) nemesis.Fault {
 	gone := func(id sim.ProcessID) bool { return id == "" }
-	if f.Kind == nemesis.Cut {
+	if f.Kind.Has(nemesis.FieldSides) {
 		f.Left, f.Right = slices.DeleteFunc(f.Left, gone), slices.DeleteFunc(f.Right, gone)
 		if len(f.Left) == 0 || len(f.Right) == 0 {
 			return nemesis.Fault{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
@@ -77,7 +78,7 @@ func (p *phrase) unexpected(expected string, words ...string) error {
 		found = fmt.Sprintf("%q", word)
 	}
 	return &nemesis.ParseError{Column: len([]rune(p.text[:p.begin])) + 1, Msg: "expected " + expected + ", found " + found,
-		Nearest: nemesis.Nearest(word, words)}
+		Nearest: nearest.Word(word, words)}
 }
 
 // applies reports whether the condition is true at a point that is a valid scenario.

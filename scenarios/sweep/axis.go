@@ -38,7 +38,7 @@ func (a *Axis) Title(b *Subject) string {
 	f := b.faults[k.fault-1]
 	what := f.Kind.String()
 	switch {
-	case f.Kind == nemesis.DelayLink || f.Kind == nemesis.DelayMessage:
+	case f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy):
 		what += " of " + string(f.Target) + " -> " + string(f.Peer)
 	case f.Target != "":
 		what += " of " + string(f.Target)

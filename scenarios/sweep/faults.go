@@ -3,7 +3,6 @@ package sweep
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -20,18 +19,15 @@ type variedFault struct {
 type faultField struct {
 	name  string
 	unit  Unit
-	of    []nemesis.Kind // that have it
+	of    nemesis.Field // that it stands in
 	value func(*nemesis.Fault) int64
 	set   func(*nemesis.Fault, int64)
 	size  bool   // zero makes the fault void
 	title string // what the value is, before the words of the fault
 }
 
-// triggered are the kinds of faults that strike at a trigger.
-var triggered = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return !k.HasTrigger() })
-
 var faultFields = []faultField{
-	{name: "restart", unit: Durations, of: []nemesis.Kind{nemesis.Crash, nemesis.ShutDown}, title: "restart delay after",
+	{name: "restart", unit: Durations, of: nemesis.FieldRestart, title: "restart delay after",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Restart) },
 		set: func(f *nemesis.Fault, n int64) {
 			f.Restart = time.Duration(n)
@@ -40,23 +36,23 @@ var faultFields = []faultField{
 			}
 		}},
 	{name: "for", unit: Durations, size: true, title: "length of",
-		of:    []nemesis.Kind{nemesis.Pause, nemesis.Drift, nemesis.Cut, nemesis.DelayLink, nemesis.SlowFsync},
+		of:    nemesis.FieldFor,
 		value: func(f *nemesis.Fault) int64 { return int64(f.For) },
 		set:   func(f *nemesis.Fault, n int64) { f.For = time.Duration(n) }},
 	{name: "by", unit: Durations, size: true, title: "size of",
-		of:    []nemesis.Kind{nemesis.Jump, nemesis.DelayLink, nemesis.DelayMessage, nemesis.SlowFsync},
+		of:    nemesis.FieldBy,
 		value: func(f *nemesis.Fault) int64 { return int64(f.By) },
 		set:   func(f *nemesis.Fault, n int64) { f.By = time.Duration(n) }},
-	{name: "ppm", unit: Rates, of: []nemesis.Kind{nemesis.Drift}, size: true, title: "rate of",
+	{name: "ppm", unit: Rates, of: nemesis.FieldPPM, size: true, title: "rate of",
 		value: func(f *nemesis.Fault) int64 { return int64(f.PPM) },
 		set:   func(f *nemesis.Fault, n int64) { f.PPM = int(n) }},
-	{name: "at", unit: Durations, of: triggered, title: "time of",
+	{name: "at", unit: Durations, of: nemesis.FieldTrigger, title: "time of",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Time) },
 		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Time = time.Duration(n) }},
-	{name: "pass", unit: Counts, of: triggered, title: "passing that brings",
+	{name: "pass", unit: Counts, of: nemesis.FieldTrigger, title: "passing that brings",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Trigger.Pass) },
 		set:   func(f *nemesis.Fault, n int64) { f.Trigger.Pass = int(n) }},
-	{name: "number", unit: Counts, of: []nemesis.Kind{nemesis.DelayMessage, nemesis.Break}, title: "message of",
+	{name: "number", unit: Counts, of: nemesis.FieldNumber, title: "message of",
 		value: func(f *nemesis.Fault) int64 { return int64(f.Number) },
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
@@ -66,7 +62,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
 		field, atPoint := &faultFields[n], f.Trigger.Point != ""
-		if !slices.Contains(field.of, f.Kind) || field.name == "at" && atPoint || field.name == "pass" && !atPoint {
+		if !f.Kind.Has(field.of) || field.name == "at" && atPoint || field.name == "pass" && !atPoint {
 			continue
 		}
 		keys = append(keys, &Key{Path: fmt.Sprintf("faults.%d.%s", i+1, field.name), Unit: field.unit, fault: i + 1, field: field})

@@ -12,6 +12,7 @@ import (
 	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 // sweeping is a sweep of a scenario of the catalogue, or of a file.
@@ -46,7 +47,7 @@ func (c sweeping) subject(t testing.TB) *Subject {
 
 func (c sweeping) options(t testing.TB, b *Subject) Options {
 	t.Helper()
-	o := Options{From: 1, Seeds: max(c.seeds, 1), Workers: c.workers}
+	o := Options{From: 1, Seeds: max(c.seeds, 1), Crew: parallel.Crew{Workers: c.workers}}
 	for _, text := range c.vary {
 		o.Axes = append(o.Axes, axisOf(t, b, text))
 	}

@@ -2,7 +2,6 @@ package tally
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -69,7 +68,7 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 // Strikes follows one run after another. The zero value is ready.
 type Strikes struct {
 	plan   []nemesis.Fault
-	lines  []string // of the plan's faults, as they print themselves
+	lines  []string // of the plan's faults, as a history records them
 	struck []bool
 	under  []bool                  // struck, and not over yet
 	met    []bool                  // met a lock in use
@@ -80,7 +79,7 @@ type Strikes struct {
 func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range plan {
-		t := &tallies[plan[i].Kind-1]
+		t := &tallies[slices.Index(nemesis.Kinds, plan[i].Kind)]
 		t.Drawn++
 		if s.struck[i] {
 			t.Struck++
@@ -99,7 +98,7 @@ func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 	n := len(plan)
 	s.plan, s.lines = plan, s.lines[:0]
 	for i := range plan {
-		s.lines = append(s.lines, plan[i].String())
+		s.lines = append(s.lines, plan[i].Recorded())
 	}
 	s.struck, s.under, s.met = cleared(s.struck, n), cleared(s.under, n), cleared(s.met, n)
 	if s.busy == nil {
@@ -125,7 +124,7 @@ func cleared(b []bool, n int) []bool {
 func (s *Strikes) fault(e *history.Event) {
 	for i := range s.plan {
 		f := &s.plan[i]
-		if !s.written(i, e.Value) || string(e.F) != f.Kind.String() {
+		if s.lines[i] != e.Value || string(e.F) != f.Kind.String() {
 			continue
 		}
 		switch {
@@ -136,21 +135,10 @@ func (s *Strikes) fault(e *history.Event) {
 			}
 			return
 		case e.Type == history.OK && s.under[i]:
-			s.under[i] = f.Kind == nemesis.Jump
+			s.under[i] = f.Kind.Does() == history.SetsClock
 			return
 		}
 	}
-}
-
-// written reports whether the history's line is of the ith fault. A failover is recorded when a replica has become master,
-// without the time that it was planned for.
-func (s *Strikes) written(i int, line string) bool {
-	text := s.lines[i]
-	if s.plan[i].Kind == nemesis.FailOver {
-		rest, ok := strings.CutPrefix(text, line)
-		return ok && (rest == "" || rest[0] == ' ')
-	}
-	return text == line
 }
 
 // client takes note of who asks for locks and holds them; the probe, which asks when all is over, does not count.

@@ -132,29 +132,37 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 
 // openings lists where a fault may start.
 func (g *grower) openings(f *nemesis.Fault) []opening {
-	c := &g.parent
-	switch f.Kind {
-	case nemesis.DelayMessage:
+	c, how := &g.parent, f.Kind.Placement()
+	switch how.At {
+	case nemesis.AtMessages:
 		return c.ofMessages(g.from)
-	case nemesis.Break:
+	case nemesis.AtReplies:
 		return c.ofMessages(g.from, g.names.Clients...)
-	case nemesis.Cut:
+	case nemesis.AtLinks:
 		return c.ofLinks(g.from)
 	}
-	var unseen []sim.Time
-	switch {
-	case f.Kind == nemesis.Crash && f.Loss == nemesis.LosesUnsynced:
-		unseen = c.settled(f.Target)
-	case f.Kind == nemesis.ShutDown:
-		unseen = c.noticed(f.Target, g.travels[g.assignment])
-	case f.Kind == nemesis.Jump:
-		unseen = slices.Sorted(slices.Values(slices.Concat(c.stated(f.Target), c.synced(f.Target, g.fsync))))
-	}
-	list := c.ofProcess(f.Target, g.from, unseen)
-	if f.Kind == nemesis.Pause {
+	list := c.ofProcess(f.Target, g.from, g.between(f))
+	if how.Stills {
 		list = list[:len(list)-1] // of a process that never acts again nobody notices it
 	}
 	return list
+}
+
+// between lists the instants, besides the acts of its target, that part the starts of a fault.
+func (g *grower) between(f *nemesis.Fault) []sim.Time {
+	c, how := &g.parent, f.Kind.Placement()
+	if how.Between == nil {
+		return nil
+	}
+	switch how.Between(f) {
+	case nemesis.Syncs:
+		return c.settled(f.Target)
+	case nemesis.HangUps:
+		return c.noticed(f.Target, g.travels[g.assignment])
+	case nemesis.Deadlines:
+		return slices.Sorted(slices.Values(slices.Concat(c.stated(f.Target), c.synced(f.Target, g.fsync))))
+	}
+	return nil
 }
 
 // repeats reports whether a fault of kind k at the opening would, with the last fault of the branch, only make a larger one
@@ -168,7 +176,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	case o.target != last.target || o.peer != last.peer || o.number != last.number || o.point != last.point || o.pass != last.pass:
 		return false
 	case o.number > 0:
-		return slices.Index(enumerable, k) <= slices.Index(enumerable, kind)
+		return k.Placement().Order <= kind.Placement().Order
 	}
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
@@ -176,25 +184,26 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 // place tries a fault at an opening, with each of its ends or sizes.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	clear(g.told)
-	switch f.Kind {
-	case nemesis.Break:
+	how := f.Kind.Placement()
+	switch how.At {
+	case nemesis.AtReplies:
 		f.Target, f.Peer, f.Number = o.peer, o.target, o.number
-	case nemesis.DelayMessage:
+	case nemesis.AtMessages:
 		f.Target, f.Peer, f.Number = o.target, o.peer, o.number
-	case nemesis.Cut:
+	case nemesis.AtLinks:
 		f.Left, f.Right, f.OneWay = []sim.ProcessID{o.target}, []sim.ProcessID{o.peer}, true
 	}
 	switch {
 	case ruledOut(g.v.Scenario, &g.names, f):
 		return nil
-	case f.Kind == nemesis.Jump:
+	case how.Sized:
 		for _, f.By = range g.parent.jumps(o, g.beyond.Duration()) {
 			if err := g.forGood(f, o); err != nil || g.found != nil {
 				return err
 			}
 		}
 		return nil
-	case f.Kind == nemesis.Break, f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory:
+	case !hasEnd(&f):
 		return g.forGood(f, o)
 	}
 	return g.lasting(f, o)
@@ -256,10 +265,10 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		}
 	}
 	process, late, first := f.Target, sim.Time(0), o.at
-	switch f.Kind {
-	case nemesis.DelayMessage: // its end is its arrival
+	switch f.Kind.Placement().At {
+	case nemesis.AtMessages: // its end is its arrival
 		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
-	case nemesis.Cut: // what waited arrives later than the end
+	case nemesis.AtLinks: // what waited arrives later than the end
 		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
 	}
 	list := ends(marks, process, travel)
@@ -287,23 +296,18 @@ func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time,
 
 // fault gives f its start and its end.
 func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fault {
-	if f.Kind.HasTrigger() {
+	if f.Kind.Has(nemesis.FieldTrigger) {
 		f.Trigger = o.trigger(at)
 	}
 	d := (end - at).Duration()
-	switch f.Kind {
-	case nemesis.Pause:
-		f.For = d
-	case nemesis.Cut:
-		if end != never {
-			f.For = d
-		}
-	case nemesis.Crash, nemesis.ShutDown:
-		if end != never {
-			f.Restart = d
-		}
-	case nemesis.DelayMessage:
+	switch {
+	case f.Kind.Placement().At == nemesis.AtMessages:
 		f.By = d - g.travels[g.assignment].of(f.Target, f.Peer).Duration()
+	case end == never:
+	case f.Kind.Has(nemesis.FieldFor):
+		f.For = d
+	case f.Kind.Has(nemesis.FieldRestart):
+		f.Restart = d
 	}
 	return f
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -188,9 +189,9 @@ promise: [deadlock-freedom]
 
 func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
-	first := verify(t, text, Options{Faults: 2, Workers: 1, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+	first := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 	for workers := 2; workers <= 5; workers += 3 {
-		v := verify(t, text, Options{Faults: 2, Workers: workers, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) || v.Stop != first.Stop {
 			t.Errorf("%d workers: %+v %+v, one: %+v %+v", workers, v.Lengths, v.Found, first.Lengths, first.Found)
 		}
@@ -210,11 +211,11 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Progress: func(faults, done, _ int) {
-		if faults == 2 && done == 3 {
+	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Crew: parallel.Crew{Progress: func(what string, done, _ int) {
+		if what == "parts with 2 faults" && done == 3 {
 			cancel()
 		}
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const (
 	observer = sim.ProcessID("sentinel")
 )
 
-// cluster is one shard, with a Sentinel if asked for, behind links of a millisecond.
+// cluster is one group, with a Sentinel if asked for, behind links of a millisecond.
 type cluster struct {
 	*sim.World
 	t     *testing.T
@@ -51,7 +51,7 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 
 // watch adds a Sentinel.
 func (c *cluster) watch(cfg sentinel.Config) *cluster {
-	cfg.Shards = [][]sim.ProcessID{c.names}
+	cfg.Groups = [][]sim.ProcessID{c.names}
 	c.AddServer(observer, sentinel.New(cfg))
 	return c
 }

@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 func TestCommandsThatCompareBeforeTheyAct(t *testing.T) {
-	m := newMachine(Config{Persistence: AppendEverysec})
+	m := newMachine(Config{Persistence: aof.Everysec})
 	for _, line := range strings.Split(strings.TrimSpace(`
 CAD lock a -> -1
 CAS lock a b -> -1
@@ -74,14 +76,14 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 		"DELEX lock IFEQ b":            "",
 		"SET lock b IFEQ b PXAT 90000": "",
 	} {
-		m := newMachine(Config{Persistence: AppendEverysec})
+		m := newMachine(Config{Persistence: aof.Everysec})
 		m.do("client-1/1", "SET lock a NX PX 8000")
 		m.story()
 		m.do("client-1/1", release)
 		_, line, _ := strings.Cut(strings.TrimSuffix(m.story(), "\n"), " s ")
 		check(t, release, line, told)
 	}
-	m := newMachine(Config{Persistence: AppendEverysec})
+	m := newMachine(Config{Persistence: aof.Everysec})
 	m.do("client-1/1", "SET lock a NX PX 8000")
 	m.do("client-1/1", "CAS lock a b EX 9")
 	m.do("client-1/1", "CAD lock b")

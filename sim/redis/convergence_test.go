@@ -11,13 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
-// storm is a shard under random faults and clients who write to all its nodes. All faults end after thirty seconds.
+// storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Persistence: redis.Persistence(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
+	cfg := redis.Config{Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
 	c := newCluster(t, cfg, 2).watch(sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
 	all := append([]sim.ProcessID{observer}, c.names...)
@@ -67,7 +68,7 @@ func storm(t *testing.T, seed uint64) *cluster {
 	return c
 }
 
-// TestNodesConverge lets shards weather storms. In the end one is master, all have what it has, and no key has ceased to
+// TestNodesConverge lets groups weather storms. In the end one is master, all have what it has, and no key has ceased to
 // be without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)

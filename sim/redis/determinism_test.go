@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // life runs random commands, clock jumps and crashes on m and tells everything that can be seen from outside.
@@ -44,7 +45,7 @@ func life(m *machine, seed uint64) string {
 func TestSameCallsGiveSameBytes(t *testing.T) {
 	reused := New(Config{})
 	for seed := range uint64(40) {
-		cfg := Config{Persistence: Persistence(seed % 4), FsyncTime: time.Duration(seed%3) * time.Millisecond}
+		cfg := Config{Persistence: aof.Policy(seed % 4), FsyncTime: time.Duration(seed%3) * time.Millisecond}
 		first := life(newMachine(cfg), seed)
 		reused.Reset(cfg)
 		m := &machine{wall: epoch, node: reused, up: true, conn: 1}
@@ -63,7 +64,7 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 // TestLogGivesTheDataBack replays the log of random lives: nothing that a shutdown keeps may be missing or changed.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
-		m := newMachine(Config{Persistence: AppendEverysec})
+		m := newMachine(Config{Persistence: aof.Everysec})
 		life(m, seed)
 		before := fmt.Sprint(m.node.Keys())
 		if told := m.restart(sim.ShutDown, 0); told != "" {
@@ -73,7 +74,7 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis holds the invariant of dataset after random lives.
+// TestKeysOfTheNodeAreThoseOfMiniredis holds the invariant of keyspace.Data after random lives.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{})
@@ -81,8 +82,8 @@ func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 		var names []string
 		for _, k := range m.node.Keys() {
 			names = append(names, k.Name)
-			check(t, "a string is known as one", m.node.data.keys[k.Name].text, k.Type == "string")
+			check(t, "a string is known as one", m.node.data.Peek(k.Name).Text, k.Type == "string")
 		}
-		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(m.node.data.db.Keys()))
+		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(m.node.data.DB.Keys()))
 	}
 }

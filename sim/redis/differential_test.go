@@ -40,10 +40,10 @@ func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") 
 
 // moment and second are absolute times about the start of the test, in ms and s.
 func (v vocabulary) moment() string {
-	return strconv.FormatInt(millis(epoch)+int64(v.IntN(9)-2)*50, 10)
+	return strconv.FormatInt(epoch/1_000_000+int64(v.IntN(9)-2)*50, 10)
 }
 func (v vocabulary) second() string {
-	return strconv.FormatInt(millis(epoch)/1000+int64(v.IntN(5)-1), 10)
+	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
 func (v vocabulary) channel() string { return v.one("one", "two", "o[n]e", "") }

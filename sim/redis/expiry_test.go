@@ -1,18 +1,17 @@
 package redis
 
 import (
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 // at is a deadline the given time after the epoch of tests, in Redis's milliseconds.
-func at(d time.Duration) string { return strconv.FormatInt(millis(epoch+int64(d)), 10) }
+func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
 	m := newMachine(Config{})
@@ -163,7 +162,7 @@ func TestPastDeadlineKillsWithoutBeingAsked(t *testing.T) {
 
 func TestExpireNotAfterNowDeletesAtOnce(t *testing.T) {
 	for _, command := range []string{"EXPIRE lock 0", "PEXPIRE lock -1", "EXPIREAT lock 1", "PEXPIREAT lock " + at(0)} {
-		m := newMachine(Config{Persistence: AppendAlways})
+		m := newMachine(Config{Persistence: aof.Always})
 		m.do("client-1/1", "SET lock a")
 		m.story()
 		check(t, command, m.do("client-2/7", command), "1")
@@ -238,49 +237,8 @@ func TestDeadlinesBeyondTheClockAreKeptAsGiven(t *testing.T) {
 	check(t, "timers", len(m.timers), 0)
 }
 
-// The heap of deadlines against a list that is searched from end to end.
-func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	var heap deadlines
-	var list []deadline
-	for seq := range uint64(5000) {
-		switch {
-		case r.IntN(3) > 0 || len(list) == 0:
-			d := deadline{when: int64(r.IntN(50)), seq: seq}
-			heap.push(d)
-			list = append(list, d)
-		case r.IntN(50) == 0:
-			odd := func(d deadline) bool { return d.when%2 == 1 }
-			heap.keep(odd)
-			list = slices.DeleteFunc(list, func(d deadline) bool { return !odd(d) })
-		default:
-			least := 0
-			for i := range list {
-				if list[i].before(list[least]) {
-					least = i
-				}
-			}
-			check(t, "top of the heap", heap[0], list[least])
-			heap.pop()
-			list = slices.Delete(list, least, least+1)
-		}
-		check(t, "size", len(heap), len(list))
-	}
-}
-
-func TestHeapStaysSmallUnderRenewal(t *testing.T) {
-	m := newMachine(Config{})
-	m.do("client-1/1", "SET lock a PX 1000")
-	for i := range 10_000 {
-		m.do("client-1/1", "PEXPIRE lock "+strconv.Itoa(100_000+i))
-	}
-	if size := len(m.node.data.deadlines); size > 100 {
-		t.Errorf("one key has %d entries in the heap of deadlines", size)
-	}
-}
-
 func TestResetLeavesNothingBehind(t *testing.T) {
-	m := newMachine(Config{Persistence: AppendEverysec})
+	m := newMachine(Config{Persistence: aof.Everysec})
 	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
 	m.do("client-1/1", "SET lock a PX 1000")
 	m.do("client-1/1", "HSET h f v")
@@ -294,7 +252,7 @@ func TestResetLeavesNothingBehind(t *testing.T) {
 	check(t, "log", len(m.node.Log()), 0)
 	check(t, "transaction", m.do("client-1/1", "EXEC"), "-ERR EXEC without MULTI")
 	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "0"), "-NOSCRIPT No matching script. Please use EVAL.")
-	check(t, "miniredis", m.node.data.mini.Dump(), "")
+	check(t, "miniredis", len(m.node.data.DB.Keys()), 0)
 	m.sleep(5 * time.Second)
 	check(t, "records", m.story(), "")
 }

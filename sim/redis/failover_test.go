@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
@@ -176,7 +177,7 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 }
 
 func TestRestartedOldMasterComesBackAsAMaster(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways}, 1).watch(quick)
+	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {
 		c.Cut(master, replica1)
 		s.do(master, "SET lock a NX PX 60000")
@@ -213,7 +214,7 @@ func TestMasterWithoutPersistenceComesBackEmptyAndEmptiesItsReplicas(t *testing.
 }
 
 func TestRestartedReplicaTakesAllFromItsMaster(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways}, 1)
+	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a NX PX 60000")
 		s.do(master, "RPUSH list x y")

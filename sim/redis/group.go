@@ -5,33 +5,27 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
-// Group is the onlooker of a shard: it sees the data of all its nodes at once, as nobody in the shard can, and so knows
+// Group is the onlooker of a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows
 // what a failover lost. It writes records only; what nodes do does not depend on it.
 //
-// The records of a shard are its masters'. A replica is silent until it is promoted. Then every key that the old master
+// The records of a group are its masters'. A replica is silent until it is promoted. Then every key that the old master
 // had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
 // arrive, as set again by nobody. What a deposed master was told later is recorded as lost when it drops it for the new
-// master's data; keys that a replica drops since its master came back without them go as they went there.
+// master's data; keys that a replica drops since its master came back without them go as they went there. A node that comes back
+// as a master, deposed or not, says what has become of all that stood by its own records: a reader has no others of it.
 //
-// A run needs a Group for each shard, a new one each time; the zero Group is ready.
+// A run needs a Group for each group, a new one each time; the zero Group is ready.
 type Group struct {
 	// Promoted, if not nil, is called before the records of each promotion.
 	Promoted func(old, promoted sim.ProcessID)
 
 	nodes  map[sim.ProcessID]*Node
 	master sim.ProcessID // the one promoted last
-	lost   map[ownedKey]history.Why
+	lost   map[keyspace.Title]history.Why
 }
-
-// ownedKey is a key, or a member of one, in the hands of one owner.
-type ownedKey struct {
-	name, member string
-	of           history.Attempt
-}
-
-func (h *holding) owned() ownedKey { return ownedKey{h.name, h.member, h.owner} }
 
 // join makes a node known as it starts.
 func (g *Group) join(n *Node) {
@@ -39,7 +33,7 @@ func (g *Group) join(n *Node) {
 		return
 	}
 	if g.nodes == nil {
-		g.nodes, g.lost = map[sim.ProcessID]*Node{}, map[ownedKey]history.Why{}
+		g.nodes, g.lost = map[sim.ProcessID]*Node{}, map[keyspace.Title]history.Why{}
 	}
 	name := n.host.Name()
 	g.nodes[name] = n
@@ -48,78 +42,91 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// lastData is what a node has, or had when it stopped.
-func (n *Node) lastData() *snapshot {
-	if n.host == nil {
-		return n.before
+// standing is what stands by a node's records.
+func (n *Node) standing() []keyspace.Holding {
+	if n.host == nil || n.repl.master != "" {
+		return n.stood
 	}
-	return n.snapshot()
+	return n.data.Snapshot().Holdings()
 }
 
-// promoted records how the data of a new master differs from that of the old one.
+// stands reports whether something stood by the node's own records when it last wrote any.
+func (n *Node) stands(h *keyspace.Holding) bool {
+	return slices.ContainsFunc(n.stood, func(o keyspace.Holding) bool { return !o.Ended && o.Title() == h.Title() })
+}
+
+// promoted records how the data of a new master differs from what stands by the records of the old one; or by its own,
+// if nobody has been promoted since it was the master.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
 	}
-	old, name := g.nodes[g.master], n.host.Name()
-	if g.Promoted != nil {
-		g.Promoted(g.master, name)
+	old, name, stood := g.nodes[g.master], n.host.Name(), n.stood
+	if old != n {
+		if g.Promoted != nil {
+			g.Promoted(g.master, name)
+		}
+		g.master = name
+		stood = nil
 	}
-	g.master = name
-	if old == nil || old == n {
-		return
+	if old != nil && old != n {
+		stood = old.standing()
+		if old.repl.master == "" {
+			old.repl.told = ownedOf(stood)
+		}
 	}
-	was := *old.lastData()
-	if old.repl.master == "" {
-		old.repl.told = &was
-	}
-	was.lost = history.LostInFailover
-	n.compareWith(&was)
+	n.compareWith(stood, history.LostInFailover)
 }
 
 // note remembers a loss that has been recorded.
-func (g *Group) note(h *holding, why history.Why) {
+func (g *Group) note(h *keyspace.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
-		g.lost[h.owned()] = why
+		g.lost[h.Title()] = why
 	}
 }
 
-// lostBefore reports whether h is gone and has been recorded as lost when n was deposed.
-func (n *Node) lostBefore(h holding) bool {
+// lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
+func (n *Node) lostBefore(h *keyspace.Holding) bool {
 	g := n.cfg.Group
-	_, there := n.ownerOf(&h)
-	return g != nil && n.repl.told != nil && !there && g.lost[h.owned()] != ""
+	return g != nil && n.repl.told != nil && g.lost[h.Title()] != ""
 }
 
 // divergent reports whether h was set while n was deposed.
-func (n *Node) divergent(h *holding) bool { return n.repl.told != nil && !n.repl.told.has(h) }
+func (n *Node) divergent(h *keyspace.Holding) bool {
+	return n.repl.told != nil && !n.repl.told[h.Title()]
+}
 
 // resynced records what a replica has lost by taking its master's data in place of its own.
-func (g *Group) resynced(n *Node, was *snapshot) {
+func (g *Group) resynced(n *Node, was *keyspace.Snapshot) {
 	if g == nil {
 		return
 	}
-	for _, h := range was.holdings() {
-		if of, there := n.ownerOf(&h); h.ended || there && of == h.owner {
+	for _, h := range was.Holdings() {
+		if of, there := n.data.OwnerOf(&h); h.Ended || there && of == h.Owner {
 			continue
 		}
-		why := g.lost[h.owned()]
+		why := g.lost[h.Title()]
 		if why == "" && n.divergent(&h) {
 			why = history.LostInFailover
 		}
-		if why != "" && n.ms > h.deadline {
+		if why != "" && n.data.Now > h.Deadline {
 			why = history.Expired
 		}
 		if why != "" {
-			gone := h.gone(why)
+			gone := h.Gone(why)
 			gone.Type = history.OK
 			n.host.Record(gone)
+			n.stood = slices.DeleteFunc(n.stood, func(o keyspace.Holding) bool { return o.Title() == h.Title() })
 		}
 	}
 	n.repl.told, n.repl.had = nil, nil
 }
 
-// has reports whether h was there, in the hands of the same owner.
-func (s *snapshot) has(h *holding) bool {
-	return slices.ContainsFunc(s.holdings(), func(o holding) bool { return o.owned() == h.owned() })
+// ownedOf is what of a list is in whose hands.
+func ownedOf(list []keyspace.Holding) map[keyspace.Title]bool {
+	set := make(map[keyspace.Title]bool, len(list))
+	for i := range list {
+		set[list[i].Title()] = true
+	}
+	return set
 }

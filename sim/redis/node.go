@@ -6,6 +6,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // Node is one Redis, a master or a replica. It implements [sim.Peer] and is used by one goroutine at a time.
@@ -13,23 +15,20 @@ type Node struct {
 	cfg  Config
 	host sim.Host // nil between lives
 
-	data    dataset
-	aof     aof
+	data    *keyspace.Data
+	aof     aof.File
 	scripts scripts
-	before  *snapshot // the data at the last Stop, until the next Start
-	loading bool      // replaying the file: no records, no effects, no expiry
+	before  *keyspace.Snapshot // the data at the last Stop, until the next Start
+	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
+	// next life does not find it.
+	stood []keyspace.Holding
+	lost  history.Why
 
-	// The current turn of the event loop. Redis freezes its clock for the whole of a command, script or transaction.
-	wall int64 // wall clock, ns
-	ms   int64 // wall clock, ms
-	mono int64 // monotonic clock, ns; only kept up with persistence
+	mono int64 // monotonic clock of the current turn, ns; only kept up with persistence
 
-	// The current request.
-	attempt  history.Attempt
-	conn     uint64
+	conn     uint64 // of the current request
 	inScript bool
 	inExec   bool
-	out      []byte // the reply
 
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
@@ -42,7 +41,7 @@ type Node struct {
 
 	slow time.Duration // added to each fsync by a fault
 
-	// With AppendAlways the node stands still during an fsync.
+	// With aof.Always the node stands still during an fsync.
 	queue, batch []arrival   // what arrived meanwhile
 	held         []heldReply // replies that go out after it
 	heldBytes    []byte
@@ -87,7 +86,7 @@ const (
 // New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
-	n.data = newDataset(&n.out)
+	n.data = keyspace.New((*hooks)(n))
 	n.Reset(cfg)
 	return n
 }
@@ -95,10 +94,9 @@ func New(cfg Config) *Node {
 // Reset makes n as good as new, for the next run.
 func (n *Node) Reset(cfg Config) {
 	n.cfg, n.host = cfg.withDefaults(), nil
-	n.data.clear()
-	n.data.seq = 0
-	n.aof.forget()
-	n.before = nil
+	n.data.Reset()
+	n.aof.Forget()
+	n.before, n.stood, n.lost = nil, nil, ""
 	n.timer, n.slow = 0, 0
 	n.endLife()
 	n.resetReplication()
@@ -110,21 +108,21 @@ func (n *Node) endLife() {
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()
-	n.cron, n.armed = false, never
+	n.cron, n.armed = false, keyspace.Never
 	clear(n.queue)
 	clear(n.batch)
 	clear(n.held)
 	n.queue, n.batch, n.held, n.heldBytes = n.queue[:0], n.batch[:0], n.held[:0], n.heldBytes[:0]
-	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.data.Attempt, n.conn, n.data.Out = "", 0, n.data.Out[:0]
 	n.endReplication()
 }
 
 // Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
 func (n *Node) Start(h sim.Host) {
-	n.host, n.born = h, h.Monotonic()
+	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
 	n.beginTurn()
 	n.load()
-	n.aof.start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.wall)
+	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
 	n.joinReplication()
 	n.compare()
 	n.finishTurn()
@@ -133,26 +131,29 @@ func (n *Node) Start(h sim.Host) {
 // Stop ends the life. What the next one finds depends on how and on the persistence.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
-	n.before = n.snapshot()
-	n.before.lost = history.LostUnsynced
-	if n.cfg.Persistence == None || how == sim.LoseAllState {
-		n.before.lost = history.LostUnpersisted
+	n.before = n.data.Snapshot()
+	if n.repl.master == "" {
+		n.stood = n.before.Holdings()
+	}
+	n.lost = history.LostUnsynced
+	if n.cfg.Persistence == aof.None || how == sim.LoseAllState {
+		n.lost = history.LostUnpersisted
 	}
 	switch how {
 	case sim.LoseAllState:
-		n.aof.forget()
+		n.aof.Forget()
 	case sim.PowerLoss:
-		n.aof.crash(n.mono)
+		n.aof.Crash(n.mono)
 	}
 	if how == sim.ShutDown && n.repl.master != "" {
 		n.host.Send(n.repl.master, phaseLeave, n.second(), leave{}) // the connection is closed
 	}
-	n.data.clear()
+	n.data.Clear()
 	n.endLife()
 	n.host = nil
 }
 
-// Serve executes a request. Its reply goes out at once, after the fsync with AppendAlways, or once replicas have said so.
+// Serve executes a request. Its reply goes out at once, after the fsync with aof.Always, or once replicas have said so.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{request: r})
@@ -171,28 +172,27 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	if len(n.held) > 0 { // pushes, which the reply comes after
-		n.hold(r, n.out)
+		n.hold(r, n.data.Out)
 		n.finishTurn()
 		return
 	}
 	n.endTurn()
 	if n.fsyncAlways() {
-		n.hold(r, n.out)
+		n.hold(r, n.data.Out)
 		return
 	}
-	r.Reply(n.out)
+	r.Reply(n.data.Out)
 }
 
 // execute carries out a request and leaves its reply in out.
 func (n *Node) execute(r *sim.Incoming) {
-	n.attempt, n.conn, n.out = r.Attempt, r.ConnID, n.out[:0]
+	n.data.Attempt, n.conn, n.data.Out = r.Attempt, r.ConnID, n.data.Out[:0]
 	n.dispatch(r.Args)
 }
 
 func (n *Node) beginTurn() {
-	n.wall = n.host.Wall()
-	n.ms = millis(n.wall)
-	if n.cfg.Persistence != None {
+	n.data.Begin(n.host.Wall())
+	if n.cfg.Persistence != aof.None {
 		n.mono = int64(n.host.Monotonic())
 	}
 }
@@ -201,9 +201,7 @@ func (n *Node) endTurn() {
 	if n.repl.involved {
 		n.endReplicationTurn()
 	}
-	if len(n.aof.effects) > n.aof.appended {
-		n.aof.commit(n.mono)
-	}
+	n.aof.Commit(n.mono)
 	n.armTimer()
 }
 
@@ -227,15 +225,15 @@ func (n *Node) Wake(tag uint64) {
 		return
 	}
 	n.beginTurn()
-	n.attempt, n.conn = "", 0
+	n.data.Attempt, n.conn = "", 0
 	switch tag &^ wakeNumber {
 	case wakeExpiry:
-		n.armed = never
-		n.expireDue()
+		n.armed = keyspace.Never
+		n.data.ExpireDue()
 	case wakeCron:
 		n.cron = false
 		if n.repl.master == "" {
-			n.reap(0, len(n.data.hidden))
+			n.data.ReapAll()
 		}
 	case wakeTick:
 		n.ticked()
@@ -248,13 +246,13 @@ func (n *Node) Wake(tag uint64) {
 // ClockChanged expires what the new time ends and sets the timers anew.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
-	if n.cfg.Persistence != None {
-		n.aof.clockChanged(n.mono, n.wall)
+	if n.cfg.Persistence != aof.None {
+		n.aof.ClockChanged(n.mono, n.data.Wall)
 	}
-	n.armed = never
-	n.attempt = ""
-	n.revive()
-	n.expireDue()
+	n.armed = keyspace.Never
+	n.data.Attempt = ""
+	n.data.Revive()
+	n.data.ExpireDue()
 	n.limitAgain()
 	n.finishTurn()
 }
@@ -274,29 +272,24 @@ func (n *Node) Fault(f sim.ServerFault) {
 		by = -by
 	}
 	n.slow += by
-	if n.host != nil && n.cfg.Persistence != None {
-		n.aof.slow(int64(n.host.Monotonic()), by)
+	if n.host != nil && n.cfg.Persistence != aof.None {
+		n.aof.Slow(int64(n.host.Monotonic()), by)
 	}
 }
 
 // standsStill reports whether the event loop is inside an fsync.
-func (n *Node) standsStill() bool { return n.cfg.Persistence == AppendAlways && n.aof.running }
+func (n *Node) standsStill() bool { return n.cfg.Persistence == aof.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that AppendAlways demands at the end of a turn, and reports whether replies must wait.
+// fsyncAlways begins the fsync that aof.Always demands at the end of a turn, and reports whether replies must wait.
 func (n *Node) fsyncAlways() bool {
-	if n.cfg.Persistence != AppendAlways || n.aof.written == n.aof.synced {
+	if n.cfg.Persistence != aof.Always {
 		return false
 	}
-	if n.aof.running {
-		return true
+	wait, began := n.aof.SyncAlways(n.mono)
+	if began {
+		n.host.WakeAfter(n.aof.Takes(), wakeFsync)
 	}
-	n.aof.begin(n.mono)
-	if n.aof.fsyncTime <= 0 {
-		n.aof.finish()
-		return false
-	}
-	n.host.WakeAfter(time.Duration(n.aof.fsyncTime), wakeFsync)
-	return true
+	return wait
 }
 
 func (n *Node) hold(r *sim.Incoming, reply []byte) {
@@ -328,7 +321,7 @@ func (n *Node) sendHeld() {
 
 // fsyncDone answers those who waited, and executes in one turn all that has arrived meanwhile.
 func (n *Node) fsyncDone() {
-	n.aof.finish()
+	n.aof.Finish()
 	n.sendHeld()
 	n.batch, n.queue = n.queue, n.batch[:0]
 	for _, a := range n.batch {
@@ -352,7 +345,7 @@ func (n *Node) take(a arrival) {
 		if n.repl.involved { // by this request
 			n.conclude(a.request, n.state(), n.repl.end())
 		} else {
-			n.hold(a.request, n.out)
+			n.hold(a.request, n.data.Out)
 		}
 	}
 }
@@ -362,28 +355,18 @@ func (n *Node) Settled(now time.Duration) []time.Duration {
 	if n.host == nil {
 		return nil
 	}
-	return n.aof.settled(int64(now))
-}
-
-// Key is a key as an onlooker sees it.
-type Key struct {
-	Name     string
-	Type     string          // as TYPE answers
-	Value    string          // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt // of a string, who set it last; of a list, who made it; else the members have their own
-	Deadline int64           // ms on the wall clock; math.MaxInt64 without
-	Members  []Member
-	ended    bool // it is hidden, and the records know of its end
+	return n.aof.Settled(int64(now))
 }
 
 // Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
-func (n *Node) Keys() []Key { return n.snapshot().keys }
+func (n *Node) Keys() []keyspace.Key { return n.data.Snapshot().Keys }
 
 // Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
 func (n *Node) Log() []string {
-	lines := make([]string, len(n.aof.effects))
-	for i := range n.aof.effects {
-		lines[i] = strings.Join(n.aof.effects[i].command(), " ")
+	list := n.aof.All()
+	lines := make([]string, len(list))
+	for i := range list {
+		lines[i] = strings.Join(list[i].Command(), " ")
 	}
 	return lines
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in the
@@ -52,15 +55,15 @@ func (c *connection) listens() bool { return c.subscriptions(toChannels)+c.subsc
 
 // refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing. sub is
 // its first argument.
-func (n *Node) refusesListener(c *command, sub string) string {
-	if c.flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
+func (n *Node) refusesListener(c *nodeCommand, sub string) string {
+	if c.Flags&command.Listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
 	}
 	if conn := n.conns[n.conn]; conn == nil || !conn.listens() {
 		return ""
 	}
-	name := c.name
-	if c.subs != nil {
+	name := c.Name
+	if c.Subs != nil {
 		name += "|" + strings.ToLower(sub)
 	}
 	return "ERR Can't execute '" + name +
@@ -72,7 +75,7 @@ func subscribe(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[sort]
 		if n.inExec && sort == toShards { // of the other two Redis lets it pass, for old clients
-			n.replyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+			n.data.ReplyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 			return
 		}
 		for _, name := range args[1:] {
@@ -104,19 +107,19 @@ func unsubscribe(sort int) func(n *Node, args []string) {
 			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(sort))
 		}
 		if len(names) == 0 {
-			n.replyLen(3)
-			n.replyBulk(a.prefix + "unsubscribe")
-			n.replyNull()
-			n.replyInt(int64(c.subscriptions(sort)))
+			n.data.ReplyLen(3)
+			n.data.ReplyBulk(a.prefix + "unsubscribe")
+			n.data.ReplyNull()
+			n.data.ReplyInt(int64(c.subscriptions(sort)))
 		}
 	}
 }
 
 func (n *Node) replySubscription(what, name string, count int) {
-	n.replyLen(3)
-	n.replyBulk(what)
-	n.replyBulk(name)
-	n.replyInt(int64(count))
+	n.data.ReplyLen(3)
+	n.data.ReplyBulk(what)
+	n.data.ReplyBulk(name)
+	n.data.ReplyInt(int64(count))
 }
 
 // unsubscribe takes a connection out of the audience of a channel.
@@ -146,8 +149,8 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 // publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
 func publish(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
-		n.log(effect{op: opPublish + op(sort), key: args[1], value: args[2]})
-		n.replyInt(n.publish(sort, args[1], args[2]))
+		(*hooks)(n).Log(keyspace.Effect{Op: keyspace.OpPublish + keyspace.Op(sort), Key: args[1], Value: args[2]})
+		n.data.ReplyInt(n.publish(sort, args[1], args[2]))
 	}
 }
 
@@ -162,7 +165,7 @@ func (n *Node) publish(sort int, name, message string) (receivers int64) {
 		return receivers
 	}
 	for _, p := range n.audiences[toPatterns].channels {
-		if match(p.name, name) {
+		if resp.Match(p.name, name) {
 			receivers += n.pushTo(p.conns, name, message, "pmessage", p.name, name, message)
 		}
 	}
@@ -194,31 +197,31 @@ func pubSub(n *Node, args []string) {
 	switch sub {
 	case "channels", "shardchannels":
 		if len(args) > 3 {
-			n.replyError("ERR unknown subcommand or wrong number of arguments for '" + clip(args[1], 128) + "'. Try PUBSUB HELP.")
+			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) + "'. Try PUBSUB HELP.")
 			return
 		}
 		var names []string
 		for _, c := range n.audiences[sort].channels {
-			if len(args) == 2 || match(args[2], c.name) {
+			if len(args) == 2 || resp.Match(args[2], c.name) {
 				names = append(names, c.name)
 			}
 		}
 		slices.Sort(names)
-		n.replyLen(len(names))
+		n.data.ReplyLen(len(names))
 		for _, name := range names {
-			n.replyBulk(name)
+			n.data.ReplyBulk(name)
 		}
 	case "numsub", "shardnumsub":
-		n.replyLen(2 * (len(args) - 2))
+		n.data.ReplyLen(2 * (len(args) - 2))
 		for _, name := range args[2:] {
-			n.replyBulk(name)
+			n.data.ReplyBulk(name)
 			count := 0
 			if i, found := n.audiences[sort].find(name); found {
 				count = len(n.audiences[sort].channels[i].conns)
 			}
-			n.replyInt(int64(count))
+			n.data.ReplyInt(int64(count))
 		}
 	case "numpat":
-		n.replyInt(int64(len(n.audiences[toPatterns].channels)))
+		n.data.ReplyInt(int64(len(n.audiences[toPatterns].channels)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
 )
 
@@ -48,7 +49,7 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 
 // A message goes to the subscribers of replicas as well, but not back, and not into the file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways}, 1)
+	c := newCluster(t, redis.Config{Persistence: aof.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(replica1, "SUBSCRIBE free")
 		s.listen(replica1, 0)
@@ -64,9 +65,9 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	want(t, "the files", append(c.nodes[master].Log(), c.nodes[replica1].Log()...))
 }
 
-// With AppendAlways nothing leaves before the fsync, messages included.
+// With aof.Always nothing leaves before the fsync, messages included.
 func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways, FsyncTime: 10 * ms}, 0)
+	c := newCluster(t, redis.Config{Persistence: aof.Always, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SUBSCRIBE free")
 		s.listen(master, 0)

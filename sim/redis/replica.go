@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // ackEvery is how often a replica says how far it has come.
@@ -63,7 +64,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 		return
 	}
 	if !r.linked || m.id != r.id { // else asked for twice
-		was := n.snapshot()
+		was := n.data.Snapshot()
 		if r.had != nil {
 			was = r.had
 		}
@@ -98,8 +99,8 @@ func (n *Node) promote() {
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
-	r.told, r.had = nil, nil
-	n.data.ended()
+	r.told, r.had, n.stood = nil, nil, nil
+	n.data.NoteEnds()
 }
 
 // replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.
@@ -110,15 +111,18 @@ func (n *Node) replicate(master sim.ProcessID) {
 		n.post(r.master, phaseLeave, n.second(), leave{})
 	}
 	wasMaster := r.master == ""
+	if wasMaster {
+		n.stood = n.data.Snapshot().Holdings()
+	}
 	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
 	n.restrict()
-	n.armed = never
+	n.armed = keyspace.Never
 	n.timer++ // its keys are its master's to expire
 	n.askForAll()
 	n.tickAfter(ackEvery)
 	if wasMaster {
 		if r.told == nil {
-			r.told = &snapshot{} // nobody was promoted in its place: it alone has all that it has
+			r.told = map[keyspace.Title]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n")
 	}

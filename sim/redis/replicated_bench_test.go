@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// benchmarkShard is a client that sends requests one after another, as fast as the replies come.
-func benchmarkShard(b *testing.B, cfg redis.Config, replicas int, requests ...[]string) {
+// benchmarkGroup is a client that sends requests one after another, as fast as the replies come.
+func benchmarkGroup(b *testing.B, cfg redis.Config, replicas int, requests ...[]string) {
 	names := []sim.ProcessID{master, replica1, replica2}[:replicas+1]
 	nodes := make([]*redis.Node, len(names))
 	for i := range nodes {
@@ -51,9 +51,9 @@ var (
 
 // BenchmarkReplicatedSet is one SET through the kernel, its journey included, and what the replicas make of it.
 func BenchmarkReplicatedSet(b *testing.B) {
-	b.Run("alone", func(b *testing.B) { benchmarkShard(b, redis.Config{}, 0, setLock) })
-	b.Run("1 replica", func(b *testing.B) { benchmarkShard(b, redis.Config{}, 1, setLock) })
-	b.Run("2 replicas", func(b *testing.B) { benchmarkShard(b, redis.Config{}, 2, setLock) })
-	b.Run("1 replica and WAIT", func(b *testing.B) { benchmarkShard(b, redis.Config{}, 1, setLock, waitOne) })
-	b.Run("semi-synchronous", func(b *testing.B) { benchmarkShard(b, redis.Config{SemiSync: true}, 1, setLock) })
+	b.Run("alone", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 0, setLock) })
+	b.Run("1 replica", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 1, setLock) })
+	b.Run("2 replicas", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 2, setLock) })
+	b.Run("1 replica and WAIT", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 1, setLock, waitOne) })
+	b.Run("semi-synchronous", func(b *testing.B) { benchmarkGroup(b, redis.Config{SemiSync: true}, 1, setLock) })
 }

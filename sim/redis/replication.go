@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how far
@@ -36,12 +37,12 @@ type replication struct {
 	tick     uint64 // number of the timer of the next acknowledgement; earlier ones are void
 
 	// Of a master.
-	replicas []replica // in the order in which they joined
-	pending  []effect  // of this turn
-	askAcks  bool      // a WAIT has blocked in this turn
-	asker    sim.Key   // for whom
-	degraded bool      // semi-synchronous replication has fallen back
-	block    *blocked  // what the current request waits for, if it does
+	replicas []replica         // in the order in which they joined
+	pending  []keyspace.Effect // of this turn
+	askAcks  bool              // a WAIT has blocked in this turn
+	asker    sim.Key           // for whom
+	degraded bool              // semi-synchronous replication has fallen back
+	block    *blocked          // what the current request waits for, if it does
 	waiting  []*blocked
 	numbers  uint64 // of those that waited
 
@@ -50,7 +51,8 @@ type replication struct {
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new master's
 	// data.
-	told, had *snapshot
+	told map[keyspace.Title]bool
+	had  *keyspace.Snapshot
 }
 
 // replica is what a master knows of one of its replicas.
@@ -75,7 +77,7 @@ type (
 	effects struct {
 		id     streamID
 		offset int64
-		list   []effect
+		list   []keyspace.Effect
 		urgent bool
 		key    sim.Key
 	}
@@ -83,7 +85,7 @@ type (
 	fullCopy struct {
 		id     streamID
 		offset int64
-		list   []effect
+		list   []keyspace.Effect
 		key    sim.Key
 	}
 	// getAck is REPLCONF GETACK.
@@ -134,7 +136,7 @@ func (n *Node) joinReplication() {
 		n.beginStream()
 		for _, name := range n.cfg.Replicas {
 			if first {
-				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.wall})
+				r.replicas = append(r.replicas, replica{name: name, online: true, at: n.data.Wall})
 			}
 		}
 		return
@@ -182,7 +184,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 
 // read acts on a message.
 func (n *Node) read(from sim.ProcessID, body any) {
-	n.attempt, n.conn, n.out = "", 0, n.out[:0]
+	n.data.Attempt, n.conn, n.data.Out = "", 0, n.data.Out[:0]
 	n.repl.involved = true
 	switch m := body.(type) {
 	case effects:
@@ -218,16 +220,16 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
 // keyOf names effects by the last of them. The offset would not do: it counts what others wrote before.
-func (n *Node) keyOf(list []effect) sim.Key {
+func (n *Node) keyOf(list []keyspace.Effect) sim.Key {
 	last := &list[len(list)-1]
-	return n.second().Text(string(last.attempt)).Text(last.key).Word(uint64(last.op))
+	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
 // endReplicationTurn carries out a change of role that the turn ordered, and sends the replicas what it changed.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
-		n.attempt, n.conn = "", 0
+		n.data.Attempt, n.conn = "", 0
 		n.obey(to)
 	}
 	n.feed()
@@ -293,7 +295,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if r == nil {
 		return // it has left
 	}
-	r.online, r.acked, r.at = true, m.offset, n.wall
+	r.online, r.acked, r.at = true, m.offset, n.data.Wall
 	if n.repl.degraded && m.offset == n.repl.end() {
 		n.repl.degraded = false
 	}
@@ -314,7 +316,7 @@ func (n *Node) acked(offset int64) (count int64) {
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {
-	case n.loading || r.applying:
+	case n.data.Loading || r.applying:
 		return ""
 	case r.master != "":
 		return "READONLY You can't write against a read only replica."
@@ -328,7 +330,7 @@ func (n *Node) refusesWrites() string {
 // clock. Redis counts once a second; here the count is never stale.
 func (n *Node) goodReplicas() (count int) {
 	for i := range n.repl.replicas {
-		lag := n.repl.replicas[i].lag(n.wall)
+		lag := n.repl.replicas[i].lag(n.data.Wall)
 		if n.repl.replicas[i].online && time.Duration(lag)*time.Second <= n.cfg.MinReplicasMaxLag {
 			count++
 		}

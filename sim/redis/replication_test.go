@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
 func TestWait(t *testing.T) {
@@ -250,7 +251,7 @@ func TestPromotedReplicaExpiresWhatItHid(t *testing.T) {
 }
 
 func TestReplyAndEffectsOfAlwaysWaitForTheFsync(t *testing.T) {
-	c := newCluster(t, redis.Config{Persistence: redis.AppendAlways, FsyncTime: 10 * ms}, 1)
+	c := newCluster(t, redis.Config{Persistence: aof.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
 		s.do(master, "WAIT 1 0")
@@ -286,7 +287,7 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client: the lock of a shard with a Sentinel, held only if one replica has it.
+// failoverLock is an example of a client: the lock of a group with a Sentinel, held only if one replica has it.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])
@@ -302,7 +303,7 @@ func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 
 func TestFailoverLockWithWait(t *testing.T) {
 	digest := func(seed uint64) string {
-		c := newCluster(t, redis.Config{Persistence: redis.AppendEverysec, FsyncTime: redis.DefaultFsyncTime}, 2)
+		c := newCluster(t, redis.Config{Persistence: aof.Everysec, FsyncTime: aof.DefaultFsyncTime}, 2)
 		c.World.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 100 * time.Microsecond, Hi: 5 * ms}})
 		c.group = &redis.Group{}
 		for i, name := range c.names {

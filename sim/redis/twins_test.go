@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
@@ -20,7 +22,7 @@ type twinCase struct {
 
 func drawTwinCase(seed uint64) twinCase {
 	c := twinCase{vocabulary: vocabulary{rand.New(rand.NewPCG(seed, 7))}}
-	c.cfg.Persistence = []Persistence{None, AppendEverysec, AppendAlways}[c.IntN(3)]
+	c.cfg.Persistence = []aof.Policy{aof.None, aof.Everysec, aof.Always}[c.IntN(3)]
 	return c
 }
 
@@ -50,20 +52,20 @@ func runTwinCase(seed uint64, withTwins bool) string {
 			m.send("client-1/1", c.prepare()...)
 		}
 		m.sleep(time.Duration(c.IntN(3)) * time.Millisecond)
-		w := wellKnown[c.IntN(len(wellKnown))]
-		t := m.node.scripts.load(w.text)
+		w := command.WellKnown[c.IntN(len(command.WellKnown))]
+		t := m.node.scripts.load(w.Text)
 		t.twin = nil
 		if withTwins {
-			t.twin = w.twin
+			t.twin = w.Twin
 		}
 		keys, argv := c.arguments()
-		args := append([]string{"EVAL", w.text, fmt.Sprint(len(keys))}, slices.Concat(keys, argv)...)
+		args := append([]string{"EVAL", w.Text, fmt.Sprint(len(keys))}, slices.Concat(keys, argv)...)
 		if c.IntN(5) == 0 {
 			m.send("client-9/9", "MULTI")
 			m.send("client-9/9", args...)
 			args = []string{"EXEC"}
 		}
-		fmt.Fprintf(&told, "%s %q: %q\n", w.name, args[1:], *m.send("client-2/1", args...))
+		fmt.Fprintf(&told, "%s %q: %q\n", w.Name, args[1:], *m.send("client-2/1", args...))
 		told.WriteString(m.story())
 		fmt.Fprintf(&told, "%v\n%v\n", m.node.Keys(), m.node.Log())
 	}
@@ -101,26 +103,25 @@ func FuzzTwinEqualsLua(f *testing.F) {
 
 // TestTwinsTakeOnWhatLocksDo guards against twins that decline everything, and so equal Lua without being used.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
-	for _, w := range wellKnown {
+	for _, w := range command.WellKnown {
 		for _, held := range []string{"a", "b", ""} {
 			m := newMachine(Config{})
 			if held != "" {
 				m.do("client-1/1", "SET lock "+held+" PX 10000")
 			}
-			m.node.attempt = "client-1/1"
-			check(t, fmt.Sprintf("%s is taken on with %q held", w.name, held),
-				w.twin(m.node, []string{"lock", "fence"}, []string{"a", "1000", "yes"}), true)
+			m.node.data.Attempt = "client-1/1"
+			check(t, fmt.Sprintf("%s is taken on with %q held", w.Name, held),
+				w.Twin(m.node.data, []string{"lock", "fence"}, []string{"a", "1000", "yes"}), true)
 		}
 	}
 }
 
 func TestWellKnownScriptsAreRecognised(t *testing.T) {
-	for _, w := range wellKnown {
-		check(t, w.name, findTwin("-- "+w.name+"\n"+strings.ReplaceAll(w.text, `"`, "'")) != nil, true)
+	for _, w := range command.WellKnown {
+		check(t, w.Name, command.FindTwin("-- "+w.Name+"\n"+strings.ReplaceAll(w.Text, `"`, "'")) != nil, true)
 	}
-	check(t, "how many there are", len(twins), len(wellKnown))
 	renewal := "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"expire\",KEYS[1], ARGV[2])\nelse\n    return 0\nend"
-	check(t, "Tair's renewal", findTwin(renewal) != nil, true)
+	check(t, "Tair's renewal", command.FindTwin(renewal) != nil, true)
 }
 
 func TestOtherScriptsAreNotTakenForWellKnown(t *testing.T) {
@@ -139,6 +140,6 @@ func TestOtherScriptsAreNotTakenForWellKnown(t *testing.T) {
 		`if REDIS.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
 		"", "--", `"`, "\x00",
 	} {
-		check(t, text, findTwin(text) == nil, true)
+		check(t, text, command.FindTwin(text) == nil, true)
 	}
 }

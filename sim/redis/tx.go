@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
 
 // connection is the state of a connection that has one, until it is closed. On a node with replication every connection
@@ -41,15 +42,12 @@ type watchedKey struct {
 
 // changed tells the connections that watch a key. That a key which had expired before is now deleted is no change.
 func (n *Node) changed(name string) {
-	if n.watchers == 0 || n.loading {
-		return
-	}
 	for _, c := range n.conns {
 		for i := range c.watched {
 			w := &c.watched[i]
 			switch {
 			case w.name != name:
-			case w.expired && n.data.keys[name] == nil && !n.data.isHidden(name):
+			case w.expired && !n.data.Exists(name):
 				w.expired = false
 			case !w.expired:
 				c.dirty = true
@@ -60,7 +58,7 @@ func (n *Node) changed(name string) {
 
 // overtaken reports whether a watched key has expired since, so that EXEC will do nothing.
 func (n *Node) overtaken(c *connection) bool {
-	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.isHidden(w.name) })
+	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.IsHidden(w.name) })
 }
 
 // transaction is the open transaction of the current connection, or nil.
@@ -84,21 +82,21 @@ func (n *Node) unwatch(c *connection) {
 func multi(n *Node, _ []string) {
 	c := n.state()
 	if c.multi {
-		n.replyError("ERR MULTI calls can not be nested")
+		n.data.ReplyError("ERR MULTI calls can not be nested")
 		return
 	}
 	c.multi = true
-	n.replyOK()
+	n.data.ReplyOK()
 }
 
 func discard(n *Node, _ []string) {
 	c := n.transaction()
 	if c == nil {
-		n.replyError("ERR DISCARD without MULTI")
+		n.data.ReplyError("ERR DISCARD without MULTI")
 		return
 	}
 	n.leave(c)
-	n.replyOK()
+	n.data.ReplyOK()
 }
 
 // leave ends a transaction without executing it.
@@ -110,22 +108,22 @@ func (n *Node) leave(c *connection) {
 func execQueue(n *Node, _ []string) {
 	c := n.transaction()
 	if c == nil {
-		n.replyError("ERR EXEC without MULTI")
+		n.data.ReplyError("ERR EXEC without MULTI")
 		return
 	}
-	n.expireDue()
+	n.data.ExpireDue()
 	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
 	n.leave(c)
 	switch {
 	case refused:
-		n.replyError("EXECABORT Transaction discarded because of previous errors.")
+		n.data.ReplyError("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
-		n.out = append(n.out, "*-1\r\n"...)
+		n.data.Out = append(n.data.Out, "*-1\r\n"...)
 	case n.repl.restricted && slices.ContainsFunc(queue, isWrite) && n.refusesWrites() != "":
-		n.replyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
+		n.data.ReplyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
 	default:
-		n.replyLen(len(queue))
+		n.data.ReplyLen(len(queue))
 		n.inExec = true
 		for _, args := range queue {
 			n.dispatch(args)
@@ -135,11 +133,11 @@ func execQueue(n *Node, _ []string) {
 }
 
 // isWrite reports whether a queued command may change data.
-func isWrite(args []string) bool { return findCommand(args[0]).flags&write != 0 }
+func isWrite(args []string) bool { return findCommand(args[0]).Flags&command.Write != 0 }
 
 func watch(n *Node, args []string) {
 	if n.transaction() != nil {
-		n.replyError("ERR WATCH inside MULTI is not allowed")
+		n.data.ReplyError("ERR WATCH inside MULTI is not allowed")
 		return
 	}
 	c := n.state()
@@ -148,15 +146,15 @@ func watch(n *Node, args []string) {
 	}
 	for _, name := range args[1:] {
 		if !slices.ContainsFunc(c.watched, func(w watchedKey) bool { return w.name == name }) {
-			c.watched = append(c.watched, watchedKey{name, n.data.isHidden(name)})
+			c.watched = append(c.watched, watchedKey{name, n.data.IsHidden(name)})
 		}
 	}
-	n.replyOK()
+	n.data.ReplyOK()
 }
 
 func unwatch(n *Node, _ []string) {
 	if c := n.conns[n.conn]; c != nil {
 		n.unwatch(c)
 	}
-	n.replyOK()
+	n.data.ReplyOK()
 }

@@ -1,6 +1,10 @@
 package redis
 
-import "github.com/fencepost-sim/fencepost/sim"
+import (
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
 
 // blocked is a request that waits for replicas: a WAIT, or a write under semi-synchronous replication. Later requests of
 // its connection wait behind it, other connections go on.
@@ -19,21 +23,21 @@ type blocked struct {
 // 7.0 refuses it in scripts, and takes every command for a write: a WAIT after a WAIT may count less.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
-		n.replyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
+		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
 			"configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 		return
 	}
-	need, ok := parseInt(args[1])
-	timeout, ok2 := parseInt(args[2])
+	need, ok := resp.ParseInt(args[1])
+	timeout, ok2 := resp.ParseInt(args[2])
 	switch {
 	case !ok:
-		n.replyError(errNotInt)
+		n.data.ReplyError(resp.ErrNotInt)
 		return
 	case !ok2:
-		n.replyError("ERR timeout is not an integer or out of range")
+		n.data.ReplyError("ERR timeout is not an integer or out of range")
 		return
 	case timeout < 0:
-		n.replyError("ERR timeout is negative")
+		n.data.ReplyError("ERR timeout is negative")
 		return
 	}
 	b := &blocked{need: need}
@@ -41,14 +45,14 @@ func wait(n *Node, args []string) {
 		b.offset = c.woff
 	}
 	if timeout > 0 {
-		b.until = n.ms + min(timeout, lastTimed-n.ms)
+		b.until = n.data.Now + min(timeout, keyspace.LastTimed-n.data.Now)
 	}
 	if count := n.acked(b.offset); count >= need || n.inScript || n.inExec {
-		n.replyInt(count)
+		n.data.ReplyInt(count)
 		return
 	}
 	n.repl.involved, n.repl.block = true, b
-	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.attempt))
+	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
 
 // admit executes a request, unless its connection waits.
@@ -72,11 +76,11 @@ func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	if now := n.repl.end(); now > before {
 		c.woff = now
 		if n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {
-			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.out...)}
+			b = &blocked{offset: now, need: 1, reply: append([]byte{}, n.data.Out...)}
 		}
 	}
 	if b == nil {
-		n.hold(r, n.out)
+		n.hold(r, n.data.Out)
 		return
 	}
 	n.repl.numbers++
@@ -92,7 +96,7 @@ func (n *Node) limit(b *blocked) {
 	case b.reply != nil:
 		n.host.WakeAfter(n.cfg.SemiSyncTimeout, wakeBlocked|b.number)
 	case b.until > 0:
-		n.host.WakeAtWall(endOf(b.until), wakeBlocked|b.number)
+		n.host.WakeAtWall(keyspace.EndOf(b.until), wakeBlocked|b.number)
 	}
 }
 
@@ -138,7 +142,7 @@ func (n *Node) timedOut(number uint64) {
 		if b.reply != nil {
 			return n.repl.degraded
 		}
-		return b.number == number && n.ms > b.until
+		return b.number == number && n.data.Now > b.until
 	})
 }
 

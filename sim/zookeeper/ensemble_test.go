@@ -54,7 +54,7 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 	s.ensemble.Reset(c)
 	s.ensemble.AddTo(s.World)
 	s.told = nil
-	s.header = history.Header{Servers: members, Shards: [][]sim.ProcessID{members}, Quorum: 2, Locks: []history.Lock{"order"},
+	s.header = history.Header{Servers: members, Groups: [][]sim.ProcessID{members}, Quorum: 2, Locks: []history.Lock{"order"},
 		TTL: history.Of(timeout), Hold: history.Of(time.Minute), Slack: history.Of(20 * time.Second), Bound: history.Of(time.Second)}
 }
 

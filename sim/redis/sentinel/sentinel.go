@@ -1,4 +1,4 @@
-// Package sentinel is a simulated Redis Sentinel, a program of a server process: it watches the masters of shards,
+// Package sentinel is a simulated Redis Sentinel, a program of a server process: it watches the masters of groups,
 // promotes a replica when one is down, and tells clients who is master. A node of package redis hears nothing of it but
 // messages that ask how it is ([redis.Probe]) or say whom it is to follow ([redis.Order]).
 package sentinel
@@ -33,8 +33,8 @@ const infoPeriod = 10 * time.Second
 
 // Config is what a run may choose about a Sentinel. Zero durations are the defaults.
 type Config struct {
-	// Shards lists the nodes of each shard, its first master first. A shard is named after that.
-	Shards [][]sim.ProcessID
+	// Groups lists the nodes of each group, its first master first. A group is named after that.
+	Groups [][]sim.ProcessID
 	// DownAfter is for how long a node must leave a ping unanswered to count as down.
 	DownAfter time.Duration
 	// PingEvery is how often each node is pinged; DownAfter if that is shorter.
@@ -60,10 +60,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Sentinel watches the masters of shards, promotes a replica when one is down, and tells clients who is master. It
+// Sentinel watches the masters of groups, promotes a replica when one is down, and tells clients who is master. It
 // implements [sim.Peer].
 //
-//	SENTINEL GET-MASTER-ADDR-BY-NAME shard   -> the master's name and "6379"
+//	SENTINEL GET-MASTER-ADDR-BY-NAME group   -> the master's name and "6379"
 //	SUBSCRIBE switch-master                  -> then a push "switch-master old new" for each switch
 //
 // It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
@@ -73,7 +73,7 @@ func (c Config) withDefaults() Config {
 type Sentinel struct {
 	cfg         Config
 	host        sim.Host // nil between lives
-	shards      []*shard // they outlive the process, as sentinel.conf does
+	groups      []*group // they outlive the process, as sentinel.conf does
 	subscribers []uint64
 	ordered     []sim.ProcessID // by faults, not yet carried out
 	lastTick    time.Duration
@@ -81,8 +81,8 @@ type Sentinel struct {
 	checked     time.Duration // for when an extra look at pings is arranged
 }
 
-// shard is what a Sentinel knows of one shard.
-type shard struct {
+// group is what a Sentinel knows of one group.
+type group struct {
 	name   string
 	nodes  []*watched
 	master *watched
@@ -115,16 +115,16 @@ func New(cfg Config) *Sentinel {
 // Reset makes s as good as new, for the next run.
 func (s *Sentinel) Reset(cfg Config) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
-	for _, names := range cfg.Shards {
+	for _, names := range cfg.Groups {
 		if len(names) == 0 {
 			continue
 		}
-		sh := &shard{name: string(names[0])}
+		sh := &group{name: string(names[0])}
 		for _, name := range names {
 			sh.nodes = append(sh.nodes, &watched{name: name})
 		}
 		sh.master = sh.nodes[0]
-		s.shards = append(s.shards, sh)
+		s.groups = append(s.groups, sh)
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *Sentinel) Start(h sim.Host) {
 // Stop ends the life.
 func (s *Sentinel) Stop(sim.Stop) {
 	s.host, s.subscribers, s.ordered = nil, nil, nil
-	for _, sh := range s.shards {
+	for _, sh := range s.groups {
 		for _, w := range sh.nodes {
 			*w = watched{name: w.name}
 		}
@@ -179,11 +179,11 @@ func (s *Sentinel) answer(r *sim.Incoming) []byte {
 		if len(a) != 3 || !strings.EqualFold(a[1], "get-master-addr-by-name") {
 			return sim.AppendLine(nil, '-', "ERR fencepost: only SENTINEL GET-MASTER-ADDR-BY-NAME is simulated")
 		}
-		i := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == a[2] })
+		i := slices.IndexFunc(s.groups, func(sh *group) bool { return sh.name == a[2] })
 		if i < 0 {
 			return []byte("*-1\r\n")
 		}
-		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.shards[i].master.name)), redis.Port)
+		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.groups[i].master.name)), redis.Port)
 	case "subscribe":
 		if len(a) != 2 || strings.TrimPrefix(a[1], "+") != switchMaster {
 			return sim.AppendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)

@@ -18,7 +18,7 @@ func (s *Sentinel) Wake(tag uint64) {
 		}
 		s.lastTick = now
 		s.host.WakeAfter(s.cfg.PingEvery, wakeTick)
-		for _, sh := range s.shards {
+		for _, sh := range s.groups {
 			s.pingAll(sh, now)
 		}
 	case wakeOrder:
@@ -28,13 +28,13 @@ func (s *Sentinel) Wake(tag uint64) {
 		s.ordered = nil
 		return
 	}
-	for _, sh := range s.shards {
+	for _, sh := range s.groups {
 		s.look(sh, now)
 	}
 }
 
-// pingAll pings the nodes of a shard. The one that was to be promoted is told again: it may have been down.
-func (s *Sentinel) pingAll(sh *shard, now time.Duration) {
+// pingAll pings the nodes of a group. The one that was to be promoted is told again: it may have been down.
+func (s *Sentinel) pingAll(sh *group, now time.Duration) {
 	for _, w := range sh.nodes {
 		if !w.waiting {
 			w.waiting, w.pinged = true, now
@@ -62,7 +62,7 @@ func (s *Sentinel) down(w *watched, now time.Duration) bool {
 }
 
 // abdicated reports whether the master has long said that it follows another.
-func (s *Sentinel) abdicated(sh *shard, now time.Duration) bool {
+func (s *Sentinel) abdicated(sh *group, now time.Duration) bool {
 	return sh.master.wrong && now-sh.master.wrongSince >= s.cfg.DownAfter+2*infoPeriod
 }
 
@@ -71,8 +71,8 @@ func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 	return w.answered && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// look fails a shard over whose master is down, and puts right who follows whom.
-func (s *Sentinel) look(sh *shard, now time.Duration) {
+// look fails a group over whose master is down, and puts right who follows whom.
+func (s *Sentinel) look(sh *group, now time.Duration) {
 	if now < s.tiltUntil {
 		return
 	}
@@ -106,8 +106,8 @@ func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
 	}
 }
 
-// best is the replica that has come farthest of those that answer, in the shard's order among equals; nil if none does.
-func (s *Sentinel) best(sh *shard, now time.Duration) *watched {
+// best is the replica that has come farthest of those that answer, in the group's order among equals; nil if none does.
+func (s *Sentinel) best(sh *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range sh.nodes {
 		if w != sh.master && s.reachable(w, now) && (best == nil || w.last.Offset > best.last.Offset) {
@@ -118,14 +118,14 @@ func (s *Sentinel) best(sh *shard, now time.Duration) *watched {
 }
 
 // promote tells a node to be master.
-func (s *Sentinel) promote(sh *shard, w *watched, now time.Duration) {
+func (s *Sentinel) promote(sh *group, w *watched, now time.Duration) {
 	sh.promoting, sh.since = w, now
 	s.tell(w, w, now)
 }
 
-// order carries out a fault: its shard fails over to the node named.
+// order carries out a fault: its group fails over to the node named.
 func (s *Sentinel) order(to sim.ProcessID, now time.Duration) {
-	for _, sh := range s.shards {
+	for _, sh := range s.groups {
 		for _, w := range sh.nodes {
 			if w.name == to && w != sh.master {
 				s.promote(sh, w, now)
@@ -141,7 +141,7 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 		return
 	}
 	now := s.host.Monotonic()
-	for _, sh := range s.shards {
+	for _, sh := range s.groups {
 		i := slices.IndexFunc(sh.nodes, func(w *watched) bool { return w.name == from })
 		if i < 0 {
 			continue
@@ -155,8 +155,8 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	}
 }
 
-// switched tells everyone that a shard has a new master.
-func (s *Sentinel) switched(sh *shard, w *watched, now time.Duration) {
+// switched tells everyone that a group has a new master.
+func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	old := sh.master
 	sh.master, sh.promoting = w, nil
 	told := switchMaster + " " + string(old.name) + " " + string(w.name)
@@ -172,7 +172,7 @@ func (s *Sentinel) switched(sh *shard, w *watched, now time.Duration) {
 }
 
 // note keeps since when a node says that it follows the wrong master.
-func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
+func (s *Sentinel) note(sh *group, w *watched, now time.Duration) {
 	wrong := w.answered && w.last.Master != sh.master.name
 	if w == sh.master {
 		wrong = w.answered && w.last.Master != ""
@@ -185,7 +185,7 @@ func (s *Sentinel) note(sh *shard, w *watched, now time.Duration) {
 
 // reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to
 // follow.
-func (s *Sentinel) reconfigure(sh *shard, now time.Duration) {
+func (s *Sentinel) reconfigure(sh *group, now time.Duration) {
 	if !sh.master.answered || sh.master.last.Master != "" {
 		return
 	}

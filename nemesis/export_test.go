@@ -1,0 +1,68 @@
+package nemesis
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so
+// that all that is told of the two differs in nothing else. What is recorded as an outcome, by whoever sees it, has
+// none.
+func Twins(t *testing.T) map[Kind]Kind {
+	t.Helper()
+	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions
+	t.Cleanup(func() { Kinds, history.FaultKinds, definitions = kinds, rows, known })
+	twins := map[Kind]Kind{}
+	for _, k := range kinds {
+		d := *k.definition()
+		if d.outcome {
+			continue
+		}
+		row := rows[k-1]
+		d.words = history.F(strings.ToUpper(k.String()))
+		row.F = d.words
+		history.FaultKinds = append(history.FaultKinds, row)
+		twins[k] = register(d)
+	}
+	return twins
+}
+
+// Incomplete lists what register says of a kind of which one thing after another is missing.
+func Incomplete(t *testing.T) []string {
+	t.Helper()
+	var said []string
+	for _, forget := range []func(*definition){
+		func(d *definition) { d.words = "nothing that a history knows" },
+		func(d *definition) {},
+		func(d *definition) { d.begin = nil },
+		func(d *definition) { d.end = nil },
+		func(d *definition) { d.weight = 0 },
+		func(d *definition) { d.draw = nil },
+		func(d *definition) { d.possible = nil },
+		func(d *definition) { d.target = roles{} },
+		func(d *definition) { d.placement = Placement{} },
+		func(d *definition) { d.placement.Candidates = nil },
+		func(d *definition) { d.placement.At = AtLinks },
+	} {
+		d := *Pause.definition()
+		d.fields, d.opening = 0, nil
+		d.words = "half"
+		rows := slices.Clone(history.FaultKinds)
+		history.FaultKinds = append(history.FaultKinds, history.FaultKind{F: "half", Does: history.Stops, Lasts: true})
+		if forget(&d); len(said) == 1 {
+			d.words = history.Pause
+		}
+		said = append(said, recovered(func() { register(d) }))
+		history.FaultKinds = rows
+	}
+	return said
+}
+
+func recovered(f func()) (said string) {
+	defer func() { said, _ = recover().(string) }()
+	f()
+	return ""
+}

@@ -1,0 +1,68 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Crash: a client's code ends; a server loses power.
+var Crash = register(definition{
+	words:  history.Crash,
+	parts:  []part{target, loss, trigger, restart},
+	target: clientOrServer,
+	check: func(v *validator, f *Fault) {
+		switch isServer := v.known.role(f.Target).isServer(); {
+		case isServer && f.Loss == LosesMemory:
+			v.failWord(string(f.Target),
+				"say what "+string(f.Target)+` loses: "losing unsynced writes" or "losing everything"`)
+		case !isServer && f.Loss != LosesMemory:
+			v.failWord("losing", "a client has nothing on disk to lose: leave this out")
+		case !isServer && f.Restart > 0:
+			v.failWord("restart", "a client that has crashed does not come back: leave this out")
+		}
+	},
+
+	begin: func(s *striker) {
+		switch s.Loss {
+		case LosesUnsynced:
+			s.w.Stop(s.Target, sim.PowerLoss)
+		case LosesEverything:
+			s.w.Stop(s.Target, sim.LoseAllState)
+		default:
+			s.w.Crash(s.Target)
+		}
+	},
+	end: func(s *striker) { s.w.Restart(s.Target) },
+
+	weight:   6,
+	possible: func(t *Targets) bool { return len(t.Crashing) > 0 },
+	draw: func(d Dice, f *Fault) {
+		f.Target = d.Among(d.Targets().Crashing)
+		// It is drawn for a client too, so that what is drawn next does not depend on the target.
+		downtime := d.DowntimeOrEver()
+		if slices.Contains(d.Targets().Servers, f.Target) {
+			f.Loss, f.Restart = LosesUnsynced, downtime
+			if d.Coin() {
+				f.Loss = LosesEverything
+			}
+		}
+	},
+
+	placement: Placement{Order: 5, At: AtActs,
+		Candidates: func(s *Subjects) []Fault {
+			list := on(LosesMemory, s.Clients...)
+			if s.Persistent { // else both losses are one
+				list = append(list, on(LosesUnsynced, s.Servers()...)...)
+			}
+			return append(list, on(LosesEverything, s.Servers()...)...)
+		},
+		Between: func(f *Fault) Instants {
+			if f.Loss == LosesUnsynced {
+				return Syncs
+			}
+			return NoInstants
+		},
+	},
+})

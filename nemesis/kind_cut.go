@@ -1,0 +1,71 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Cut: bytes between two sides wait until the cut heals.
+var Cut = register(definition{
+	words:   history.Cut,
+	parts:   []part{left, direction, right, trigger, maybeLasting},
+	check:   checkCut,
+	endless: true,
+
+	begin: func(s *striker) { s.eachDirection(s.w.Cut) },
+	end:   func(s *striker) { s.eachDirection(s.w.Heal) },
+
+	weight:   6,
+	possible: func(t *Targets) bool { return len(t.linked) > 0 },
+	draw:     drawCut,
+
+	placement: Placement{Order: 10, At: AtLinks},
+})
+
+func checkCut(v *validator, f *Fault) {
+	ends := f.On()
+	for i, p := range ends {
+		v.is(p, anyProcess)
+		if slices.Contains(ends[:i], p) {
+			v.failWord(string(p), string(p)+" is named twice")
+		}
+	}
+	for _, a := range f.Left {
+		for _, b := range f.Right {
+			if v.known.linked(a, b) {
+				return
+			}
+		}
+	}
+	v.failWord(string(f.Right[0]), "nothing on the left talks to anything on the right: there is no link to cut")
+}
+
+// drawCut cuts one process off from some or all of those that it is linked to.
+func drawCut(d Dice, f *Fault) {
+	process, all := d.Targets().drawLinked(d)
+	some := make([]sim.ProcessID, 0, len(all))
+	first, n := d.Below(len(all)), 1+d.Below(len(all))
+	for i := range all { // a run of n, starting anywhere, in the order of the list
+		if (i-first+len(all))%len(all) < n {
+			some = append(some, all[i])
+		}
+	}
+	f.Left, f.Right = []sim.ProcessID{process}, some
+	if f.OneWay = d.Coin(); f.OneWay && d.Coin() {
+		f.Left, f.Right = f.Right, f.Left
+	}
+	f.For = d.OutageOrEver()
+}
+
+func (s *striker) eachDirection(f func(from, to sim.ProcessID)) {
+	for _, a := range s.Left {
+		for _, b := range s.Right {
+			f(a, b)
+			if !s.OneWay {
+				f(b, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package nemesis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// DelayLink: messages on a link are held up; without a length only the first one that is sent.
+var DelayLink = register(definition{
+	words:  history.Delay,
+	parts:  []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
+	target: anyProcess,
+	peer:   anyProcess,
+	check:  (*validator).linked,
+
+	begin: func(s *striker) {
+		if s.For > 0 {
+			s.w.Slow(s.Target, s.Peer, s.By)
+		} else {
+			s.w.DelayNext(s.Target, s.Peer, s.By, s.late)
+		}
+	},
+	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
+	recordsItself: func(f *Fault) bool { return f.For == 0 },
+	// The last message that was held up arrives that much later.
+	aftermath: func(f *Fault) time.Duration { return f.By },
+
+	weight:   4,
+	possible: func(t *Targets) bool { return len(t.linked) > 0 },
+	draw: func(d Dice, f *Fault) {
+		drawLink(d, f)
+		if d.Coin() {
+			f.For = d.Outage()
+		}
+	},
+
+	placement: Placement{Order: 2,
+		Why: never("of late messages, single ones are tried (delay message), and all on a link until an end (cut)")},
+})
+
+// DelayMessage: one message, by its number, is held up.
+var DelayMessage = register(definition{
+	words:  history.DelayMessage,
+	parts:  []part{number, words("of"), target, words("->"), peer, words("by"), by},
+	target: anyProcess,
+	peer:   anyProcess,
+	check:  (*validator).linked,
+
+	arrange: func(s *striker) { s.w.DelayNth(s.Target, s.Peer, s.Number, s.By, s.late) },
+
+	weight:   4,
+	possible: func(t *Targets) bool { return len(t.linked) > 0 },
+	draw: func(d Dice, f *Fault) {
+		drawLink(d, f)
+		f.Number = d.Message()
+	},
+
+	placement: Placement{Order: 9, At: AtMessages},
+})
+
+// drawLink draws the ends of a link, and how late what is sent on it arrives.
+func drawLink(d Dice, f *Fault) {
+	process, others := d.Targets().drawLinked(d)
+	f.Target, f.Peer = process, d.Among(others)
+	if d.Coin() {
+		f.Target, f.Peer = f.Peer, f.Target
+	}
+	f.By = d.Delay()
+}

@@ -1,0 +1,24 @@
+package nemesis
+
+import "github.com/fencepost-sim/fencepost/checker/history"
+
+// Drift: both clocks of the process run fast or slow.
+var Drift = register(definition{
+	words:   history.Drift,
+	parts:   []part{target, words("clock by"), rate, driftTrigger, maybeLasting},
+	target:  anyProcess,
+	endless: true,
+
+	begin: func(s *striker) { s.w.Drift(s.Target, int64(s.PPM)) },
+	end:   func(s *striker) { s.w.Drift(s.Target, -int64(s.PPM)) },
+
+	weight:   2,
+	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	draw: func(d Dice, f *Fault) {
+		f.Target, f.PPM, f.For = d.Among(d.Targets().Processes), d.PPM(), d.OutageOrEver()
+	},
+
+	placement: Placement{Order: 1,
+		Why: never("what it does grows with its length: no few starts and ends stand for the others"),
+	},
+})

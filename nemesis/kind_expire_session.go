@@ -1,0 +1,30 @@
+package nemesis
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ExpireSession: a client's session or lease at the lock service ends.
+var ExpireSession = register(definition{
+	words:  history.ExpireSession,
+	parts:  []part{words("of"), target, trigger},
+	target: aClient,
+	check: func(v *validator, _ *Fault) {
+		if len(v.known.Consensus) == 0 {
+			v.failWord("session", "Redis keeps no sessions: only etcd and ZooKeeper do")
+		}
+	},
+
+	begin: func(s *striker) {
+		for _, member := range s.names.Consensus {
+			s.w.ServerFault(member, sim.ServerFault{Kind: sim.ExpireSession, To: s.Target})
+		}
+	},
+
+	weight:   3,
+	possible: func(t *Targets) bool { return len(t.Sessions) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target = d.Among(d.Targets().Sessions) },
+
+	placement: Placement{Order: 12, Why: never("when it takes effect is a matter of messages that its start sets off")},
+})

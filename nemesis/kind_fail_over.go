@@ -1,0 +1,59 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// FailOver: a replica is promoted in its master's place. It is recorded when the replica has become master, as is a
+// failover that the Sentinel decides by itself.
+var FailOver = register(definition{
+	words:  history.FailOver,
+	parts:  []part{target, words("to"), peer, trigger},
+	target: aRedisNode,
+	peer:   aRedisNode,
+	check:  checkFailOver,
+
+	begin: func(s *striker) {
+		s.w.ServerFault(s.names.Sentinel, sim.ServerFault{Kind: sim.FailOver, To: s.Peer})
+	},
+	recordsItself: func(*Fault) bool { return true },
+	outcome:       true,
+
+	weight:   4,
+	possible: func(t *Targets) bool { return len(t.Groups) > 0 },
+	draw: func(d Dice, f *Fault) {
+		group := d.Targets().Groups[d.Below(len(d.Targets().Groups))]
+		i := d.Below(len(group))
+		f.Target, f.Peer = group[i], group[(i+1+d.Below(len(group)-1))%len(group)]
+	},
+
+	placement: Placement{Order: 11,
+		Why: never("who takes over, and when, is a matter of messages that its start sets off"),
+	},
+})
+
+func checkFailOver(v *validator, f *Fault) {
+	group := v.known.group(f.Target)
+	var others []string
+	for _, p := range group {
+		if p != f.Target {
+			others = append(others, string(p))
+		}
+	}
+	switch {
+	case f.Peer == f.Target:
+		v.failWord(string(f.Peer), string(f.Peer)+" cannot take over from itself")
+	case len(others) == 0:
+		v.failWord(string(f.Target), string(f.Target)+" has no replica to fail over to")
+	case !slices.Contains(group, f.Peer):
+		near := nearest.Word(string(f.Peer), others)
+		if near == "" {
+			near = others[0]
+		}
+		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), near)
+	}
+}

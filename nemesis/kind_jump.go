@@ -1,0 +1,38 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Jump: the wall clock of the process is set forward or back.
+var Jump = register(definition{
+	words:  history.Jump,
+	parts:  []part{target, words("clock by"), jump, trigger},
+	target: anyProcess,
+
+	begin: func(s *striker) { s.w.Jump(s.Target, s.By) },
+
+	weight:   4,
+	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	draw: func(d Dice, f *Fault) {
+		f.Target, f.By = d.Among(d.Targets().Processes), d.Jump()
+		if d.Coin() {
+			f.By = -f.By
+		}
+	},
+
+	placement: Placement{Order: 7, At: AtActs, Sized: true,
+		Candidates: func(s *Subjects) []Fault { // the other clients never look at their wall clock
+			return slices.Concat(on(LosesMemory, s.Wall...), on(LosesMemory, s.Servers()...))
+		},
+		Between: func(*Fault) Instants { return Deadlines },
+		Why: func(n *Names) string {
+			if len(n.Consensus) > 0 || len(n.Groups) == 0 {
+				return ""
+			}
+			return "replicas are told at once of the keys that it ends, at a time that depends on its start"
+		},
+	},
+})

@@ -1,0 +1,26 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Pause: nothing of the process runs.
+var Pause = register(definition{
+	words:  history.Pause,
+	parts:  []part{target, words("for"), lasting, trigger},
+	target: anyProcess,
+
+	begin: func(s *striker) { s.w.Pause(s.Target) },
+	end:   func(s *striker) { s.w.Resume(s.Target) },
+
+	weight:   6,
+	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
+
+	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
+		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
+	}},
+})

@@ -1,0 +1,31 @@
+package nemesis
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ShutDown: a server ends in good order and loses nothing.
+var ShutDown = register(definition{
+	words:  history.ShutDown,
+	parts:  []part{target, trigger, restart},
+	target: lockServer,
+
+	begin: func(s *striker) { s.w.Stop(s.Target, sim.ShutDown) },
+	end:   func(s *striker) { s.w.Restart(s.Target) },
+
+	weight:   2,
+	possible: func(t *Targets) bool { return len(t.Servers) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target, f.Restart = d.Among(d.Targets().Servers), d.DowntimeOrEver() },
+
+	placement: Placement{Order: 6, At: AtActs,
+		Candidates: func(s *Subjects) []Fault { return on(LosesMemory, s.Servers()...) },
+		Between:    func(*Fault) Instants { return HangUps },
+		Why: func(n *Names) string {
+			if len(n.Consensus) == 0 && len(n.Groups) == 0 {
+				return ""
+			}
+			return "others are told of it at once, and act at a time that depends on its start"
+		},
+	},
+})

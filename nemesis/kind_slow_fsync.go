@@ -1,0 +1,28 @@
+package nemesis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// SlowFsync: a Redis node's fsync takes long.
+var SlowFsync = register(definition{
+	words:  history.SlowFsync,
+	parts:  []part{words("of"), target, words("by"), by, trigger, words("for"), lasting},
+	target: aRedisNode,
+
+	begin: func(s *striker) {
+		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
+	},
+	end: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By}) },
+	// The last fsync that began while they were slow ends that much later.
+	aftermath: func(f *Fault) time.Duration { return f.By },
+
+	weight:   1,
+	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target, f.By, f.For = d.Among(d.Targets().Redis), d.Fsync(), d.Outage() },
+
+	placement: Placement{Order: 3, Why: never("it changes how long what is under way takes")},
+})

@@ -1,0 +1,34 @@
+package nemesis
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Stall is what a contributor adds who wants one more kind of fault: this file, and its row among the faults that a
+// history knows. All tests of this folder run with it. It does what a pause does, and so all that is told of it must
+// be alike.
+var Stall = register(definition{
+	words:  known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
+	parts:  []part{target, words("for"), lasting, trigger},
+	target: anyProcess,
+
+	begin: func(s *striker) { s.w.Pause(s.Target) },
+	end:   func(s *striker) { s.w.Resume(s.Target) },
+
+	weight:   6,
+	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Processes), d.Pause() },
+
+	placement: Placement{Order: 4, At: AtActs, Stills: true, Candidates: func(s *Subjects) []Fault {
+		return on(LosesMemory, slices.Concat(s.Clients, s.Servers(), []sim.ProcessID{s.Resource})...)
+	}},
+})
+
+// known adds a row, as a line of the table would.
+func known(row history.FaultKind) history.F {
+	history.FaultKinds = append(history.FaultKinds, row)
+	return row.F
+}

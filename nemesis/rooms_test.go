@@ -1,0 +1,400 @@
+package nemesis_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/cast"
+	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/nemesis/shrink"
+	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
+)
+
+// The tests of this file add each kind of fault a second time, under another name, and ask every room about both. A
+// room that goes by the name of a kind, or keeps a list of kinds of its own, tells the two apart.
+
+var names = nemesis.Names(cast.All)
+
+// alike fails unless the two texts differ in nothing but capitals.
+func alike(t *testing.T, what string, own, twin any) {
+	t.Helper()
+	a, b := strings.ToLower(fmt.Sprint(own)), strings.ToLower(fmt.Sprint(twin))
+	if a == b {
+		return
+	}
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	from := max(0, at-200)
+	t.Errorf("%s\n own %.400s\ntwin %.400s", what, a[from:], b[from:])
+}
+
+// twinOf gives faults of the twin of each kind.
+func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemesis.Fault {
+	list := slices.Clone(faults)
+	for i := range list {
+		if twin, has := twins[list[i].Kind]; has {
+			list[i].Kind = twin
+		}
+	}
+	return list
+}
+
+// drawn are faults of one kind.
+func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*mix.Mix)) (faults []nemesis.Fault) {
+	t.Helper()
+	m := mix.Default()
+	m.Weights = mix.Weights{}
+	m.Weights[k] = k.Weight()
+	if change != nil {
+		change(&m)
+	}
+	g, err := mix.NewGenerator(m, names, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range seeds {
+		faults = append(faults, g.Draw(seed)...)
+	}
+	return faults
+}
+
+func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
+	twins := nemesis.Twins(t)
+	usage := nemesis.Usage()
+	for _, k := range slices.Sorted(maps.Keys(twins)) {
+		twin := twins[k]
+		alike(t, "usage", usage[k-1], usage[twin-1])
+		own := drawn(t, k, 40, nil)
+		others := drawn(t, twin, 40, nil)
+		alike(t, "drawn", own, others)
+		alike(t, "drawn without some", drawn(t, k, 40, without(t, k, " of clients")),
+			drawn(t, twin, 40, without(t, twin, " of clients")))
+		for n, f := range own {
+			o := others[n]
+			back, err := nemesis.ParseFor(o.String(), names)
+			if err != nil || !reflect.DeepEqual(back, o) || o.Kind != twin {
+				t.Errorf("%v: %v, read as %v", o, err, back)
+			}
+			alike(t, "simpler than "+f.String(), shrink.Simpler(f, names), shrink.Simpler(o, names))
+		}
+		if len(own) < 40 {
+			t.Errorf("%d faults of %s", len(own), k)
+		}
+	}
+}
+
+// without takes faults of a kind out of a mix.
+func without(t *testing.T, k nemesis.Kind, which string) func(*mix.Mix) {
+	return func(m *mix.Mix) {
+		x, err := nemesis.ParseExclusion(k.String() + which)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Without = append(m.Without, x)
+	}
+}
+
+// TestEveryKindIsJudgedToldAndDrawnLikeItsTwin runs the catalogue with its own faults, and with their twins.
+func TestEveryKindIsJudgedToldAndDrawnLikeItsTwin(t *testing.T) {
+	twins := nemesis.Twins(t)
+	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
+	if err != nil || len(files) < 50 {
+		t.Fatal(len(files), err)
+	}
+	seen := map[nemesis.Kind]bool{}
+	for i, file := range files {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, twin := parsed(t, file, text), parsed(t, file, text)
+		if len(own.Faults) == 0 {
+			continue
+		}
+		own.Faults = append(own.Faults, stalls(own)...)
+		twin.Faults = twinOf(twins, own.Faults)
+		for _, f := range own.Faults {
+			seen[f.Kind] = true
+		}
+		alike(t, file, tellOf(t, own), tellOf(t, twin))
+	}
+	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Stall, nemesis.Jump, nemesis.Drift, nemesis.Crash,
+		nemesis.Cut} {
+		if !seen[k] && !testing.Short() {
+			t.Errorf("no %s among the faults", k)
+		}
+	}
+}
+
+// stalls are the pauses of a scenario once more, at another process.
+func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
+	for _, f := range s.Faults {
+		if f.Kind == nemesis.Pause {
+			f.Kind = nemesis.Stall
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under faults of one kind at a time.
+func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
+	twins := nemesis.Twins(t)
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	struck := map[nemesis.Kind]int{}
+	for _, text := range replicatedAndConsensus {
+		for _, k := range slices.Sorted(maps.Keys(twins)) {
+			own, twin := parsed(t, "drawn.yaml", []byte(text)), parsed(t, "drawn.yaml", []byte(text))
+			known := own.Targets()
+			if targets := nemesis.TargetsOf(&known); !targets.Has(k) {
+				continue
+			}
+			for seed := range seeds {
+				own.Mix.Weights = mix.Weights{}
+				own.Mix.Weights[k] = 1
+				own.Mix.Swarm = false
+				g, err := mix.NewGenerator(own.Mix, known, 20*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				own.Faults = g.Draw(seed)
+				twin.Faults = twinOf(twins, own.Faults)
+				alike(t, fmt.Sprintf("%s, %v", own.Name, own.Faults), tellOf(t, own), tellOf(t, twin))
+				struck[k] += strikes(t, own, k)
+			}
+		}
+	}
+	for k := range twins {
+		if struck[k] == 0 {
+			t.Errorf("no %s has struck", k)
+		}
+	}
+}
+
+var replicatedAndConsensus = []string{
+	"name: replicated\nservers: {redis: 1, replicas: 2, persistence: {append-fsync: everysec}}\n" +
+		"lock: {protocol: set-nx-px, ttl: 4s}\n" +
+		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
+	"name: sessions\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 4s}\n" +
+		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
+}
+
+// strikes counts the faults of a kind that a run's history records, and holds their ends against what the history's own
+// table says of the kind.
+func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
+	t.Helper()
+	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	under := map[string]history.Time{}
+	for _, e := range r.History.Events {
+		switch {
+		case e.Process != history.Nemesis || e.F != history.F(k.String()):
+		case e.Type == history.Invoke:
+			n++
+			under[e.Value] = e.Time
+		case e.Type == history.OK:
+			if at, struck := under[e.Value]; !struck || !e.F.Lasts() && !e.F.IsDown() && at != e.Time {
+				t.Errorf("%s: ended at %v, struck %v", e.Value, e.Time, under)
+			}
+			delete(under, e.Value)
+		}
+	}
+	if e := history.F(k.String()).Does(); e == history.Unknown {
+		t.Errorf("a history does not know what %s does", k)
+	}
+	return n
+}
+
+func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// tellOf runs a scenario and gives all that is said of the run: the history, the verdict with its trials, the
+// headline, what became of each fault, the text and the page.
+func tellOf(t *testing.T, s *scenarios.Scenario) string {
+	t.Helper()
+	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := checker.Check(r.History)
+	if err := rerun.New(s).Try(r.Plan, r.History, &verdict); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := history.Encode(&out, r.History); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&out, "%+v\n%s\n", verdict, headline.Of(r.History, verdict))
+	planned := tally.PlannedIn(r.Plan.Faults, r.History)
+	faults := tally.NewFaults()
+	var counting tally.Strikes
+	counting.Count(faults, r.Plan.Faults, r.History)
+	slices.SortFunc(faults, func(a, b tally.Fault) int {
+		return strings.Compare(strings.ToLower(fmt.Sprint(a)), strings.ToLower(fmt.Sprint(b)))
+	})
+	fmt.Fprintln(&out, planned, slices.DeleteFunc(faults, func(f tally.Fault) bool { return f.Drawn == 0 }))
+	run := &single.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
+		Simulated: r.History.Header.End.Duration()}
+	for _, f := range planned {
+		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, "")
+	}
+	if err := run.Text(&out, report.TextOptions{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.HTML(&out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestEveryKindIsPlacedLikeItsTwin lets a verification place the faults of each kind, and those of its twin.
+func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
+	twins := nemesis.Twins(t)
+	for _, text := range []string{
+		"name: x\nservers: {redis: 1, persistence: {append-fsync: everysec}}\nnetwork: {delay: 1ms}\n" +
+			"lock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}, clock: wall}\npromise: [ownership]\n",
+		"name: x\nservers: {redis: 1, replicas: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s}\n",
+		"name: x\nservers: {etcd: 3}\nnetwork: {delay: 1ms}\nlock: {protocol: etcd, ttl: 2s}\n",
+	} {
+		s := parsed(t, "verified.yaml", []byte(text))
+		kinds, left := verify.Enumerable(s)
+		placed := map[nemesis.Kind]string{}
+		for _, k := range kinds {
+			placed[k] = "tried"
+		}
+		for _, l := range left {
+			placed[l.Kind] += l.Why
+		}
+		for k, twin := range twins {
+			alike(t, k.String(), placed[k], placed[twin])
+			if placed[k] == "tried" && s.Servers.Backend != locks.OnEtcd { // whose placements are many
+				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
+			}
+		}
+	}
+}
+
+func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
+	t.Helper()
+	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Workers: 1}
+	v, err := verify.Scenario(context.Background(), s, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Runs() < 5 {
+		t.Errorf("%d runs with %s", v.Runs(), k)
+	}
+	return fmt.Sprintf("%+v %+v", v.Lengths, v.Found)
+}
+
+// TestEveryKindIsReadAndSweptLikeItsTwin writes faults into a scenario's file, with the twin's weight, and varies
+// their values.
+func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
+	twins := nemesis.Twins(t)
+	for _, text := range replicatedAndConsensus {
+		for k, twin := range twins {
+			s := parsed(t, "swept.yaml", []byte(text))
+			known := s.Targets()
+			if targets := nemesis.TargetsOf(&known); !targets.Has(k) {
+				continue
+			}
+			m := s.Mix
+			m.Weights = mix.Weights{}
+			m.Weights[k] = 1
+			g, err := mix.NewGenerator(m, known, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faults := g.Draw(3)
+			alike(t, k.String(), axes(t, text, faults, k), axes(t, text, twinOf(twins, faults), twin))
+		}
+	}
+}
+
+// axes tells what can be varied in the faults of a scenario that has them in its file.
+func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (told []string) {
+	t.Helper()
+	text += "faults:\n"
+	for _, f := range faults {
+		text += fmt.Sprintf("  - %q\n", f)
+	}
+	s := parsed(t, "swept.yaml", []byte(text+fmt.Sprintf("mix: {weights: {%s: 7}}\n", k)))
+	if !reflect.DeepEqual(s.Faults, faults) || s.Mix.Weights[k] != 7 {
+		t.Errorf("%v was read as %v, %v", faults, s.Faults, s.Mix.Weights)
+	}
+	subject, err := sweep.NewSubject(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range faults {
+		for _, value := range []string{"restart=1s,2s", "for=1s,2s", "by=1s,2s", "ppm=1ppm,2ppm", "at=1s,2s",
+			"pass=1,2", "number=1,2"} {
+			a, err := subject.Axis(fmt.Sprintf("faults.%d.%s", i+1, value))
+			if err != nil {
+				told = append(told, err.Error())
+				continue
+			}
+			told = append(told, a.Title(subject))
+		}
+	}
+	return told
+}
+
+// A kind that is known by half reaches nobody: it is refused when the program starts, and told what it lacks.
+func TestAKindIsCompleteOrRefused(t *testing.T) {
+	want := []string{
+		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,
+		`nemesis: the kind of faults "pause" is registered twice`,
+		`nemesis: the kind of faults "half" does not say how it strikes`,
+		`nemesis: the kind of faults "half" does not say how it ends`,
+		`nemesis: the kind of faults "half" does not say how it is drawn`,
+		`nemesis: the kind of faults "half" does not say how it is drawn`,
+		`nemesis: the kind of faults "half" does not say how it is drawn`,
+		`nemesis: the kind of faults "half" does not say whom it can strike`,
+		`nemesis: the kind of faults "half" does not say how a verification places it`,
+		`nemesis: the kind of faults "half" does not say how a verification places it`,
+		`nemesis: the kind of faults "half" does not state what a verification is to set`,
+	}
+	for i, got := range nemesis.Incomplete(t) {
+		if got != want[i] {
+			t.Errorf("%d: %s\nwant %s", i, got, want[i])
+		}
+	}
+}

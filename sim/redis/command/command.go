@@ -1,0 +1,125 @@
+// Package command is the commands about the data of a simulated Redis: their table and what each does to the keyspace.
+// Those about connections, scripts and other nodes are the node's own.
+//
+// Commands that have to do with existence, time or ownership are carried out here, those that are only about values by
+// miniredis; where that answers otherwise than Redis 7.0, a check in front of it gives Redis's answer (correct.go).
+// Well-known scripts of locks are carried out in Go as well (twins.go), since they do what commands do.
+package command
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// Flag says what is special about a command.
+type Flag uint8
+
+const (
+	Write     Flag = 1 << iota // may change data
+	NoScript                   // Redis does not allow it in scripts
+	Immediate                  // executed at once inside MULTI
+	Listener                   // allowed on a connection that has subscriptions
+	unlessNil                  // a reply of 0 or null means that nothing was changed
+	scored                     // its reply holds scores of a sorted set
+	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
+)
+
+// Command is a row of the table of commands.
+type Command struct {
+	Name  string // lower case
+	Arity int    // number of arguments with the name; negative: at least
+	Flags Flag
+	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
+	run   func(d *keyspace.Data, args []string)
+	first func(d *keyspace.Data, args []string) (answered bool)
+	keys  keyRange // of a command that is passed on
+	Subs  Arities  // of a command with subcommands
+}
+
+// Arities are the numbers of arguments of subcommands, counted as a command's.
+type Arities map[string]int
+
+// keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
+type keyRange struct{ first, last int }
+
+var (
+	noKey   = keyRange{1, 0}
+	oneKey  = keyRange{1, 1}
+	twoKeys = keyRange{1, 2}
+)
+
+// dataCommands finds one of these commands by its name in lower case.
+var dataCommands = map[string]*Command{}
+
+func init() {
+	for _, c := range All() {
+		dataCommands[c.Name] = c
+	}
+}
+
+// All are the commands that are about data.
+func All() (list []*Command) {
+	for _, table := range [][]Command{ownCommands, passedCommands} {
+		for i := range table {
+			list = append(list, &table[i])
+		}
+	}
+	return list
+}
+
+// Do carries the command out on the data.
+func (c *Command) Do(d *keyspace.Data, args []string) {
+	switch {
+	case c.run != nil:
+		c.run(d, args)
+	case c.first == nil || !c.first(d, args):
+		passOn(d, c, args)
+	}
+}
+
+// Refusal is the error with which a command is refused before anything is looked at, or nothing.
+func (c *Command) Refusal(args []string) string {
+	name, arity := c.Name, c.Arity
+	if c.Subs != nil && len(args) > 1 {
+		sub := strings.ToLower(args[1])
+		known := false
+		if arity, known = c.Subs[sub]; !known {
+			return unknownSub(c.Name, args[1])
+		}
+		name += "|" + sub
+	}
+	if arity > 0 && len(args) != arity || len(args) < -arity {
+		return WrongArity(name)
+	}
+	return ""
+}
+
+func unknownSub(command, sub string) string {
+	return "ERR unknown subcommand '" + Clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
+}
+
+// WrongArity is the error for a command with too many arguments or too few.
+func WrongArity(name string) string {
+	return "ERR wrong number of arguments for '" + name + "' command"
+}
+
+// Unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
+func Unknown(args []string) string {
+	name := strings.ToLower(args[0])
+	if why, ok := notSimulated[name]; ok {
+		return "ERR fencepost: " + strings.ToUpper(name) + " is not simulated: " + why
+	}
+	var b strings.Builder
+	b.WriteString("ERR unknown command '" + Clip(args[0], 128) + "', with args beginning with: ")
+	for i, a := range args[1:] {
+		if i == 20 || b.Len() > 256 {
+			break
+		}
+		b.WriteString("'" + Clip(a, 128) + "' ")
+	}
+	return b.String()
+}
+
+// Clip cuts what a client has sent to a length that an error quotes.
+func Clip(s string, limit int) string { return s[:min(len(s), limit)] }

@@ -1,0 +1,161 @@
+package command
+
+// ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and what
+// locks use.
+var ownCommands = []Command{
+	{Name: "get", Arity: 2, run: get},
+	{Name: "set", Arity: -3, Flags: Write, run: set},
+	{Name: "setnx", Arity: 3, Flags: Write, run: setnx},
+	{Name: "setex", Arity: 4, Flags: Write, run: setex("EX", "setex")},
+	{Name: "psetex", Arity: 4, Flags: Write, run: setex("PX", "psetex")},
+	{Name: "getset", Arity: 3, Flags: Write, run: getset},
+	{Name: "getdel", Arity: 2, Flags: Write, run: getdel},
+	{Name: "getex", Arity: -2, Flags: Write, run: getex},
+	{Name: "mget", Arity: -2, run: mget},
+	{Name: "mset", Arity: -3, Flags: Write, run: mset(false)},
+	{Name: "msetnx", Arity: -3, Flags: Write, run: mset(true)},
+	{Name: "incr", Arity: 2, Flags: Write, run: incr(1)},
+	{Name: "decr", Arity: 2, Flags: Write, run: incr(-1)},
+	{Name: "incrby", Arity: 3, Flags: Write, run: incrBy(1)},
+	{Name: "decrby", Arity: 3, Flags: Write, run: incrBy(-1)},
+	{Name: "incrbyfloat", Arity: 3, Flags: Write, run: incrByFloat},
+	{Name: "cad", Arity: 3, Flags: Write, run: compareAndDelete},
+	{Name: "cas", Arity: -4, Flags: Write, run: compareAndSet},
+	{Name: "delex", Arity: -2, Flags: Write, run: delex},
+	{Name: "delifeq", Arity: 3, Flags: Write, run: deleteIfEqual},
+	{Name: "strlen", Arity: 2, run: strlen},
+	{Name: "getrange", Arity: 4, run: getrange},
+
+	{Name: "del", Arity: -2, Flags: Write, run: del},
+	{Name: "unlink", Arity: -2, Flags: Write, run: del},
+	{Name: "exists", Arity: -2, run: exists},
+	{Name: "touch", Arity: -2, run: exists},
+	{Name: "type", Arity: 2, run: typeOf},
+	{Name: "rename", Arity: 3, Flags: Write, run: rename(false)},
+	{Name: "renamenx", Arity: 3, Flags: Write, run: rename(true)},
+	{Name: "copy", Arity: -3, Flags: Write, run: copyKey},
+	{Name: "dbsize", Arity: 1, run: dbsize},
+	{Name: "flushall", Arity: -1, Flags: Write, run: flush},
+	{Name: "flushdb", Arity: -1, Flags: Write, run: flush},
+
+	{Name: "expire", Arity: -3, Flags: Write, run: expire("expire", true, false)},
+	{Name: "pexpire", Arity: -3, Flags: Write, run: expire("pexpire", false, false)},
+	{Name: "expireat", Arity: -3, Flags: Write, run: expire("expireat", true, true)},
+	{Name: "pexpireat", Arity: -3, Flags: Write, run: expire("pexpireat", false, true)},
+	{Name: "persist", Arity: 2, Flags: Write, run: persist},
+	{Name: "ttl", Arity: 2, run: ttl(true, false)},
+	{Name: "pttl", Arity: 2, run: ttl(false, false)},
+	{Name: "expiretime", Arity: 2, run: ttl(true, true)},
+	{Name: "pexpiretime", Arity: 2, run: ttl(false, true)},
+}
+
+// passedCommands are executed by miniredis.
+var passedCommands = []Command{
+	{Name: "append", Arity: 3, Flags: Write, keys: oneKey},
+	{Name: "setrange", Arity: 4, Flags: Write | unlessNil, keys: oneKey, first: setrangeFirst},
+
+	{Name: "keys", Arity: 2, keys: noKey},
+	{Name: "scan", Arity: -2, run: scan},
+
+	{Name: "hset", Arity: -4, Flags: Write, keys: oneKey},
+	{Name: "hsetnx", Arity: 4, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "hmset", Arity: -4, Flags: Write, keys: oneKey},
+	{Name: "hget", Arity: 3, keys: oneKey},
+	{Name: "hmget", Arity: -3, keys: oneKey},
+	{Name: "hgetall", Arity: 2, keys: oneKey},
+	{Name: "hkeys", Arity: 2, keys: oneKey},
+	{Name: "hvals", Arity: 2, keys: oneKey},
+	{Name: "hlen", Arity: 2, keys: oneKey},
+	{Name: "hstrlen", Arity: 3, keys: oneKey},
+	{Name: "hexists", Arity: 3, keys: oneKey},
+	{Name: "hdel", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "hincrby", Arity: 4, Flags: Write, keys: oneKey, first: hincrbyFirst},
+
+	{Name: "lpush", Arity: -3, Flags: Write, keys: oneKey},
+	{Name: "rpush", Arity: -3, Flags: Write, keys: oneKey},
+	{Name: "lpushx", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "rpushx", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "lpop", Arity: -2, Flags: Write | unlessNil, keys: oneKey, first: popFirst},
+	{Name: "rpop", Arity: -2, Flags: Write | unlessNil, keys: oneKey, first: popFirst},
+	{Name: "llen", Arity: 2, keys: oneKey},
+	{Name: "lrange", Arity: 4, keys: oneKey},
+	{Name: "lindex", Arity: 3, keys: oneKey, first: lindexFirst},
+	{Name: "lset", Arity: 4, Flags: Write, keys: oneKey, first: lsetFirst},
+	{Name: "lrem", Arity: 4, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "ltrim", Arity: 4, Flags: Write, keys: oneKey},
+	{Name: "linsert", Arity: 5, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "lpos", Arity: -3, run: lpos},
+	{Name: "rpoplpush", Arity: 3, Flags: Write | unlessNil, keys: twoKeys},
+	{Name: "lmove", Arity: 5, Flags: Write | unlessNil, keys: twoKeys, first: lmoveFirst},
+
+	{Name: "sadd", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "srem", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "smembers", Arity: 2, keys: oneKey},
+	{Name: "sismember", Arity: 3, keys: oneKey},
+	{Name: "smismember", Arity: -3, keys: oneKey},
+	{Name: "scard", Arity: 2, keys: oneKey},
+	{Name: "smove", Arity: 4, Flags: Write | unlessNil, keys: twoKeys, first: smoveFirst},
+	{Name: "sunion", Arity: -2, Flags: unordered, keys: noKey, first: readSets},
+	{Name: "sinter", Arity: -2, Flags: unordered, keys: noKey, first: readSets},
+	{Name: "sdiff", Arity: -2, Flags: unordered, keys: noKey, first: readSets},
+	{Name: "sunionstore", Arity: -3, Flags: Write, run: storeSet("SUNION")},
+	{Name: "sinterstore", Arity: -3, Flags: Write, run: storeSet("SINTER")},
+	{Name: "sdiffstore", Arity: -3, Flags: Write, run: storeSet("SDIFF")},
+
+	{Name: "zadd", Arity: -4, Flags: Write, run: zadd(false)},
+	{Name: "zincrby", Arity: 4, Flags: Write, run: zadd(true)},
+	{Name: "zrem", Arity: -3, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "zscore", Arity: 3, Flags: scored, keys: oneKey},
+	{Name: "zmscore", Arity: -3, Flags: scored, keys: oneKey},
+	{Name: "zcard", Arity: 2, keys: oneKey},
+	{Name: "zcount", Arity: 4, keys: oneKey, first: byScore},
+	{Name: "zrank", Arity: 3, keys: oneKey},
+	{Name: "zrevrank", Arity: 3, keys: oneKey},
+	{Name: "zrange", Arity: -4, Flags: scored, keys: oneKey},
+	{Name: "zrevrange", Arity: -4, Flags: scored, keys: oneKey},
+	{Name: "zrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
+	{Name: "zrevrangebyscore", Arity: -4, Flags: scored, keys: oneKey, first: byScore},
+	{Name: "zremrangebyrank", Arity: 4, Flags: Write | unlessNil, keys: oneKey},
+	{Name: "zremrangebyscore", Arity: 4, Flags: Write | unlessNil, keys: oneKey, first: byScore},
+	{Name: "zpopmin", Arity: -2, Flags: Write | unlessNil | scored, keys: oneKey, first: zpopFirst},
+	{Name: "zpopmax", Arity: -2, Flags: Write | unlessNil | scored, keys: oneKey, first: zpopFirst},
+}
+
+// Why commands that Redis has are not simulated.
+const (
+	random   = "its reply is random"
+	blocking = "it blocks"
+	aServer  = "it is about a real server"
+	beyond   = "locks do not use it"
+)
+
+// notSimulated are commands of Redis that the node refuses, and why.
+var notSimulated = map[string]string{
+	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
+
+	"blpop": blocking, "brpop": blocking, "brpoplpush": blocking, "blmove": blocking, "blmpop": blocking,
+	"bzpopmin": blocking, "bzpopmax": blocking, "bzmpop": blocking,
+
+	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer,
+	"object":  aServer,
+	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
+	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer, "psync": aServer, "replconf": aServer, "dump": aServer,
+	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer, "asking": aServer,
+
+	"xadd": beyond, "xread": beyond, "xreadgroup": beyond, "xrange": beyond, "xrevrange": beyond, "xlen": beyond,
+	"xdel": beyond, "xtrim": beyond, "xgroup": beyond, "xack": beyond, "xclaim": beyond, "xautoclaim": beyond,
+	"xpending": beyond, "xinfo": beyond, "xsetid": beyond,
+	"geoadd": beyond, "geopos": beyond, "geodist": beyond, "geohash": beyond, "geosearch": beyond, "geosearchstore": beyond,
+	"georadius": beyond, "georadiusbymember": beyond, "georadius_ro": beyond, "georadiusbymember_ro": beyond,
+	"pfadd": beyond, "pfcount": beyond, "pfmerge": beyond,
+	"setbit": beyond, "getbit": beyond, "bitcount": beyond, "bitop": beyond, "bitpos": beyond, "bitfield": beyond,
+	"bitfield_ro": beyond, "sort": beyond, "sort_ro": beyond, "lcs": beyond, "substr": beyond,
+	"hexpire": beyond, "hpexpire": beyond, "hexpireat": beyond, "hpexpireat": beyond, "httl": beyond, "hpttl": beyond,
+	"hpersist": beyond, "hsetex": beyond, "hgetex": beyond, "hscan": beyond, "sscan": beyond, "zscan": beyond,
+	"hincrbyfloat": beyond, "lmpop": beyond, "zmpop": beyond, "sintercard": beyond, "zintercard": beyond,
+	"zunion": beyond, "zinter": beyond, "zdiff": beyond, "zunionstore": beyond, "zinterstore": beyond,
+	"zdiffstore": beyond, "zrangestore": beyond, "zrangebylex": beyond, "zrevrangebylex": beyond,
+	"zremrangebylex": beyond, "zlexcount": beyond,
+	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond, "eval_ro": beyond,
+	"evalsha_ro": beyond,
+}

@@ -1,0 +1,59 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+)
+
+// dispatch executes a command, or queues it in a transaction, and appends its reply to out.
+func (n *Node) dispatch(args []string) {
+	if len(args) == 0 {
+		n.data.ReplyError("ERR fencepost: a request without a command")
+		return
+	}
+	c := findCommand(args[0])
+	if c == nil {
+		n.refuse(nil, command.Unknown(args))
+		return
+	}
+	trouble := c.Refusal(args)
+	if trouble == "" && n.repl.restricted && c.Flags&command.Write != 0 {
+		trouble = n.refusesWrites()
+	}
+	if trouble == "" {
+		trouble = n.refusesListener(c, append(args, "")[1])
+	}
+	if trouble != "" {
+		n.refuse(c, trouble)
+		return
+	}
+	if t := n.transaction(); t != nil && c.Flags&command.Immediate == 0 {
+		t.queue = append(t.queue, append([]string(nil), args...))
+		n.data.ReplyStatus("QUEUED")
+		return
+	}
+	if !n.replaying() {
+		n.data.ExpireDue()
+	}
+	if c.run != nil {
+		c.run(n, args)
+		return
+	}
+	c.Do(n.data, args)
+}
+
+// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
+// executed; an EXEC ends it.
+func (n *Node) refuse(c *nodeCommand, trouble string) {
+	t := n.transaction()
+	if c != nil && c.Name == "exec" {
+		trouble = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(trouble, "ERR ")
+		if conn := n.conns[n.conn]; conn != nil {
+			n.leave(conn)
+		}
+	} else if t != nil {
+		t.refused = true
+	}
+	n.data.ReplyError(trouble)
+}

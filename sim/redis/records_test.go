@@ -1,0 +1,232 @@
+package redis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// standing is what a reader of the records knows of a key that stands on a server, or of a member of one.
+type standing struct {
+	of    history.Attempt
+	until history.Time
+}
+
+// account is what stands on a server by its records.
+type account map[[2]string]standing
+
+// note takes a record as a reader of the history does: a record of a key that does not stand there changes nothing.
+func (a account) note(e *history.Event) {
+	p := [2]string{string(e.Lock), e.Member}
+	was, there := a[p]
+	switch {
+	case e.F == history.KeySet:
+		a[p] = standing{e.Of, e.Until}
+	case !there || e.Of != "" && was.of != e.Of:
+	case e.F == history.KeyProlonged:
+		a[p] = standing{e.Of, e.Until}
+	case e.F == history.KeyGone:
+		delete(a, p)
+	}
+}
+
+// bookkeeper is a group whose records are read as they come.
+type bookkeeper struct {
+	*groupOfThree
+	accounts map[sim.ProcessID]account
+	replaced map[sim.ProcessID]account // what stood on a node before it was promoted; it says what of that has expired
+	group    *Group
+}
+
+// desk is the machine of a node whose records are read. A due time is what its wall clock shows then.
+type desk struct {
+	host
+	books *bookkeeper
+}
+
+func (d desk) Due(in time.Duration) history.Time { return history.Time(d.wall) + history.Time(in) }
+
+func (d desk) Record(e history.Event) {
+	d.books.told = append(d.books.told,
+		fmt.Sprintf("    %s: %s %s.%s of %s by %s %s", d.name, e.F, e.Lock, e.Member, e.Of, e.By, e.Why))
+	p := [2]string{string(e.Lock), e.Member}
+	_, stood := d.books.accounts[d.name][p]
+	divergent := d.books.replaced[d.name][p].of == e.Of
+	if e.F == history.KeyGone && d.node.Master() == "" && !stood && !divergent {
+		d.books.t.Fatalf("gone is what did not stand, in\n%s", strings.Join(d.books.told, "\n"))
+	}
+	d.books.accounts[d.name].note(&e)
+	d.books.replaced[d.name].note(&e)
+}
+
+func newBookkeeper(t *testing.T, r *rand.Rand, p aof.Policy, grouped bool) *bookkeeper {
+	b := &bookkeeper{groupOfThree: &groupOfThree{t: t, r: r}, accounts: map[sim.ProcessID]account{},
+		replaced: map[sim.ProcessID]account{}}
+	names := []sim.ProcessID{"redis-1", "redis-2", "redis-3"}
+	if !grouped {
+		names = names[:1]
+	}
+	// Whoever reads of a promotion knows that the new master had what the old one had, but for what is said next.
+	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
+		b.told = append(b.told, fmt.Sprintf("    fail over %s to %s", old, promoted))
+		had := account{}
+		for p, k := range b.accounts[old] {
+			had[p] = k
+		}
+		b.replaced[promoted], b.accounts[promoted] = b.accounts[promoted], had
+	}}
+	for i, name := range names {
+		cfg := Config{Persistence: p, FsyncTime: time.Millisecond, Group: b.group}
+		switch {
+		case i > 0:
+			cfg.Replicates = names[0]
+		case grouped:
+			cfg.Replicas = names[1:]
+		}
+		m := &member{machine: &machine{wall: epoch, node: New(cfg), conn: 1}, name: name}
+		b.nodes, b.accounts[name], b.replaced[name] = append(b.nodes, m), account{}, account{}
+		b.start(m)
+	}
+	return b
+}
+
+func (b *bookkeeper) start(m *member) {
+	m.up = true
+	m.node.Start(desk{host{m, b.groupOfThree}, b})
+}
+
+// pass lets time pass for all.
+func (b *bookkeeper) pass(d time.Duration) {
+	for _, m := range b.nodes {
+		m.sleep(d) // freezes one that is down
+	}
+}
+
+// holds is what a node truly holds, by its own clock.
+func (m *member) holds() account {
+	is := account{}
+	for _, h := range m.node.data.Snapshot().Holdings() {
+		end := history.Time(keyspace.EndOf(h.Deadline))
+		if h.Deadline > keyspace.LastTimed {
+			end = history.Never
+		}
+		if end > history.Time(m.wall) {
+			is[[2]string{h.Name, h.Member}] = standing{h.Owner, end}
+		}
+	}
+	return is
+}
+
+// audit compares what stands on each master by the records with what it holds.
+func (b *bookkeeper) audit() {
+	b.t.Helper()
+	for _, m := range b.nodes {
+		if !m.up || m.node.Master() != "" {
+			continue
+		}
+		for _, h := range m.node.data.Snapshot().Holdings() {
+			was := b.replaced[m.name][[2]string{h.Name, h.Member}]
+			if was.of == h.Owner && was.of != "" && m.wall/1_000_000 > h.Deadline {
+				b.t.Fatalf("%s does not say that %v has expired, after\n%s", m.name, h, strings.Join(b.told, "\n"))
+			}
+		}
+		if got, want := b.accounts[m.name], m.holds(); fmt.Sprint(got) != fmt.Sprint(want) {
+			b.t.Fatalf("%s holds\n%v\nand by its records\n%v\nafter\n%s", m.name, want, got, strings.Join(b.told, "\n"))
+		}
+	}
+}
+
+// order has the Sentinel order everybody to follow one. What is on the way to a server that is down is lost.
+func (b *bookkeeper) order(to *member) {
+	for _, m := range b.nodes {
+		if m.up {
+			m.inbox = append(m.inbox, posted{"sentinel", Order{Master: to.name}})
+		}
+	}
+}
+
+// act does something at random.
+func (b *bookkeeper) act(v vocabulary) {
+	m := b.nodes[v.IntN(len(b.nodes))]
+	tell := func(format string, args ...any) {
+		b.told = append(b.told, fmt.Sprintf("%.3f s %s ", float64(m.mono)/1e9, m.name)+fmt.Sprintf(format, args...))
+	}
+	switch draw := v.IntN(20); {
+	case draw < 3:
+		d := time.Duration(v.IntN(150)) * time.Millisecond
+		tell("and all sleep %v", d)
+		b.pass(d)
+	case !m.up:
+		if draw < 8 {
+			tell("starts")
+			m.inbox = nil
+			b.start(m)
+		}
+	case draw == 3 && v.IntN(2) == 0:
+		d := time.Duration(v.IntN(5)-2) * 150 * time.Millisecond
+		tell("jumps by %v", d)
+		m.jump(d)
+	case draw == 3:
+		d := time.Duration(v.IntN(150)) * time.Millisecond
+		tell("is paused for %v", d)
+		m.freeze(d)
+	case draw == 4 && v.IntN(2) == 0:
+		how := []sim.Stop{sim.ShutDown, sim.PowerLoss, sim.LoseAllState}[v.IntN(3)]
+		tell("stops, %v", how)
+		m.stop(how)
+	case draw == 5 && v.IntN(2) == 0:
+		tell("is to be the master")
+		b.order(m)
+	case draw == 6 && v.IntN(2) == 0:
+		to := b.nodes[v.IntN(len(b.nodes))]
+		tell("is told to follow %s", to.name)
+		m.inbox = append(m.inbox, posted{"sentinel", Order{Master: to.name}})
+	case draw < 14:
+		tell("takes a message")
+		b.deliver(m)
+	default:
+		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200|300", "SET K V NX PX 100|200|300",
+			"SET K V", "DEL K", "GET K", "GETDEL K", "HSET K x|y V", "HDEL K x|y", "SADD K x|y", "SUNIONSTORE K K K",
+			"RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE", "FLUSHALL"))
+		tell("does %q", args)
+		m.send(history.Attempt(fmt.Sprintf("client-1/%d", len(b.told))), args...)
+	}
+	for _, m := range b.nodes {
+		m.sleep(0) // what is due
+	}
+	b.audit()
+}
+
+// TestRecordsTellWhatStands lets random commands, clocks that go both ways, stops of every kind, starts, promotions and
+// full resyncs loose on a node and on a group. After each step, whoever has read the records of a master knows what it
+// holds.
+func TestRecordsTellWhatStands(t *testing.T) {
+	groups := 4000
+	if !testkit.Full() {
+		groups = 800
+	}
+	seen := map[string]int{}
+	for seed := range uint64(groups) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		b := newBookkeeper(t, r, aof.Policy(seed%4), seed%3 > 0)
+		for range 100 {
+			b.act(vocabulary{r})
+		}
+		for _, what := range []string{"fail over", " expired", "lost in crash", "lost in failover"} {
+			seen[what] += strings.Count(strings.Join(b.told, "\n"), what)
+		}
+	}
+	for what, times := range seen {
+		if times < groups/4 {
+			t.Errorf("%q only %d times in %d groups", what, times, groups)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package resp
+
+import "strings"
+
+// Match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]', '[^a]'
+// and '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As there, the empty
+// string is of no pattern but the empty one.
+func Match(pattern, s string) bool {
+	for ; pattern != "" && s != ""; s = s[1:] {
+		switch pattern[0] {
+		case '*':
+			for len(pattern) > 1 && pattern[1] == '*' {
+				pattern = pattern[1:]
+			}
+			for i := range len(s) {
+				if len(pattern) == 1 || Match(pattern[1:], s[i:]) {
+					return true
+				}
+			}
+			return false
+		case '?':
+		case '[':
+			var in bool
+			if in, pattern = matchSet(pattern, s[0]); !in {
+				return false
+			}
+		case '\\':
+			if len(pattern) > 1 {
+				pattern = pattern[1:]
+			}
+			fallthrough
+		default:
+			if pattern[0] != s[0] {
+				return false
+			}
+		}
+		pattern = pattern[1:]
+		if len(s) == 1 {
+			pattern = strings.TrimLeft(pattern, "*")
+		}
+	}
+	return pattern == "" && s == ""
+}
+
+// matchSet reports whether c is in the set that a pattern begins with, and gives the pattern from the set's ']' on.
+func matchSet(pattern string, c byte) (in bool, rest string) {
+	set := pattern[1:]
+	not := set != "" && set[0] == '^'
+	if not {
+		set = set[1:]
+	}
+	for ; set != "" && set[0] != ']'; set = set[1:] {
+		switch {
+		case set[0] == '\\' && len(set) >= 2:
+			set = set[1:]
+			in = in || set[0] == c
+		case len(set) >= 3 && set[1] == '-':
+			from, to := min(set[0], set[2]), max(set[0], set[2])
+			in = in || from <= c && c <= to
+			set = set[2:]
+		default:
+			in = in || set[0] == c
+		}
+	}
+	if set == "" {
+		set = pattern[len(pattern)-1:]
+	}
+	return in != not, set
+}

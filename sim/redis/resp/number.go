@@ -1,0 +1,51 @@
+package resp
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// ParseInt reads a decimal integer as strictly as Redis does: no sign but '-', no leading zeros, no spaces.
+func ParseInt(s string) (int64, bool) {
+	digits := s
+	if len(s) > 1 && s[0] == '-' {
+		digits = s[1:]
+		if digits == "0" {
+			return 0, false
+		}
+	}
+	if digits == "" || len(digits) > 1 && digits[0] == '0' || digits[0] < '0' || digits[0] > '9' {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil
+}
+
+// ParseDouble reads a score as Redis does: what strtod reads, save white space, NaN and what is too great or too small.
+func ParseDouble(s string) (float64, bool) {
+	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
+		return 0, false
+	}
+	f, ranged, ok := Strtod(s)
+	return f, ok && !ranged
+}
+
+// Strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number was
+// too great or too small for a double. NaN is no number here.
+func Strtod(s string) (f float64, ranged, ok bool) {
+	s = strings.TrimLeft(s, " \t\r\n\v\f")
+	if s == "" {
+		return 0, false, true
+	}
+	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
+	if strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
+		s += "p0"
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return f, true, true
+	}
+	mantissa, _, _ := strings.Cut(digits, "e")
+	return f, f == 0 && strings.ContainsAny(mantissa, "123456789"), err == nil && f == f && !strings.Contains(s, "_")
+}

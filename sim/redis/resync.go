@@ -1,0 +1,32 @@
+package redis
+
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// image is the data as effects that make it anew: what a full resync sends.
+func (n *Node) image() []keyspace.Effect {
+	s := n.data.Snapshot()
+	list := make([]keyspace.Effect, 0, len(s.Keys))
+	for i := range s.Keys {
+		list = s.Keys[i].Remake(list)
+	}
+	return list
+}
+
+// replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
+func (n *Node) replaceBy(image []keyspace.Effect) {
+	n.data.DropAll()
+	n.data.Quietly(func() { n.replay(image) })
+	if n.cfg.Persistence == aof.None {
+		return
+	}
+	n.aof.Replace(image, n.mono)
+	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
+}
+
+// replid is a replication id as Redis writes it: forty hexadecimal digits.
+func (s streamID) replid() string { return sha1Hex(string(s.master) + "/" + strconv.Itoa(s.number)) }

@@ -1,0 +1,133 @@
+package redis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// Port is where every Redis listens.
+const Port = "6379"
+
+// role is ROLE.
+func role(n *Node, _ []string) {
+	r := &n.repl
+	if r.master != "" {
+		state, offset := "sync", int64(-1)
+		if r.linked {
+			state, offset = "connected", r.offset
+		}
+		n.data.ReplyLen(5)
+		n.data.ReplyBulk("slave")
+		n.data.ReplyBulk(string(r.master))
+		n.data.ReplyInt(6379)
+		n.data.ReplyBulk(state)
+		n.data.ReplyInt(offset)
+		return
+	}
+	n.data.ReplyLen(3)
+	n.data.ReplyBulk("master")
+	n.data.ReplyInt(r.end())
+	online := int64(0)
+	for i := range r.replicas {
+		if r.replicas[i].online {
+			online++
+		}
+	}
+	n.data.ReplyLen(int(online))
+	for i := range r.replicas {
+		if s := &r.replicas[i]; s.online {
+			n.data.ReplyLen(3)
+			n.data.ReplyBulk(string(s.name))
+			n.data.ReplyBulk(Port)
+			n.data.ReplyBulk(strconv.FormatInt(s.acked, 10))
+		}
+	}
+}
+
+// replicaOf is REPLICAOF and SLAVEOF. The node takes up its new role when its turn ends. It must have heard of a master.
+func replicaOf(n *Node, args []string) {
+	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
+		n.repl.involved, n.repl.ordered = true, n.host.Name()
+		n.data.ReplyOK()
+		return
+	}
+	if v, ok := resp.ParseInt(args[2]); !ok || v < 0 || v > 65535 {
+		n.data.ReplyError("ERR Invalid master port")
+		return
+	}
+	master := sim.ProcessID(args[1])
+	switch {
+	case master == n.repl.master:
+		n.data.ReplyStatus("OK Already connected to specified master")
+	case master == n.host.Name() || args[2] != Port || !n.knows(master):
+		n.data.ReplyError("ERR fencepost: " + command.Clip(args[1], 128) + ":" + args[2] + " is no node that this one has heard of")
+	default:
+		n.repl.involved, n.repl.ordered = true, master
+		n.data.ReplyOK()
+	}
+}
+
+// knows reports whether the node has heard of another, by its configuration or by a message of a replica.
+func (n *Node) knows(name sim.ProcessID) bool {
+	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
+}
+
+// info is INFO with the sections that are simulated.
+func info(n *Node, args []string) {
+	wanted := func(section string) bool {
+		return len(args) == 1 || slices.ContainsFunc(args[1:], func(a string) bool {
+			return strings.EqualFold(a, section) || command.IsOneOf(a, "DEFAULT", "ALL", "EVERYTHING")
+		})
+	}
+	var b strings.Builder
+	if wanted("server") {
+		b.WriteString("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\n")
+	}
+	if wanted("replication") {
+		n.infoReplication(&b)
+	}
+	if wanted("keyspace") {
+		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(n.data.Size()) + "\r\n")
+	}
+	n.data.ReplyBulk(b.String())
+}
+
+func (n *Node) infoReplication(b *strings.Builder) {
+	r := &n.repl
+	line := func(name, value string) { b.WriteString(name + ":" + value + "\r\n") }
+	number := func(name string, v int64) { line(name, strconv.FormatInt(v, 10)) }
+	b.WriteString("# Replication\r\n")
+	if r.master == "" {
+		line("role", "master")
+	} else {
+		line("role", "slave")
+		line("master_host", string(r.master))
+		line("master_port", Port)
+		line("master_link_status", map[bool]string{true: "up", false: "down"}[r.linked])
+		number("slave_repl_offset", r.offset)
+		line("slave_read_only", "1")
+	}
+	number("connected_slaves", int64(len(r.replicas)))
+	if !r.involved {
+		return
+	}
+	if n.cfg.MinReplicasToWrite > 0 {
+		number("min_slaves_good_slaves", int64(n.goodReplicas()))
+	}
+	for i := range r.replicas {
+		s := &r.replicas[i]
+		state := map[bool]string{true: "online", false: "send_bulk"}[s.online]
+		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+Port+",state="+state+
+			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.data.Wall), 10))
+	}
+	if n.cfg.SemiSync { // Fencepost's own line
+		line("semi_sync", map[bool]string{false: "on", true: "degraded"}[r.degraded])
+	}
+	line("master_replid", r.id.replid())
+	number("master_repl_offset", r.end())
+}

@@ -1,0 +1,34 @@
+package redis
+
+import (
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
+const cronEvery = 100 * time.Millisecond
+
+// armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
+// nothing due and arms the next.
+func (n *Node) armTimer() {
+	n.armCron()
+	if n.repl.master != "" {
+		return
+	}
+	if when := n.data.NextDeadline(); when < n.armed {
+		n.armed = when
+		n.timer++
+		n.host.WakeAtWall(keyspace.EndOf(when), wakeExpiry|n.timer)
+	}
+}
+
+// armCron makes sure that a master is woken at the next background cycle that has something to delete.
+func (n *Node) armCron() {
+	if n.cron || !n.data.HasHidden() || n.repl.master != "" {
+		return
+	}
+	n.cron = true
+	since := n.host.Monotonic() - n.born
+	n.host.WakeAfter(cronEvery-since%cronEvery, wakeCron)
+}
