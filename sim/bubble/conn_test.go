@@ -115,7 +115,7 @@ func TestConnections(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			line(r, c, bufio.NewReader(c))
-		}, `26 ":1\r\n" nil`},
+		}, `24 ":1\r\n" nil`},
 		"a reply is read in parts": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
 			io.WriteString(c, incr)
@@ -208,7 +208,7 @@ func TestConnections(t *testing.T) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
 				line(r, c, bufio.NewReader(c))
-			}, `3 "" reset`},
+			}, `4 "" reset`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := attempt(t, test.plan, test.guest); got != test.want {
@@ -239,8 +239,8 @@ func TestBytesThatAreNoRequestAreTold(t *testing.T) {
 			if err := d.End(); !errors.Is(err, sim.ErrProtocol) {
 				t.Errorf("%q: %v", text, err)
 			}
-			stacks.Close()
 			w.Finish()
+			stacks.Close()
 			d.Close()
 		})
 	}
