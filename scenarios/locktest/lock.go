@@ -227,3 +227,11 @@ func (l *foreign) Close(env sim.Env) {
 	}
 	l.guest.Call(env, "Close", func(context.Context) { c.Close() })
 }
+
+// Refused is the Lock to return from New if none can be made: each Lock of it fails with err.
+func Refused(err error) Lock { return refused{err} }
+
+type refused struct{ err error }
+
+func (r refused) Lock(context.Context) error   { return r.err }
+func (r refused) Unlock(context.Context) error { return r.err }

@@ -91,7 +91,8 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, "-test.run=^"+strings.ReplaceAll(k.Test, "/", "$/^")+"$", "-test.count=1", "-test.v=false")
+	cmd := exec.CommandContext(ctx, exe, "-test.run="+p.pattern(), "-test.count=1", "-test.v=false",
+		"-locktest.plan="+*planFlag)
 	cmd.Env = append(os.Environ(), environment+"="+string(text), "GOMAXPROCS=1", "GOTRACEBACK=all",
 		"GODEBUG=asyncpreemptoff=1,randseednop=0")
 	out, err := cmd.StdoutPipe()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
@@ -44,6 +47,10 @@ func examine(t *testing.T, c Config) *parent {
 		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
 	}
 	locks.AdmitLibraries(nil)
+	seeds, err := c.planned()
+	if err != nil {
+		t.Fatalf("locktest: -locktest.plan: %v", err)
+	}
 	s, err := c.scenario(scenarioName(t.Name()))
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -53,7 +60,10 @@ func examine(t *testing.T, c Config) *parent {
 		return nil
 	}
 	p := &parent{t: t, config: &c, call: call}
-	p.explore(c.seeds(t))
+	if seeds == nil {
+		seeds = c.seeds(t)
+	}
+	p.explore(seeds)
 	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
 	return p
 }
@@ -116,6 +126,25 @@ const (
 	standardSeeds = 200
 	shortSeeds    = 20
 )
+
+var planFlag = flag.String("locktest.plan", "", "run the plan in `FILE`, which a failure of this test has left, and nothing else")
+
+// planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
+func (c *Config) planned() (seeds []uint64, err error) {
+	if *planFlag == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(*planFlag)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := nemesis.ParsePlan(*planFlag, text)
+	if err != nil {
+		return nil, err
+	}
+	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(*planFlag), plan.Scenario)}
+	return []uint64{plan.Seed}, nil
+}
 
 // seeds are those to run: of the one subtest that -run asks for, or all.
 func (c *Config) seeds(t *testing.T) []uint64 {
@@ -210,30 +239,33 @@ func (p *parent) table() string {
 	return b.String()
 }
 
-// story tells of one way in which a law is broken, with the smallest run that shows it.
+// story tells of one way in which a law is broken, by the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n%s\n", g.Law, g.Cause, g.runs, len(p.runs), g.Story)
-	if small := p.shrink(g); small != nil {
-		fmt.Fprintf(&b, "\ncut down (%s):\n%s\n%s", small.Ending, small.Story, small.Plan)
-		folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
-		if err := save(folder, map[string]string{"plan.txt": small.Plan, "scenario.yaml": small.Scenario}); err != nil {
-			fmt.Fprintln(&b, err)
-		} else {
-			fmt.Fprintf(&b, "files   %s\n", folder)
-		}
+	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n", g.Law, g.Cause, g.runs, len(p.runs))
+	r := p.runs[slices.IndexFunc(p.runs, func(r ran) bool { return r.Seed == g.first })]
+	small, why := p.shrink(g)
+	if small == nil {
+		fmt.Fprintf(&b, "%s\n\nIt was not cut down: %s\n%s", g.Story, why, p.again(r))
+		return b.String()
 	}
-	for _, r := range p.runs {
-		if r.Seed == g.first {
-			b.WriteString(p.again(r))
-		}
+	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
+	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario, "page.html": small.Page})
+	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, small.Ending)
+	if err != nil {
+		fmt.Fprintf(&b, "files   were not written: %v\n", err)
+	} else {
+		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder, p.pattern(), filepath.Join(folder, search.PlanFile))
 	}
-	return b.String()
+	return b.String() + p.again(r)
 }
+
+// pattern matches the test alone.
+func (p *parent) pattern() string { return "^" + strings.ReplaceAll(p.t.Name(), "/", "$/^") + "$" }
 
 // again is how the run of a seed is repeated.
 func (p *parent) again(r ran) string {
-	text := fmt.Sprintf("again   go test -run '^%s$/^seed=%d$' .\n", strings.ReplaceAll(p.t.Name(), "/", "$/^"), r.Seed)
+	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", p.pattern(), r.Seed)
 	if r.Differs {
 		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or depends on how\n" +
 			"goroutines are scheduled. This seed may not show it again.\n"
@@ -253,21 +285,21 @@ func save(folder string, files map[string]string) error {
 	return nil
 }
 
-// shrink has a worker cut down the first run of a group; nil if that failed, which is logged.
-func (p *parent) shrink(g group) (small *shrunk) {
+// shrink has a worker cut down the first run of a group. It says why if that failed.
+func (p *parent) shrink(g group) (small *shrunk, why string) {
 	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
 	end := p.start(context.Background(), k, func(r report) {
 		if r.Shrunk != nil {
 			small = r.Shrunk
 		}
 		if r.Problem != "" {
-			p.t.Log(r.Problem)
+			why = r.Problem
 		}
 	})
-	if small == nil {
-		p.t.Log("the violation was not cut down: ", end)
+	if small == nil && why == "" {
+		why = end.Error()
 	}
-	return small
+	return small, why
 }
 
 func contains(laws []checker.Law, l checker.Law) bool { return slices.Contains(laws, l) }

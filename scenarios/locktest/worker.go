@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	reporting "github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -63,8 +66,9 @@ type broken struct {
 
 type shrunk struct {
 	finding
-	Plan, Scenario, Story string
-	Ending                string
+	Plan, Scenario string // the texts of files
+	Text, Page     string // the report of its run
+	Ending         string
 }
 
 // prefix marks the lines of a worker among what the code under test prints.
@@ -205,12 +209,42 @@ func (w *worker) run(seed uint64) ran {
 // shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
 const shrinkRuns = 500
 
-// shrink cuts a violation down and says what is left.
+// shrink cuts a violation down and says what is left, told as every run is.
 func (w *worker) shrink(seed uint64, f finding) {
 	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
-	if err != nil {
-		say(report{Problem: err.Error()})
-		return
+	if err == nil {
+		var told shrunk
+		if told, err = tell(small); err == nil {
+			told.finding = f
+			say(report{Shrunk: &told})
+			return
+		}
 	}
-	say(report{Shrunk: &shrunk{f, small.Plan.String(), string(small.Scenario.Text()), small.Finding.Explanation, small.Ending.String()}})
+	say(report{Problem: err.Error()})
 }
+
+// tell runs what is left once more and reports it.
+func tell(small *search.Shrunk) (shrunk, error) {
+	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()), Ending: small.Ending.String()}
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
+	if err != nil {
+		return out, err
+	}
+	run, err := single.Told(small.Scenario, result, small.Scenario.Judge(result))
+	if err != nil {
+		return out, err
+	}
+	run.HoldTo([]checker.Law{small.Law})
+	var text, page bytes.Buffer
+	if err := run.Text(&text, reporting.TextOptions{Width: width}); err != nil {
+		return out, err
+	}
+	if err := run.HTML(&page, nil); err != nil {
+		return out, err
+	}
+	out.Text, out.Page = text.String(), page.String()
+	return out, nil
+}
+
+// width is that of a report in a test's output, which go test indents.
+const width = 100

@@ -15,6 +15,8 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/clipperhouse/displaywidth v0.11.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/google/gofuzz v1.2.0 // indirect
 	github.com/redis/rueidis/rueidiscompat v0.0.0-00010101000000-000000000000 // indirect

@@ -1,7 +1,9 @@
 package libraries
 
-import "time"
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 func hostNow() time.Duration {
 	var r syscall.Rusage

@@ -9,7 +9,7 @@ import (
 func TestLibraries(t *testing.T) {
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) {
-			locktest.Run(t, locktest.Config{Servers: l.Servers, TTL: TTL, New: l.New, Seeds: 40, Plan: []string{"pause client-1 for 1ms at 1s"}})
+			locktest.Run(t, locktest.Config{Servers: l.Servers, TTL: TTL, New: l.New, Seeds: 40, Faults: locktest.Pauses})
 		})
 	}
 }

@@ -143,7 +143,7 @@ func newRueidislock(c *locktest.Client) locktest.Lock {
 			return c.DialContext(ctx, "tcp", addr)
 		}}})
 	if err != nil {
-		return broken{err}
+		return locktest.Refused(err)
 	}
 	return &rueidisLock{locker: locker, key: c.Key}
 }
@@ -164,12 +164,6 @@ func (l *rueidisLock) Close() error {
 	l.locker.Close()
 	return nil
 }
-
-// broken is a lock that could not be made.
-type broken struct{ err error }
-
-func (b broken) Lock(context.Context) error   { return b.err }
-func (b broken) Unlock(context.Context) error { return b.err }
 
 // setNX is the lock that many write by hand on go-redis.
 type setNX struct {
