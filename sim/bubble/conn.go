@@ -52,6 +52,7 @@ type AddressError struct {
 	Servers []string // the addresses that there are
 }
 
+// Error names the address and those that there are.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
 		strings.Join(e.Servers, ", "))

@@ -15,6 +15,7 @@ type StuckError struct {
 	Patience time.Duration
 }
 
+// Error names the calls.
 func (e *StuckError) Error() string {
 	return fmt.Sprintf("%s did not return within %v after its context was cancelled and its connections were broken",
 		strings.Join(e.Calls, ", "), e.Patience)
