@@ -62,7 +62,6 @@ var arrows = map[string][]string{
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
 		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/search", "sim", "sim/bubble"},
-	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/search", "sim", "sim/bubble"},
 	"scenarios/corpus":   {"checker", "nemesis", "scenarios", "scenarios/format"},
 	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/search", "scenarios/tally",
