@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -16,6 +17,9 @@ type Config struct {
 	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
 	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
 	New func(*Client) Lock
+	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing else. Of
+	// the other fields Laws counts. The flag -locktest.plan does the same.
+	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not be.
 	Scenario string
 	// Servers are what the lock stands on; default one Redis, which syncs every write.
@@ -42,6 +46,7 @@ type Config struct {
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
 	Laws []checker.Law
 
+	plan *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
 	hung time.Duration // how long a worker may be silent; 0: hung
 }
 

@@ -81,6 +81,12 @@ func (p *parent) take(r ran) {
 	p.runs = append(p.runs, r)
 }
 
+func (p *parent) spent(cpu time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cpu += cpu
+}
+
 // start has a worker process do a task, hands out what it says, and returns why it ended.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
@@ -131,7 +137,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 			break
 		}
 	}
-	return said.ending(cmd.Wait())
+	err = cmd.Wait()
+	p.spent(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())
+	return said.ending(err)
 }
 
 // seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -49,7 +50,7 @@ func examine(t *testing.T, c Config) *parent {
 	locks.AdmitLibraries(nil)
 	seeds, err := c.planned()
 	if err != nil {
-		t.Fatalf("locktest: -locktest.plan: %v", err)
+		t.Fatalf("locktest: the plan to run: %v", err)
 	}
 	s, err := c.scenario(scenarioName(t.Name()))
 	if err != nil {
@@ -118,8 +119,12 @@ func scenarioName(test string) string {
 			lower = false
 		}
 	}
-	return or(strings.Trim(b.String(), "-"), "lock")
+	name := strings.Trim(b.String(), "-")
+	return or(strings.TrimRight(name[:min(len(name), longestName)], "-"), "lock")
 }
+
+// longestName is how many bytes the name of a scenario may have.
+const longestName = 64
 
 // standardSeeds and shortSeeds are how many runs are made if the Config does not say.
 const (
@@ -131,18 +136,19 @@ var planFlag = flag.String("locktest.plan", "", "run the plan in `FILE`, which a
 
 // planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
 func (c *Config) planned() (seeds []uint64, err error) {
-	if *planFlag == "" {
+	file := or(*planFlag, c.Replay)
+	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(*planFlag)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := nemesis.ParsePlan(*planFlag, text)
+	plan, err := nemesis.ParsePlan(file, text)
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(*planFlag), plan.Scenario)}
+	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
 	return []uint64{plan.Seed}, nil
 }
 
@@ -170,6 +176,7 @@ type parent struct {
 
 	mu   sync.Mutex
 	runs []ran
+	cpu  time.Duration // of all processes so far
 }
 
 // group is the runs that break a law in one way.

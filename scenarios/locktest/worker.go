@@ -124,6 +124,7 @@ type worker struct {
 	*host
 	t        *testing.T
 	scenario *scenarios.Scenario
+	given    *nemesis.Plan // nil: one for each seed
 	plans    *search.Plans // nil: the scenario's own faults
 	runner   *scenarios.Runner
 	checker  checker.Checker
@@ -133,11 +134,11 @@ type worker struct {
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, laws: c.laws()}
+	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, given: c.plan, laws: c.laws()}
 	scenarios.Admit(w)
 	locks.AdmitLibraries(w.foreign)
 	w.runner = scenarios.NewRunner(s)
-	if len(s.Faults) == 0 {
+	if len(s.Faults) == 0 && c.plan == nil {
 		plans, err := search.NewPlans(s)
 		if err != nil {
 			say(report{Problem: err.Error()})
@@ -168,10 +169,13 @@ func seedGlobals(t *testing.T, seed uint64) {
 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
-	if w.plans == nil {
-		return w.scenario.Plan(seed)
+	switch {
+	case w.given != nil:
+		return *w.given
+	case w.plans != nil:
+		return w.plans.Plan(seed)
 	}
-	return w.plans.Plan(seed)
+	return w.scenario.Plan(seed)
 }
 
 // explore runs seeds and says what came of each.

@@ -20,6 +20,7 @@ type Driver struct {
 	servers []sim.ProcessID
 	timer   *time.Timer
 	wake    chan struct{} // has one element if a guest has done something
+	scripts scripts       // of the run
 	touched bool          // the world has reached a guest since all were last known to be blocked
 
 	mu      sync.Mutex
@@ -42,6 +43,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
 	d.guests, d.err = nil, nil
+	d.scripts = scripts{}
 }
 
 // Shift is how far the bubble's clock is ahead of what the clocks of the world showed at its start: the time that earlier
@@ -226,7 +228,7 @@ func (d *Driver) Guest(client sim.ProcessID) *Guest {
 		}
 	}
 	g := &Guest{d: d, name: client}
-	g.owners.shift = d.Shift()
+	g.owners.shift, g.owners.scripts = d.Shift(), d.scripts
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -273,9 +275,10 @@ func (g *Guest) breakAll() {
 
 // Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner value says
 // otherwise.
-func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a) }
+func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.d.world.Now()) }
 
-// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said yes.
+// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said yes. If
+// none was recognised, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	t := &g.owners.try
 	return t.since, slices.Clone(t.granted)

@@ -19,9 +19,12 @@ type owners struct {
 	attempt history.Attempt            // the latest that the client has begun
 	of      map[string]history.Attempt // the attempt whose value it is
 	try     try
-	scripts map[string]bool // by the hash of a script: whether it can set a key
+	scripts scripts // those of all guests of the run: one is answered to the hash of what another has told
 	shift   time.Duration
 }
+
+// scripts says of the hash of each script that a guest has told the text of whether that can set a key.
+type scripts map[string]bool
 
 // try is one round of requests for the lock. A library may make several until it has it.
 type try struct {
@@ -30,8 +33,8 @@ type try struct {
 	granted []sim.ProcessID
 }
 
-// begin begins an attempt.
-func (o *owners) begin(a history.Attempt) { o.attempt, o.try = a, try{} }
+// begin begins an attempt. Until a request for the lock is seen it counts from now.
+func (o *owners) begin(a history.Attempt, now sim.Time) { o.attempt, o.try = a, try{since: now} }
 
 // tag says on whose behalf a request is made and what it is for.
 func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
@@ -90,30 +93,27 @@ func (o *owners) ownerValue(command string, args []string) (value string, sets b
 			return "", false
 		}
 		if keys, err := strconv.Atoi(args[2]); err == nil && keys >= 0 && len(args) > 3+keys {
-			return args[3+keys], o.setsKey(command, args[1])
+			return args[3+keys], o.scripts.setsKey(command, args[1])
 		}
 	case "script":
 		if len(args) == 3 && strings.EqualFold(args[1], "load") {
-			o.setsKey("eval", args[2])
+			o.scripts.setsKey("eval", args[2])
 		}
 	}
 	return "", false
 }
 
-// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that the client has
-// not told the text of says nothing.
-func (o *owners) setsKey(command, script string) bool {
+// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that no guest has
+// told the text of says nothing.
+func (known scripts) setsKey(command, script string) bool {
 	if command == "evalsha" {
-		return o.scripts[strings.ToLower(script)]
+		return known[strings.ToLower(script)]
 	}
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(script)))
-	sets, known := o.scripts[hash]
-	if !known {
+	sets, told := known[hash]
+	if !told {
 		sets = setting.MatchString(script)
-		if o.scripts == nil {
-			o.scripts = map[string]bool{}
-		}
-		o.scripts[hash] = sets
+		known[hash] = sets
 	}
 	return sets
 }

@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ const (
 // that the client has begun.
 func TestWhoseRequestItIs(t *testing.T) {
 	w := sim.New(1, sim.Options{})
-	o := owners{}
+	o := owners{scripts: scripts{}}
 	hash := "3fb7c0eae5c7dfb8cfc8ee3b0a4b4c6cd3ea2a14"
 	for _, step := range []struct {
 		begin   history.Attempt
@@ -40,7 +41,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{"", "redis-1", []string{"EVAL", "x", "9", "lock", "b2"}, "c/3"},
 	} {
 		if step.begin != "" {
-			o.begin(step.begin)
+			o.begin(step.begin, 0)
 		}
 		if of, _ := o.tag(w, step.server, step.request); of != step.of {
 			t.Errorf("%v: of %s, want %s", step.request, of, step.of)
@@ -51,8 +52,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 // TestTheRoundThatAcquires: since and granted are those of the latest round of requests.
 func TestTheRoundThatAcquires(t *testing.T) {
 	w := sim.New(1, sim.Options{})
-	o := owners{}
-	o.begin("c/1")
+	o := owners{scripts: scripts{}}
+	o.begin("c/1", 0)
 	for _, step := range []struct {
 		at     time.Duration
 		server sim.ProcessID
@@ -77,12 +78,40 @@ func TestTheRoundThatAcquires(t *testing.T) {
 }
 
 func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
-	o := owners{shift: 90 * time.Second}
-	o.begin("c/1")
+	o := owners{shift: 90 * time.Second, scripts: scripts{}}
+	o.begin("c/1", 0)
 	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
 	for part, want := range map[string]string{"random": "c/1", "1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
 		if got := o.told(part); got != want {
 			t.Errorf("%s is told as %s, want %s", part, got, want)
+		}
+	}
+}
+
+// TestAScriptThatAnotherGuestHasTold: its hash says as much as its text, for the guest that never sends the text as well.
+func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
+	w := sim.New(1, sim.Options{})
+	known := scripts{}
+	first, second := owners{scripts: known}, owners{scripts: known}
+	first.begin("a/1", 0)
+	first.tag(w, "redis-1", []string{"EVAL", acquireScript, "1", "lock", "a1", "8000"})
+	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
+	for n, step := range []struct {
+		request []string
+		since   sim.Time
+	}{
+		{[]string{"GET", "lock"}, 5},                                         // no request for the lock: from the beginning
+		{[]string{"EVALSHA", "0a0b", "1", "lock", "b1", "8000"}, 5},          // nobody knows what this one does
+		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, 12},           // the round that acquires
+		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, sim.Time(13)}, // and the next
+	} {
+		if n == 0 {
+			second.begin("b/1", 5)
+		}
+		w.Advance(sim.Time(10 + n))
+		second.tag(w, "redis-1", step.request)
+		if got := second.try.since; got != step.since {
+			t.Errorf("after %v: since %d, want %d", step.request, got, step.since)
 		}
 	}
 }
