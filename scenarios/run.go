@@ -36,6 +36,8 @@ type Runner struct {
 	watch    func(sim.Moment)
 	clients  []*client // of the run, the probe aside
 	host     Host      // nil: all clients are modelled
+	// elsewhere, if set, makes the runs in its place.
+	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
 }
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
@@ -56,14 +58,25 @@ func Admit(h Host) { admitted = h }
 
 var admitted Host
 
+// Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process has its
+// code. f may be called by several goroutines at a time.
+func Delegate(f func(*Scenario, nemesis.Plan) (Result, error)) { delegated = f }
+
+var delegated func(*Scenario, nemesis.Plan) (Result, error)
+
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
-	if slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary }) {
-		r.host = admitted
+	if s.FromLibrary() {
+		r.host, r.elsewhere = admitted, delegated
 	}
 	return r
+}
+
+// FromLibrary reports whether the lock is Go code of a library.
+func (s *Scenario) FromLibrary() bool {
+	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
 }
 
 // drive lets the events of the run happen.
@@ -136,6 +149,9 @@ func (r *Runner) beginWatch() {
 
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
+	if r.elsewhere != nil {
+		return r.elsewhere(r.scenario, p)
+	}
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {

@@ -71,7 +71,8 @@ var arrows = map[string][]string{
 		"scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel", "scenarios/search",
 		"scenarios/setting", "scenarios/tally", "sim"},
 	"scenarios/corpus":   {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/search", "sim", "sim/bubble"},
+	"scenarios/remote":   {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
+	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/remote", "scenarios/search", "sim", "sim/bubble"},
 	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/search",
 		"scenarios/tally", "scenarios/verify"},
@@ -349,8 +350,8 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 // writesFiles is the one room of the command that changes what is on the disk.
 const writesFiles = "cmd/fencepost/artefact"
 
-// underTests are rooms that users' tests run in: they start processes and write what a failure leaves.
-var underTests = []string{"scenarios/locktest"}
+// underTests are the rooms that have to do with users' tests: they start processes and write what a failure leaves.
+var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"

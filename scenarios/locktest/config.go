@@ -139,6 +139,11 @@ func (c *Config) text(name string) string {
 	if c.Care.Fences {
 		line("resource: {fencing: on}")
 	}
+	promise := make([]string, 0, len(checker.Laws))
+	for _, l := range c.laws() {
+		promise = append(promise, string(l))
+	}
+	line("promise: [%s]", strings.Join(promise, ", "))
 	if len(c.Plan) > 0 {
 		line("faults:")
 		for _, f := range c.Plan {

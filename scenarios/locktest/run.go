@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -55,6 +56,12 @@ func examine(t *testing.T, c Config) *parent {
 	s, err := c.scenario(scenarioName(t.Name()))
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
+	}
+	if os.Getenv(remote.Environment) == remote.Served {
+		if call == 0 {
+			serve(t, s, &c)
+		}
+		return nil
 	}
 	if isWorker {
 		work(t, s, &c, k)

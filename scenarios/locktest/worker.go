@@ -21,6 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
@@ -102,6 +103,53 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 		}
 		say(report{Done: true})
 	})
+}
+
+// serve makes runs for another process, in a bubble, until there are no more to make.
+func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
+	debug.SetGCPercent(-1)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorker(t, s, c)
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
+		if err := remote.Serve(os.Stdin, os.Stdout, w.answer); err != nil {
+			t.Error(err)
+		}
+		w.Close()
+		w.stacks.Close()
+	})
+}
+
+// answer makes the run that is asked for.
+func (w *worker) answer(r remote.Request) (a remote.Answer) {
+	if r.Scenario == "" {
+		a.Scenario = string(w.scenario.Text())
+		return a
+	}
+	err := w.turnTo(r.Scenario)
+	var plan nemesis.Plan
+	if err == nil {
+		plan, err = nemesis.ParsePlan("plan", []byte(r.Plan))
+	}
+	if err != nil {
+		return remote.Answer{Failure: err.Error()}
+	}
+	run, err := w.runner.Run(plan)
+	if err != nil {
+		return remote.Answer{Failure: err.Error()}
+	}
+	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited}
+}
+
+// turnTo has the next runs be of the scenario with the given text.
+func (w *worker) turnTo(text string) error {
+	if text == string(w.scenario.Text()) {
+		return nil
+	}
+	s, err := scenarios.Parse("scenario.yaml", []byte(text))
+	if err == nil {
+		w.scenario, w.runner = s, scenarios.NewRunner(s)
+	}
+	return err
 }
 
 // lookup refuses to resolve names: the bubble has no name server.
