@@ -106,7 +106,7 @@ var arrows = map[string][]string{
 	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame",
 		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
 		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
-		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/search",
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote", "scenarios/search",
 		"scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 

@@ -27,7 +27,7 @@ func openTest(name, test string) (*scenarios.Scenario, error) {
 	switch folder := err == nil && info.IsDir(); {
 	case !folder && test != "":
 		return nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
-	case !folder:
+	case !folder, test == "" && !hasGo(name):
 		return open(name)
 	}
 	t, err := remote.Build(name, test)
@@ -46,6 +46,12 @@ func openTest(name, test string) (*scenarios.Scenario, error) {
 		s.Path = name
 	}
 	return s, err
+}
+
+// hasGo reports whether a folder holds Go code.
+func hasGo(folder string) bool {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	return err == nil && len(files) > 0
 }
 
 // withLongRun lets -run be written as go test has it.

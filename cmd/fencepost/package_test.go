@@ -26,7 +26,7 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 		{[]string{"explore", lockPackage, "--run", "TestALockThatDeletesWhoeverHoldsIt", "--seeds", "30", "--workers", "2", "--out", filepath.Join(dir, "lost")},
 			exitOtherwise, []string{"promise broken", "ownership: removed by non-owner", "go test -C " + lockPackage + " -run '^TestALockThatDeletesWhoeverHoldsIt$' -locktest.plan"}},
 		{[]string{"run", lockPackage, "--run=TestALockThatHoldsItsLease", "--seed", "3", "--out", filepath.Join(dir, "one")}, exitExpected,
-			[]string{"client-1 acquires", "seed 3, digest "}},
+			[]string{"client-1 inside for 4.00 s", "seed 3, digest "}},
 		{[]string{"run", lockPackage, "--run", "TestALockThatHold"}, exitBadInput,
 			[]string{`has no test TestALockThatHold (did you mean "TestALockThatHoldsItsLease"?)`}},
 		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: say which of its tests with --run"}},

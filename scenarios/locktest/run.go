@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -106,32 +107,25 @@ func taskOf(t *testing.T) (k task, isWorker bool) {
 	return k, true
 }
 
-// scenarioName makes a scenario's name of a test's: "TestMyLock/five" is my-lock-five.
+// scenarioName makes a scenario's name of a test's: "TestMyLock/five" is my-lock-five, and "TestALock" a-lock.
 func scenarioName(test string) string {
 	var b strings.Builder
-	lower := false
-	for _, r := range strings.TrimPrefix(test, "Test") {
+	text := []rune(strings.TrimPrefix(test, "Test"))
+	upper := func(i int) bool { return i >= 0 && i < len(text) && unicode.IsUpper(text[i]) }
+	lower := func(i int) bool { return i >= 0 && i < len(text) && unicode.IsLower(text[i]) }
+	for i, r := range text {
 		switch {
-		case r >= 'A' && r <= 'Z':
-			if lower {
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			if upper(i) && (lower(i-1) || upper(i-1) && lower(i+1)) {
 				b.WriteByte('-')
 			}
-			b.WriteRune(r - 'A' + 'a')
-			lower = false
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-			lower = true
-		case lower:
+			b.WriteRune(unicode.ToLower(r))
+		case !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
-			lower = false
 		}
 	}
-	name := strings.Trim(b.String(), "-")
-	return or(strings.TrimRight(name[:min(len(name), longestName)], "-"), "lock")
+	return or(strings.Trim(b.String(), "-"), "lock")
 }
-
-// longestName is how many bytes the name of a scenario may have.
-const longestName = 64
 
 // standardSeeds and shortSeeds are how many runs are made if the Config does not say.
 const (

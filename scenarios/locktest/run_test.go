@@ -253,3 +253,12 @@ func (l *leaking) Unlock(ctx context.Context) error {
 	go func() { select {} }()
 	return l.plain.Unlock(ctx)
 }
+
+func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
+	for test, want := range map[string]string{"TestMyLock": "my-lock", "TestALock": "a-lock", "TestMyLock/on_5 nodes": "my-lock-on-5-nodes",
+		"TestRedisHTTPLock": "redis-http-lock", "Test": "lock", "TestÄ": "lock", "Test_x": "x"} {
+		if got := scenarioName(test); got != want {
+			t.Errorf("%s: %s, want %s", test, got, want)
+		}
+	}
+}
