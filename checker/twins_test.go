@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // firstByPairs is the slow twin of interval.first: it looks at every pair.
-func firstByPairs(spans []span) (int, int, bool) {
+func firstByPairs(spans []trace.Span) (int, int, bool) {
 	for j := range spans {
 		for i := range spans[:j] {
-			if spans[i].clash(&spans[j]) {
+			if spans[i].Clash(&spans[j]) {
 				return i, j, true
 			}
 		}
@@ -25,19 +26,19 @@ func firstByPairs(spans []span) (int, int, bool) {
 // leases with extensions are.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var v interval
+	var v trace.Interval
 	clashes := 0
 	for round := range 200_000 {
-		spans := make([]span, 1+r.IntN(6))
+		spans := make([]trace.Span, 1+r.IntN(6))
 		for i := range spans {
 			from, grant := r.Int64N(24), r.Int32N(4)
-			spans[i] = span{from: from, to: from + r.Int64N(5), grant: grant, at: i, shared: grant%2 == 0 && round%2 == 0}
+			spans[i] = trace.Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i, Shared: grant%2 == 0 && round%2 == 0}
 		}
 		for i := range spans {
 			a := &spans[i]
-			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b span) bool { return b.grant == a.grant && b.from == a.to && !b.isInstant() })
+			a.GoesOn = !a.IsInstant() && slices.ContainsFunc(spans, func(b trace.Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.IsInstant() })
 		}
-		i, j, found := v.first(spans)
+		i, j, found := v.First(spans)
 		wi, wj, want := firstByPairs(spans)
 		if i != wi || j != wj || found != want {
 			t.Fatalf("%+v: got %d, %d, %v, want %d, %d, %v", spans, i, j, found, wi, wj, want)
@@ -106,24 +107,24 @@ func randomUses(r *rand.Rand) *history.History {
 }
 
 // undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
-func undisturbedByPairs(t *trace, n, end int) bool {
-	a := &t.asks[n]
-	since := t.time(a.call) - t.h.Header.TTL
-	for m := range t.asks {
-		b := &t.asks[m]
-		earlier := b.call < a.call
+func undisturbedByPairs(t *judge, n, end int) bool {
+	a := &t.Asks[n]
+	since := t.Time(a.Call) - t.History.Header.TTL
+	for m := range t.Asks {
+		b := &t.Asks[m]
+		earlier := b.Call < a.Call
 		switch {
-		case m == n || b.lock != a.lock:
-		case b.process != a.process:
-			if earlier && t.lets(b) >= since || !earlier && b.call <= end {
+		case m == n || b.Lock != a.Lock:
+		case b.Process != a.Process:
+			if earlier && t.Lets(b) >= since || !earlier && b.Call <= end {
 				return false
 			}
-		case earlier && t.lets(b) >= since:
-			if !t.gaveBack(b) {
+		case earlier && t.Lets(b) >= since:
+			if !t.GaveBack(b) {
 				return false
 			}
-			for i := range t.faults {
-				if f := &t.faults[i]; f.from < a.call && f.over() >= b.call {
+			for i := range t.Faults {
+				if f := &t.Faults[i]; f.Start < a.Call && f.Over() >= b.Call {
 					return false
 				}
 			}
@@ -134,17 +135,17 @@ func undisturbedByPairs(t *trace, n, end int) bool {
 
 func TestUsesFindWhatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	var tr trace
+	var tr judge
 	seen := map[bool]int{}
 	for range 20_000 {
 		h := randomUses(r)
-		tr.read(h)
-		tr.uses()
-		for n := range tr.asks {
-			end := tr.asks[n].call + r.IntN(4)
-			got, want := tr.undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
+		tr.Read(h)
+		tr.Uses()
+		for n := range tr.Asks {
+			end := tr.Asks[n].Call + r.IntN(4)
+			got, want := tr.Undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
 			if got != want {
-				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%s", n, end, got, want, tr.touched[n], list(lines(h.Events)))
+				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%s", n, end, got, want, tr.Touched[n], list(lines(h.Events)))
 			}
 			seen[got]++
 		}

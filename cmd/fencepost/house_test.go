@@ -25,7 +25,8 @@ var arrows = map[string][]string{
 	"checker/nearest": {},
 	"checker/history": {"checker/nearest"},
 	"checker/linear":  {},
-	"checker":         {"checker/history", "checker/linear"},
+	"checker":         {"checker/history", "checker/linear", "checker/trace"},
+	"checker/trace":   {"checker/history", "checker/linear"},
 	"checker/slow":    {"checker/history"},
 	"checker/testkit": {},
 	"sim":             {"checker/history"},
@@ -87,11 +88,12 @@ var arrows = map[string][]string{
 	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
 		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/rerun",
 		"scenarios/tally"},
-	"reports/timeline": {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
-	"reports/term":     {"checker/history"},
-	"reports/tell":     {"checker/history", "reports/phrase"},
-	"reports/tale":     {"checker", "checker/history", "nemesis"},
-	"reports/page":     {"checker"},
+	"reports/timeline": {"checker", "checker/history", "checker/trace", "reports/phrase", "reports/tell",
+		"reports/term"},
+	"reports/term": {"checker/history"},
+	"reports/tell": {"checker/history", "reports/phrase"},
+	"reports/tale": {"checker", "checker/history", "nemesis"},
+	"reports/page": {"checker"},
 	"reports/sweepmap": {"checker", "reports/page", "reports/paper", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "scenarios", "scenarios/expect", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
@@ -218,7 +220,7 @@ var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
-	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
+	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow", "checker/trace"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
