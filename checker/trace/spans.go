@@ -13,28 +13,28 @@ type Span struct {
 	Grant    int32
 	At       int // position at which the history says so; lists of spans ascend in it
 	Shared   bool
-	GoesOn   bool  // the grant's next span begins where this one ends
+	goesOn   bool  // the grant's next span begins where this one ends
 	before   int32 // while windows are listed: the place of the grant's previous one, or none
 }
 
-// Clash reports whether two spans contradict the lock: different grants, not both shared, one instant in common.
-func (a *Span) Clash(b *Span) bool {
+// clash reports whether two spans contradict the lock: different grants, not both shared, one instant in common.
+func (a *Span) clash(b *Span) bool {
 	return a.Grant != b.Grant && !(a.Shared && b.Shared) && a.reaches(b) && b.reaches(a)
 }
 
 // reaches reports whether a has not ended where b begins.
 func (a *Span) reaches(b *Span) bool {
-	return b.From < a.To || a.GoesOn && b.IsInstant() && b.From == a.To
+	return b.From < a.To || a.goesOn && b.isInstant() && b.From == a.To
 }
 
-// IsInstant reports whether a span begins and ends at once.
-func (a *Span) IsInstant() bool { return a.From == a.To }
+// isInstant reports whether a span begins and ends at once.
+func (a *Span) isInstant() bool { return a.From == a.To }
 
-// Interval is the fast check: it finds the first two spans that clash.
-type Interval struct{ sorted []Span }
+// interval is the fast check: it finds the first two spans that clash.
+type interval struct{ sorted []Span }
 
 // First returns places i < j in spans such that they clash, j is as small as possible, and for that j so is i.
-func (v *Interval) First(spans []Span) (i, j int, found bool) {
+func (v *interval) First(spans []Span) (i, j int, found bool) {
 	last, found := v.anyClash(spans)
 	if !found {
 		return 0, 0, false
@@ -45,7 +45,7 @@ func (v *Interval) First(spans []Span) (i, j int, found bool) {
 		j = sort.Search(j, func(n int) bool { _, clashes := v.anyClash(spans[:n+1]); return clashes })
 	}
 	for i = range spans[:j] {
-		if spans[i].Clash(&spans[j]) {
+		if spans[i].clash(&spans[j]) {
 			return i, j, true
 		}
 	}
@@ -56,7 +56,7 @@ func (v *Interval) First(spans []Span) (i, j int, found bool) {
 // the spans that began earlier it is enough to remember, of each kind, the one that ends last: if that belongs to the same
 // grant as the new one, and another that began earlier reaches into the new one too, then those two share the instant at
 // which the new one begins, and so clash themselves.
-func (v *Interval) anyClash(spans []Span) (at int, found bool) {
+func (v *interval) anyClash(spans []Span) (at int, found bool) {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
 		slices.SortFunc(v.sorted, byStart)
@@ -66,7 +66,7 @@ func (v *Interval) anyClash(spans []Span) (at int, found bool) {
 	for i := range spans {
 		s := &spans[i]
 		for _, o := range [2]*Span{alone, together} {
-			if o != nil && o.Clash(s) {
+			if o != nil && o.clash(s) {
 				return max(o.At, s.At), true
 			}
 		}
@@ -74,7 +74,7 @@ func (v *Interval) anyClash(spans []Span) (at int, found bool) {
 		if s.Shared {
 			last = &together
 		}
-		if *last == nil || (*last).To < s.To || (*last).To == s.To && s.GoesOn {
+		if *last == nil || (*last).To < s.To || (*last).To == s.To && s.goesOn {
 			*last = s
 		}
 	}
@@ -86,9 +86,9 @@ func byStart(a, b Span) int {
 	switch {
 	case a.From != b.From:
 		return cmp.Compare(a.From, b.From)
-	case a.IsInstant() && !b.IsInstant():
+	case a.isInstant() && !b.isInstant():
 		return -1
-	case b.IsInstant() && !a.IsInstant():
+	case b.isInstant() && !a.isInstant():
 		return 1
 	}
 	return cmp.Compare(a.At, b.At)

@@ -107,10 +107,10 @@ type Trace struct {
 	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
 	Keys       []int32 // positions of the servers' records of keys
 	Expiries   bool    // the servers record that keys expire
-	Interval   Interval
+	Interval   interval
 	Scan       scan
 	Live       keys
-	Touched    []use    // by ask
+	touched    []use    // by ask
 	calms      []calmAt // by fault
 	Reach      reach
 	Residue    residue

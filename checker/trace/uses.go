@@ -19,7 +19,7 @@ type use struct {
 // Uses fills in t.touched for every ask.
 func (t *Trace) Uses() {
 	t.listCalm()
-	t.Touched = slices.Grow(t.Touched[:0], len(t.Asks))[:len(t.Asks)]
+	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]
 	for i := range t.Locks {
 		asks := t.Locks[i].Asks
 		t.usesBefore(asks)
@@ -35,8 +35,8 @@ func (t *Trace) usesBefore(asks []int32) {
 	latest, second := Long, Long
 	for _, n := range asks {
 		a := &t.Asks[n]
-		end := t.Lets(a)
-		u := &t.Touched[n]
+		end := t.lets(a)
+		u := &t.touched[n]
 		if u.before = latest; a.Process == first {
 			u.before = second
 		}
@@ -68,30 +68,30 @@ func (t *Trace) usesOwn(asks []int32) {
 		p := &pasts[t.Number[a.Process]]
 		if p.latest >= 0 {
 			b := &t.Asks[p.latest]
-			if !t.GaveBack(b) || b.Call <= t.calmBefore(a.Call) {
-				p.left = max(p.left, t.Lets(b))
+			if !t.gaveBack(b) || b.Call <= t.calmBefore(a.Call) {
+				p.left = max(p.left, t.lets(b))
 			}
 		}
-		t.Touched[n].own, p.latest = p.left, n
+		t.touched[n].own, p.latest = p.left, n
 	}
 }
 
 func (t *Trace) usesAfter(asks []int32) {
 	for i := len(asks) - 1; i >= 0; i-- {
-		u := &t.Touched[asks[i]]
+		u := &t.touched[asks[i]]
 		switch {
 		case i == len(asks)-1:
 			u.after = Open
 		case t.Asks[asks[i+1]].Process == t.Asks[asks[i]].Process:
-			u.after = t.Touched[asks[i+1]].after
+			u.after = t.touched[asks[i+1]].after
 		default:
 			u.after = t.Asks[asks[i+1]].Call
 		}
 	}
 }
 
-// Lets is when the client has let go of the lock: the return of its release, or of an acquire that was not granted.
-func (t *Trace) Lets(a *Ask) history.Time {
+// lets is when the client has let go of the lock: the return of its release, or of an acquire that was not granted.
+func (t *Trace) lets(a *Ask) history.Time {
 	if a.Grant < 0 {
 		return t.Time(a.Ret)
 	}
@@ -105,8 +105,8 @@ func (t *Trace) Lets(a *Ask) history.Time {
 	return t.Time(max(g.End, g.Done))
 }
 
-// GaveBack reports whether the ask was granted and its release returned ok.
-func (t *Trace) GaveBack(a *Ask) bool {
+// gaveBack reports whether the ask was granted and its release returned ok.
+func (t *Trace) gaveBack(a *Ask) bool {
 	if a.Grant < 0 {
 		return false
 	}
@@ -116,7 +116,7 @@ func (t *Trace) GaveBack(a *Ask) bool {
 
 // Undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
-	u := &t.Touched[n]
+	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
 	return u.before < since && u.own < since && u.after > end
 }

@@ -64,7 +64,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	if g.window != none {
 		o := &l.Windows[g.window]
 		o.To = min(o.To, s.From)
-		o.GoesOn = o.To == s.From && s.From < s.To
+		o.goesOn = o.To == s.From && s.From < s.To
 	}
 	s.before, g.window = g.window, int32(len(l.Windows))
 	l.Windows = append(l.Windows, s)

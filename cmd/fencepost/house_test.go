@@ -472,6 +472,26 @@ func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 	}
 }
 
+// TestRoomsFitTheHead counts the lines and files of each room, tests aside.
+func TestRoomsFitTheHead(t *testing.T) {
+	const maxRoom, maxFiles = 3000, 25
+	lines, files := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			lines[s.room] += s.set.File(s.file.Pos()).LineCount() - 1
+			files[s.room]++
+		}
+	}
+	for room := range arrows {
+		if lines[room] > maxRoom {
+			t.Errorf("%s has %d lines", room, lines[room])
+		}
+		if files[room] > maxFiles {
+			t.Errorf("%s has %d files", room, files[room])
+		}
+	}
+}
+
 func TestExportedNamesAreDocumented(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {
