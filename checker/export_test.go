@@ -7,6 +7,6 @@ func WithPromptRelease(t *testing.T) {
 	before := lawTable
 	t.Cleanup(func() { lawTable, Laws = before, lawNames(before) })
 	lawTable = append(before[:len(before):len(before)],
-		lawRow{PromptRelease, "nobody stays in a section for longer than a second", (*trace).promptRelease})
+		lawRow{PromptRelease, "nobody stays in a section for longer than a second", (*judge).promptRelease})
 	Laws = lawNames(lawTable)
 }

@@ -13,10 +13,10 @@ const PromptRelease Law = "prompt-release"
 const tooLong CauseKind = "stayed too long"
 
 // promptRelease judges that a release is called within a second of the acquisition. It needs a release.
-func (t *trace) promptRelease(f *Finding) {
+func (t *judge) promptRelease(f *Finding) {
 	since, released := map[history.Process]history.Time{}, 0
-	for i := range t.h.Events {
-		switch e := &t.h.Events[i]; {
+	for i := range t.History.Events {
+		switch e := &t.History.Events[i]; {
 		case e.F == history.Acquire && e.Type == history.OK:
 			since[e.Process] = e.Time
 		case e.F == history.Release && e.Type == history.Invoke:

@@ -25,19 +25,19 @@ const (
 type lawRow struct {
 	law   Law
 	says  string // README and reports take it from here
-	judge func(*trace, *Finding)
+	judge func(*judge, *Finding)
 }
 
 // lawTable are all laws in the order in which they are reported.
 var lawTable = []lawRow{
-	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*trace).leaseExclusion},
-	{MutualExclusion, "critical sections of one lock never overlap", (*trace).mutualExclusion},
-	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost", (*trace).resourceSafety},
-	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*trace).ownership},
-	{TokenOrder, "fencing tokens strictly increase in grant order", (*trace).tokenOrder},
-	{DeadlockFreedom, "once faults end, nobody stays stuck", (*trace).deadlockFreedom},
+	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion},
+	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion},
+	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost", (*judge).resourceSafety},
+	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership},
+	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder},
+	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom},
 	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
-		(*trace).faultTolerance},
+		(*judge).faultTolerance},
 }
 
 // Laws lists all laws in the order in which they are reported.

@@ -26,7 +26,8 @@ var arrows = map[string][]string{
 	"checker/nearest": {},
 	"checker/history": {"checker/nearest"},
 	"checker/linear":  {},
-	"checker":         {"checker/history", "checker/linear"},
+	"checker":         {"checker/history", "checker/linear", "checker/trace"},
+	"checker/trace":   {"checker/history", "checker/linear"},
 	"checker/slow":    {"checker/history"},
 	"checker/testkit": {},
 	"sim":             {"checker/history"},
@@ -91,11 +92,12 @@ var arrows = map[string][]string{
 	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
 		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/rerun",
 		"scenarios/tally"},
-	"reports/timeline": {"checker", "checker/history", "reports/phrase", "reports/tell", "reports/term"},
-	"reports/term":     {"checker/history"},
-	"reports/tell":     {"checker/history", "reports/phrase"},
-	"reports/tale":     {"checker", "checker/history", "nemesis"},
-	"reports/page":     {"checker"},
+	"reports/timeline": {"checker", "checker/history", "checker/trace", "reports/phrase", "reports/tell",
+		"reports/term"},
+	"reports/term": {"checker/history"},
+	"reports/tell": {"checker/history", "reports/phrase"},
+	"reports/tale": {"checker", "checker/history", "nemesis"},
+	"reports/page": {"checker"},
 	"reports/sweepmap": {"checker", "reports/page", "reports/paper", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "scenarios", "scenarios/expect", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
@@ -231,7 +233,7 @@ var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
-	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
+	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow", "checker/trace"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
@@ -486,6 +488,26 @@ func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 			if lines := s.set.Position(f.End()).Line - s.set.Position(f.Pos()).Line + 1; lines > maxFunction {
 				t.Errorf("%s: %s has %d lines", s.path, f.Name.Name, lines)
 			}
+		}
+	}
+}
+
+// TestRoomsFitTheHead counts the lines and files of each room, tests aside.
+func TestRoomsFitTheHead(t *testing.T) {
+	const maxRoom, maxFiles = 3000, 25
+	lines, files := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			lines[s.room] += s.set.File(s.file.Pos()).LineCount() - 1
+			files[s.room]++
+		}
+	}
+	for room := range arrows {
+		if lines[room] > maxRoom {
+			t.Errorf("%s has %d lines", room, lines[room])
+		}
+		if files[room] > maxFiles {
+			t.Errorf("%s has %d files", room, files[room])
 		}
 	}
 }

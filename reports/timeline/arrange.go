@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
@@ -328,12 +329,12 @@ func (a *arranger) forget(pos int, e *history.Event) {
 
 // faults lays out the faults and gives each lane those that struck it. One without a duration ends where it struck.
 func (a *arranger) faults(h *history.History) {
-	for i, strike := range checker.Strikes(h) {
-		f := fault{span: a.begin(strike.From, h.Events[strike.From].Time), Kind: strike.Kind, Line: strike.Line,
+	for i, strike := range trace.Faults(h) {
+		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
 			How: strike.Fault}
 		switch {
-		case strike.Ended:
-			f.end(strike.To, h.Events[strike.To].Time)
+		case strike.Stop != trace.Open:
+			f.end(strike.Stop, h.Events[strike.Stop].Time)
 		case !a.lasts(&f):
 			f.To = f.From
 		}

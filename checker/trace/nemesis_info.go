@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -30,17 +30,17 @@ func endsOf(f history.F) []string {
 type report struct {
 	kind  history.F
 	ends  []string
-	fault int // the latest, in trace.faults
+	fault int // the latest, in Trace.Faults
 	over  bool
 }
 
 // reported notes a fault that is told of as info. Its second report says the same as the first, and the last report of its
 // end says when it was over.
-func (t *trace) reported(i int, e *history.Event) {
+func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {
 		if r := &t.reports[n]; slices.Contains(r.ends, string(e.F)) {
-			t.faults[r.fault].to, r.over, ended = i, true, true
+			t.Faults[r.fault].Stop, r.over, ended = i, true, true
 		}
 	}
 	ends := endsOf(e.F)
@@ -50,9 +50,9 @@ func (t *trace) reported(i int, e *history.Event) {
 	n := slices.IndexFunc(t.reports, func(r report) bool { return r.kind == e.F })
 	switch {
 	case n < 0:
-		t.reports = append(t.reports, report{kind: e.F, ends: ends, fault: len(t.faults)})
+		t.reports = append(t.reports, report{kind: e.F, ends: ends, fault: len(t.Faults)})
 	case t.reports[n].over:
-		t.reports[n].fault, t.reports[n].over = len(t.faults), false
+		t.reports[n].fault, t.reports[n].over = len(t.Faults), false
 	default:
 		return
 	}

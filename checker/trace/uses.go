@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// long is before any time of a history: nothing touched the lock.
-const long = -history.Never
+// Long is before any time of a history: nothing touched the lock.
+const Long = -history.Never
 
 // use says what else touched the lock of one ask, and when.
 type use struct {
@@ -16,12 +16,12 @@ type use struct {
 	after  int          // call of the next ask of another process; open if there is none
 }
 
-// uses fills in t.touched for every ask.
-func (t *trace) uses() {
+// Uses fills in t.touched for every ask.
+func (t *Trace) Uses() {
 	t.listCalm()
-	t.touched = slices.Grow(t.touched[:0], len(t.asks))[:len(t.asks)]
-	for i := range t.locks {
-		asks := t.locks[i].asks
+	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]
+	for i := range t.Locks {
+		asks := t.Locks[i].Asks
 		t.usesBefore(asks)
 		t.usesOwn(asks)
 		t.usesAfter(asks)
@@ -30,21 +30,21 @@ func (t *trace) uses() {
 
 // usesBefore goes along a lock's asks in the order of their calls, with the latest end so far and the latest of any
 // other process than that one's.
-func (t *trace) usesBefore(asks []int32) {
+func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
-	latest, second := long, long
+	latest, second := Long, Long
 	for _, n := range asks {
-		a := &t.asks[n]
+		a := &t.Asks[n]
 		end := t.lets(a)
 		u := &t.touched[n]
-		if u.before = latest; a.process == first {
+		if u.before = latest; a.Process == first {
 			u.before = second
 		}
 		switch {
-		case a.process == first:
+		case a.Process == first:
 			latest = max(latest, end)
 		case end > latest:
-			first, latest, second = a.process, end, latest
+			first, latest, second = a.Process, end, latest
 		default:
 			second = max(second, end)
 		}
@@ -54,21 +54,21 @@ func (t *trace) usesBefore(asks []int32) {
 // usesOwn lists what a process left behind itself. A use leaves nothing if its release returned ok and no fault was on
 // from its call to the ask. It is enough to look at the process's latest use at each of its asks: a fault that is
 // over by the call of a later use was known when that later one was looked at.
-func (t *trace) usesOwn(asks []int32) {
+func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1: none
 		left   history.Time
 	}
 	pasts := make([]past, len(t.processes))
 	for i := range pasts {
-		pasts[i] = past{-1, long}
+		pasts[i] = past{-1, Long}
 	}
 	for _, n := range asks {
-		a := &t.asks[n]
-		p := &pasts[t.number[a.process]]
+		a := &t.Asks[n]
+		p := &pasts[t.Number[a.Process]]
 		if p.latest >= 0 {
-			b := &t.asks[p.latest]
-			if !t.gaveBack(b) || b.call <= t.calmBefore(a.call) {
+			b := &t.Asks[p.latest]
+			if !t.gaveBack(b) || b.Call <= t.calmBefore(a.Call) {
 				p.left = max(p.left, t.lets(b))
 			}
 		}
@@ -76,47 +76,47 @@ func (t *trace) usesOwn(asks []int32) {
 	}
 }
 
-func (t *trace) usesAfter(asks []int32) {
+func (t *Trace) usesAfter(asks []int32) {
 	for i := len(asks) - 1; i >= 0; i-- {
 		u := &t.touched[asks[i]]
 		switch {
 		case i == len(asks)-1:
-			u.after = open
-		case t.asks[asks[i+1]].process == t.asks[asks[i]].process:
+			u.after = Open
+		case t.Asks[asks[i+1]].Process == t.Asks[asks[i]].Process:
 			u.after = t.touched[asks[i+1]].after
 		default:
-			u.after = t.asks[asks[i+1]].call
+			u.after = t.Asks[asks[i+1]].Call
 		}
 	}
 }
 
 // lets is when the client has let go of the lock: the return of its release, or of an acquire that was not granted.
-func (t *trace) lets(a *ask) history.Time {
-	if a.grant < 0 {
-		return t.time(a.ret)
+func (t *Trace) lets(a *Ask) history.Time {
+	if a.Grant < 0 {
+		return t.Time(a.Ret)
 	}
-	g := &t.grants[a.grant]
-	if g.release == open {
-		return t.time(g.end)
+	g := &t.Grants[a.Grant]
+	if g.Release == Open {
+		return t.Time(g.End)
 	}
-	if g.done == open {
-		return t.time(max(g.end, g.release))
+	if g.Done == Open {
+		return t.Time(max(g.End, g.Release))
 	}
-	return t.time(max(g.end, g.done))
+	return t.Time(max(g.End, g.Done))
 }
 
 // gaveBack reports whether the ask was granted and its release returned ok.
-func (t *trace) gaveBack(a *ask) bool {
-	if a.grant < 0 {
+func (t *Trace) gaveBack(a *Ask) bool {
+	if a.Grant < 0 {
 		return false
 	}
-	done := t.grants[a.grant].done
-	return done != open && t.h.Events[done].Type == history.OK
+	done := t.Grants[a.Grant].Done
+	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
-func (t *trace) undisturbed(n int32, end int) bool {
+// Undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
+func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
-	since := t.time(t.asks[n].call) - t.h.Header.TTL
+	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
 	return u.before < since && u.own < since && u.after > end
 }

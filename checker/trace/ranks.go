@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -9,59 +9,60 @@ import (
 
 // What a grant says about its place among others: the bits of its kind.
 const (
-	hasTimes = 1 << iota // when it was asked for and decided
-	hasToken
+	HasTimes = 1 << iota // when it was asked for and decided
+	HasToken
 	isShared
 	kinds // how many kinds there are
 )
 
-func (g *grant) kind() (k int) {
-	if g.lease != nil {
-		k |= hasTimes
+// Kind gives the bits of what a grant says about its place.
+func (g *Grant) Kind() (k int) {
+	if g.Lease != nil {
+		k |= HasTimes
 	}
-	if g.token != 0 {
-		k |= hasToken
+	if g.Token != 0 {
+		k |= HasToken
 	}
-	if g.shared {
+	if g.Shared {
 		k |= isShared
 	}
 	return k
 }
 
-// since is when the winning request of a grant left: after its call, where it does not say.
-func (t *trace) since(g *grant) history.Time {
-	if g.lease == nil {
-		return t.time(t.asks[g.ask].call)
+// Since is when the winning request of a grant left: after its call, where it does not say.
+func (t *Trace) Since(g *Grant) history.Time {
+	if g.Lease == nil {
+		return t.Time(t.Asks[g.Ask].Call)
 	}
-	return g.lease.Since
+	return g.Lease.Since
 }
 
-// decided is when a grant was decided: before its return, where it does not say.
-func (t *trace) decided(g *grant) history.Time {
-	if g.lease == nil {
-		return t.time(g.ok)
+// Decided is when a grant was decided: before its return, where it does not say.
+func (t *Trace) Decided(g *Grant) history.Time {
+	if g.Lease == nil {
+		return t.Time(g.OK)
 	}
-	return g.lease.Granted
+	return g.Lease.Granted
 }
 
 // earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where both
 // have one. Two holders of a shared lock do not supersede each other.
-func (t *trace) earlier(a, b *grant) bool {
+func (t *Trace) earlier(a, b *Grant) bool {
 	switch {
-	case a == b || a.shared && b.shared:
+	case a == b || a.Shared && b.Shared:
 		return false
-	case t.decided(a) < t.since(b):
+	case t.Decided(a) < t.Since(b):
 		return true
-	case t.decided(b) < t.since(a):
+	case t.Decided(b) < t.Since(a):
 		return false
 	}
-	return a.token != 0 && a.token < b.token
+	return a.Token != 0 && a.Token < b.Token
 }
 
-// incomparable reports whether among the grants that took effect is another one that a cannot be ordered with, for want
+// Incomparable reports whether among the grants that took effect is another one that a cannot be ordered with, for want
 // of times and tokens. counted says that a itself is among them.
-func (d *datum) incomparable(a *grant, counted bool) bool {
-	own := a.kind()
+func (d *datum) Incomparable(a *Grant, counted bool) bool {
+	own := a.Kind()
 	for k, n := range d.kinds {
 		if counted && k == own {
 			n--
@@ -116,32 +117,40 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// rank enters a grant that took effect, unless it has done so before.
-func (t *trace) rank(at int, lock, n int32) {
-	if t.scan.ranked[n] {
+// Rank enters a grant that took effect, unless it has done so before.
+func (t *Trace) Rank(at int, lock, n int32) {
+	if t.Scan.Ranked[n] {
 		return
 	}
-	t.scan.ranked[n] = true
-	d, g := &t.scan.data[lock], &t.grants[n]
-	d.effects = append(d.effects, effect{n, at})
-	d.kinds[g.kind()]++
-	x := ranked{g.token, t.decided(g)}
-	d.ranks[0].add(x, t.since(g))
-	if !g.shared {
-		d.ranks[1].add(x, t.since(g))
+	t.Scan.Ranked[n] = true
+	d, g := &t.Scan.Data[lock], &t.Grants[n]
+	d.Effects = append(d.Effects, effect{n, at})
+	d.kinds[g.Kind()]++
+	x := ranked{g.Token, t.Decided(g)}
+	d.ranks[0].add(x, t.Since(g))
+	if !g.Shared {
+		d.ranks[1].add(x, t.Since(g))
 	}
 }
 
-// superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there is
+// Superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there is
 // none.
-func (t *trace) superseded(lock, n int32) int {
-	d, g := &t.scan.data[lock], &t.grants[n]
+func (t *Trace) Superseded(lock, n int32) int {
+	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]
-	if g.shared {
+	if g.Shared {
 		others = &d.ranks[1]
 	}
-	if !others.exceed(g.token, t.since(g), t.decided(g)) {
+	if !others.exceed(g.Token, t.Since(g), t.Decided(g)) {
 		return -1
 	}
-	return slices.IndexFunc(d.effects, func(e effect) bool { return t.earlier(g, &t.grants[e.grant]) })
+	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
+}
+
+// GrantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
+func (g *Grant) GrantedAt(t *Trace) history.Time {
+	if g.Lease != nil {
+		return min(g.Lease.Granted, t.Time(g.OK))
+	}
+	return t.Time(g.OK)
 }

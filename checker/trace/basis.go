@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -12,11 +12,11 @@ type worker struct {
 	of   history.Attempt
 }
 
-// basis is a value that a write builds on.
-type basis struct {
+// Basis is a value that a write builds on.
+type Basis struct {
 	known bool
-	value string
-	at    int // the event that made it known to the worker
+	Value string
+	At    int // the event that made it known to the worker
 	asked int // it was read after this position; -1 if it may have been read at any time before at
 }
 
@@ -25,8 +25,8 @@ type basis struct {
 // may a write.
 type knowledge struct {
 	worker
-	accepted basis // its last accepted read, or the write after it
-	told     basis // its last read that returned, or the write after it that was confirmed
+	accepted Basis // its last accepted read, or the write after it
+	told     Basis // its last read that returned, or the write after it that was confirmed
 	reading  int   // the call of its read under way, -1 if none is known
 	calls    []call
 	latest   map[string]int // by value, its last call among the first entered ones; made when it is needed
@@ -36,7 +36,7 @@ type knowledge struct {
 // call is a write as its client called it.
 type call struct {
 	value string
-	on    basis
+	on    Basis
 }
 
 // bases keeps the knowledge of all workers.
@@ -78,31 +78,31 @@ func (b *bases) accept(at int, lock int32, e *history.Event) {
 	}
 	k := b.worker(lock, e.Of)
 	if k.accepted.known || e.Op == history.Read {
-		k.accepted = basis{true, e.Value, at, at}
+		k.accepted = Basis{true, e.Value, at, at}
 	}
 }
 
-// client notes a read or write as its client saw it.
-func (b *bases) client(at int, lock int32, e *history.Event) {
+// Client notes a read or write as its client saw it.
+func (b *bases) Client(at int, lock int32, e *history.Event) {
 	k := b.worker(lock, e.Attempt)
 	switch {
 	case e.F == history.Read && e.Type == history.Invoke:
 		k.reading = at
 	case e.F == history.Read && e.Type == history.OK:
-		k.told, k.reading = basis{true, e.Value, at, k.reading}, -1
+		k.told, k.reading = Basis{true, e.Value, at, k.reading}, -1
 	case e.F == history.Write && e.Type == history.Invoke:
 		k.calls = append(k.calls, call{e.Value, k.told})
 	case e.F == history.Write && e.Type == history.OK && k.told.known && len(k.calls) > 0:
-		k.told = basis{true, k.calls[len(k.calls)-1].value, at, at}
+		k.told = Basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
 		k.told.known = false // it may or may not build on its own write
 	}
 }
 
-// under is what an accepted write builds on: what its client knew when it called it, as far as the history tells.
-func (b *bases) under(lock int32, e *history.Event) basis {
+// Under is what an accepted write builds on: what its client knew when it called it, as far as the history tells.
+func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
-		return basis{}
+		return Basis{}
 	}
 	k := b.worker(lock, e.Of)
 	if c := k.call(e.Value); c != nil {

@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -15,12 +15,13 @@ type shelf struct {
 
 // residue follows, from ask to ask in the order of their calls, whose keys stand on the servers.
 type residue struct {
-	next  int                       // in trace.keys: the first record after the last call looked at
+	next  int                       // in Trace.Keys: the first record after the last call looked at
 	there map[place]history.Attempt // with the unit for the server
 	keys  map[shelf]int
 }
 
-func (r *residue) reset() {
+// Reset makes it ready for another history.
+func (r *residue) Reset() {
 	if r.there == nil {
 		r.there, r.keys = make(map[place]history.Attempt), make(map[shelf]int)
 	}
@@ -44,31 +45,31 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// freeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
+// FreeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
 // somebody else's key stood in the way of ask a: one that never expires, or that a request long given up set. Calls ascend
 // from one to the next.
-func (t *trace) freeQuorum(a *ask, end int) bool {
-	r := &t.residue
-	for ; r.next < len(t.keys) && int(t.keys[r.next]) < a.call; r.next++ {
-		e := &t.h.Events[t.keys[r.next]]
-		r.note(e, t.unit(e.Process))
+func (t *Trace) FreeQuorum(a *Ask, end int) bool {
+	r := &t.Residue
+	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {
+		e := &t.History.Events[t.Keys[r.next]]
+		r.note(e, t.Unit(e.Process))
 	}
-	gone, lock := t.reach.gone, t.locks[a.lock].name
-	before := len(gone.away)
+	gone, lock := t.Reach.Gone, t.Locks[a.Lock].Name
+	before := len(gone.Away)
 	add := func(s history.Process) {
-		if !slices.Contains(gone.away[before:], s) {
-			gone.away = append(gone.away, s)
+		if !slices.Contains(gone.Away[before:], s) {
+			gone.Away = append(gone.Away, s)
 		}
 	}
-	for _, s := range t.h.Header.Servers {
-		if u := t.unit(s); r.keys[shelf{lock, u}] > 0 {
+	for _, s := range t.History.Header.Servers {
+		if u := t.Unit(s); r.keys[shelf{lock, u}] > 0 {
 			add(u)
 		}
 	}
-	for i := r.next; i < len(t.keys) && int(t.keys[i]) <= end; i++ {
-		if e := &t.h.Events[t.keys[i]]; e.F == history.KeySet && e.Lock == lock && t.processOf(e.Of) != a.process {
-			add(t.unit(e.Process))
+	for i := r.next; i < len(t.Keys) && int(t.Keys[i]) <= end; i++ {
+		if e := &t.History.Events[t.Keys[i]]; e.F == history.KeySet && e.Lock == lock && t.ProcessOf(e.Of) != a.Process {
+			add(t.Unit(e.Process))
 		}
 	}
-	return !(oneService(&t.h.Header) && len(gone.away) > before) && t.enough(&gone)
+	return !(OneService(&t.History.Header) && len(gone.Away) > before) && t.enough(&gone)
 }

@@ -1,12 +1,12 @@
-package checker
+package trace
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// maxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
-const maxUpdates = 10_000
+// MaxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
+const MaxUpdates = 10_000
 
 // pairing follows one attempt's reads and writes, to make its read-modify-writes.
 type pairing struct {
@@ -19,21 +19,21 @@ type pairing struct {
 	write   int // number of the update whose write is under way, -1 if none
 }
 
-// updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
+// Updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
 // was confirmed, or whose outcome is unknown. A write that the client saw fail is none. Nor is one that the resource
 // refused: it may have confirmed it all the same, as for an operation that it had applied before.
-func (t *trace) updates() [][]linear.Update {
+func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
-	u.reset(len(t.locks))
-	for _, at := range t.data {
-		i, e := int(at), &t.h.Events[at]
+	u.reset(len(t.Locks))
+	for _, at := range t.Data {
+		i, e := int(at), &t.History.Events[at]
 		switch {
 		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
 			if p := u.of[e.Of]; p != nil && p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {
 				u.refused(p)
 			}
 		case (e.F == history.Read || e.F == history.Write) && e.Attempt != "":
-			lock, known := t.lockNumber[e.Lock]
+			lock, known := t.LockNumber[e.Lock]
 			if !known {
 				continue
 			}
@@ -85,13 +85,13 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 }
 
 // writeEvent notes a write. One that builds on a value from outside the history builds on nothing in it.
-func (t *trace) writeEvent(p *pairing, i int, e *history.Event) {
+func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
 		p.write = len(*list)
 		follows := p.write > 0 && (*list)[p.write-1].Written == p.value
 		blind := !p.read || !follows && t.fromNowhere(p.lock, p.value)
-		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value, Client: int(t.number[e.Process]), Name: string(e.Attempt),
+		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value, Client: int(t.Number[e.Process]), Name: string(e.Attempt),
 			Call: int64(i), Return: linear.Forever}
 		if p.read {
 			up.Call = int64(p.from)
@@ -122,13 +122,13 @@ func (u *pairs) refused(p *pairing) {
 	p.write = -1
 }
 
-// updatesRefuted asks porcupine about the updates of every lock.
-func (t *trace) updatesRefuted() bool {
-	for n, list := range t.updates() {
-		if n >= len(t.locks) || len(list) < 2 || len(list) > maxUpdates {
+// UpdatesRefuted asks porcupine about the updates of every lock.
+func (t *Trace) UpdatesRefuted() bool {
+	for n, list := range t.Updates() {
+		if n >= len(t.Locks) || len(list) < 2 || len(list) > MaxUpdates {
 			continue
 		}
-		if linear.Register(t.scan.data[n].initial, list) == linear.Refuted {
+		if linear.Register(t.Scan.Data[n].Initial, list) == linear.Refuted {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -9,34 +9,35 @@ import (
 
 // reach follows, from ask to ask in the order of their calls, the faults that keep clients from servers.
 type reach struct {
-	next   int      // in trace.faults: the first that strikes after the last call looked at
-	active []impact // of those before it that were not over then
-	gone   absence
+	next   int      // in Trace.Faults: the first that strikes after the last call looked at
+	active []Impact // of those before it that were not over then
+	Gone   absence
 }
 
 // absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each other.
 type absence struct {
-	away   []history.Process
+	Away   []history.Process
 	parted [][2]history.Process
 }
 
-// impact is a fault with the position up to which it, or another like it, takes something away.
-type impact struct {
-	*fault
+// Impact is a fault with the position up to which it, or another like it, takes something away.
+type Impact struct {
+	*Fault
 	mended int
 }
 
-func (r *reach) reset() { r.next, r.active = 0, r.active[:0] }
+// Reset makes it ready for another history.
+func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
 // goTo takes the faults into account that strike before position call.
-func (r *reach) goTo(t *trace, call int) {
-	r.active = slices.DeleteFunc(r.active, func(x impact) bool { return x.mended < call })
-	for ; r.next < len(t.faults) && t.faults[r.next].from < call; r.next++ {
-		x := impact{&t.faults[r.next], t.mended(&t.faults[r.next])}
-		if x.mended < call || x.does.IsClock() {
+func (r *reach) goTo(t *Trace, call int) {
+	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
+	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
+		x := Impact{&t.Faults[r.next], t.Mended(&t.Faults[r.next])}
+		if x.mended < call || x.Does.IsClock() {
 			continue
 		}
-		if i := slices.IndexFunc(r.active, x.isLike); i >= 0 {
+		if i := slices.IndexFunc(r.active, x.IsLike); i >= 0 {
 			r.active[i].mended = max(r.active[i].mended, x.mended)
 		} else {
 			r.active = append(r.active, x)
@@ -44,54 +45,55 @@ func (r *reach) goTo(t *trace, call int) {
 	}
 }
 
-func (x *impact) isLike(y impact) bool {
-	return x.kind == y.kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
+// IsLike reports whether two impacts leave the same servers.
+func (x *Impact) IsLike(y Impact) bool {
+	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
 }
 
-// quorumReachable reports whether from position call to position end the client was up and unpaused, and at least a
+// QuorumReachable reports whether from position call to position end the client was up and unpaused, and at least a
 // quorum of servers was each up, unpaused and reachable from it. Calls ascend from one to the next.
-func (t *trace) quorumReachable(client history.Process, call, end int) bool {
-	r := &t.reach
+func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
+	r := &t.Reach
 	r.goTo(t, call)
-	r.gone = absence{r.gone.away[:0], r.gone.parted[:0]}
+	r.Gone = absence{r.Gone.Away[:0], r.Gone.parted[:0]}
 	for i := range r.active {
-		if !t.spares(r.active[i].fault, client) {
+		if !t.spares(r.active[i].Fault, client) {
 			return false
 		}
 	}
-	for i := r.next; i < len(t.faults) && t.faults[i].from <= end; i++ {
-		if f := &t.faults[i]; !f.does.IsClock() && !t.spares(f, client) {
+	for i := r.next; i < len(t.Faults) && t.Faults[i].Start <= end; i++ {
+		if f := &t.Faults[i]; !f.Does.IsClock() && !t.spares(f, client) {
 			return false
 		}
 	}
-	return t.enough(&r.gone)
+	return t.enough(&r.Gone)
 }
 
 // spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone. Of whom a
 // fault strikes that names nobody nothing is known.
-func (t *trace) spares(f *fault, client history.Process) bool {
-	if len(f.On)+len(f.To) == 0 || !f.does.IsLink() && f.does != history.SlowsDisk && f.Strikes(client) {
+func (t *Trace) spares(f *Fault, client history.Process) bool {
+	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
 	}
-	t.reach.gone.add(t, f, client)
+	t.Reach.Gone.add(t, f, client)
 	return true
 }
 
 // add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and the
 // links between members of a group. A foreign history may not say who is on which side of a link.
-func (g *absence) add(t *trace, f *fault, client history.Process) {
+func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
-		if linked := f.does.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
+		if linked := f.Does.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
 			continue
 		}
 		for _, s := range side {
-			if s != client && !slices.Contains(g.away, s) {
-				g.away = append(g.away, s)
+			if s != client && !slices.Contains(g.Away, s) {
+				g.Away = append(g.Away, s)
 			}
 		}
 	}
-	if !f.does.IsLink() {
+	if !f.Does.IsLink() {
 		return
 	}
 	for _, a := range f.On {
@@ -103,19 +105,19 @@ func (g *absence) add(t *trace, f *fault, client history.Process) {
 	}
 }
 
-func (t *trace) sameGroup(a, b history.Process) bool {
-	return slices.ContainsFunc(t.h.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
+func (t *Trace) sameGroup(a, b history.Process) bool {
+	return slices.ContainsFunc(t.History.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
-// oneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
+// OneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
 // ZooKeeper), not of groups that each keep their own.
-func oneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
+func OneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
 // enough reports whether a quorum is left without what is gone.
-func (t *trace) enough(g *absence) bool {
-	h := &t.h.Header
-	isAway := func(s history.Process) bool { return slices.Contains(g.away, s) }
-	if oneService(h) {
+func (t *Trace) enough(g *absence) bool {
+	h := &t.History.Header
+	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
+	if OneService(h) {
 		return g.agree(slices.DeleteFunc(slices.Clone(h.Servers), isAway), h.Quorum)
 	}
 	left := 0
@@ -155,8 +157,9 @@ func (g *absence) agree(members []history.Process, quorum int) bool {
 	return false
 }
 
-func (t *trace) isServer(p history.Process) bool {
-	h := &t.h.Header
+// IsServer reports whether a process is a lock server of the header.
+func (t *Trace) IsServer(p history.Process) bool {
+	h := &t.History.Header
 	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
@@ -164,19 +167,19 @@ func (t *trace) isServer(p history.Process) bool {
 type calmAt struct{ from, over int }
 
 // listCalm fills in t.calms.
-func (t *trace) listCalm() {
+func (t *Trace) listCalm() {
 	t.calms = t.calms[:0]
 	over := -1
-	for n := range t.faults {
-		f := &t.faults[n]
-		over = max(over, f.over())
-		t.calms = append(t.calms, calmAt{f.from, over})
+	for n := range t.Faults {
+		f := &t.Faults[n]
+		over = max(over, f.Over())
+		t.calms = append(t.calms, calmAt{f.Start, over})
 	}
 }
 
 // calmBefore is the position at which the last of the faults that struck before position i was over, open if one goes
 // on, -1 if none struck.
-func (t *trace) calmBefore(i int) int {
+func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {
 		return -1

@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"slices"
@@ -9,20 +9,20 @@ import (
 // never is later than any time of a history: a lock that somebody gets on with.
 const never = history.Never
 
-// stuck is a waiter that was stuck for too long.
-type stuck struct {
-	ask          int32 // its first
-	at           int   // position up to which the state below is taken
-	since, until history.Time
-	cycle        []int32 // asks that wait in a circle, empty if it is none
-	root         int32   // where following waiters to holders who wait ends: the last ask, of the lock that blocks all
-	holders      []int32 // open holds of the root's lock
+// Stuck is a waiter that was stuck for too long.
+type Stuck struct {
+	Ask          int32 // its first
+	At           int   // position up to which the state below is taken
+	Since, Until history.Time
+	Cycle        []int32 // asks that wait in a circle, empty if it is none
+	Root         int32   // where following waiters to holders who wait ends: the last ask, of the lock that blocks all
+	Holders      []int32 // open holds of the root's lock
 }
 
 // standstill replays who waits for and who holds which lock, and keeps for each lock that is waited for since when it
 // stands still.
 type standstill struct {
-	t       *trace
+	t       *Trace
 	waits   []wait
 	over    []bool                      // by wait
 	waiting map[history.Process][]int32 // waits that go on
@@ -30,35 +30,35 @@ type standstill struct {
 	holders [][]int32                   // by lock: open sections
 	since   []history.Time              // by lock: when it began, or will begin, to stand still; never if somebody gets on with it
 	before  []history.Time              // since, as it was before the turns under way
-	endless map[title]bool              // attempts whose key never expires
+	endless map[Title]bool              // attempts whose key never expires
 	faults  int                         // that are under way
 	calm    history.Time                // when the last fault was over
 }
 
-// firstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the beginning
+// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the beginning
 // of the first wait that is long enough it need not be known what stands still.
-func (t *trace) firstStuck(limit history.Time) (stuck, bool) {
+func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	waits := t.waits()
-	first := slices.IndexFunc(waits, func(w wait) bool { return t.time(w.to)-t.time(w.from) > limit })
+	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
 	if first < 0 {
-		return stuck{}, false
+		return Stuck{}, false
 	}
-	n := len(t.locks)
+	n := len(t.Locks)
 	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)), waiting: make(map[history.Process][]int32), line: make([][]int32, n),
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n)}
-	for turns := t.turns(waits); len(turns) > 0; {
-		at := turns[0].at
+	for turns := t.Turns(waits); len(turns) > 0; {
+		at := turns[0].At
 		if found, ok := s.overdue(at, limit); ok {
 			return found, true
 		}
 		n := 1
-		for n < len(turns) && turns[n].at == at { // a crash ends several holds and waits at once
+		for n < len(turns) && turns[n].At == at { // a crash ends several holds and waits at once
 			n++
 		}
-		s.pass(t.time(at), turns[:n], at >= waits[first].from)
+		s.pass(t.Time(at), turns[:n], at >= waits[first].from)
 		turns = turns[n:]
 	}
-	return s.overdue(open, limit)
+	return s.overdue(Open, limit)
 }
 
 // pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
@@ -66,8 +66,8 @@ func (t *trace) firstStuck(limit history.Time) (stuck, bool) {
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
-		if u.kind == getHold || u.kind == endHold && s.t.grants[u.n].ending != crashed {
-			s.before[s.t.grants[u.n].lock] = never
+		if u.Kind == HoldBegins || u.Kind == HoldEnds && s.t.Grants[u.N].Ending != Crashed {
+			s.before[s.t.Grants[u.N].Lock] = never
 		}
 		s.apply(now, u)
 	}
@@ -83,56 +83,56 @@ func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 }
 
 func (s *standstill) apply(now history.Time, u turn) {
-	drop := func(list []int32) []int32 { return slices.DeleteFunc(list, func(n int32) bool { return n == u.n }) }
-	switch u.kind {
-	case makeWait:
-		w := &s.waits[u.n]
-		s.waiting[w.process] = append(s.waiting[w.process], u.n)
-		s.line[w.lock] = append(s.line[w.lock], u.n)
-	case endWait:
-		w := &s.waits[u.n]
+	drop := func(list []int32) []int32 { return slices.DeleteFunc(list, func(n int32) bool { return n == u.N }) }
+	switch u.Kind {
+	case WaitBegins:
+		w := &s.waits[u.N]
+		s.waiting[w.process] = append(s.waiting[w.process], u.N)
+		s.line[w.lock] = append(s.line[w.lock], u.N)
+	case WaitEnds:
+		w := &s.waits[u.N]
 		s.waiting[w.process] = drop(s.waiting[w.process])
-		s.over[u.n] = true
+		s.over[u.N] = true
 		for line := &s.line[w.lock]; len(*line) > 0 && s.over[(*line)[0]]; {
 			*line = (*line)[1:]
 		}
-	case getHold:
-		l := s.t.grants[u.n].lock
-		s.holders[l] = append(s.holders[l], u.n)
-	case endHold:
-		l := s.t.grants[u.n].lock
+	case HoldBegins:
+		l := s.t.Grants[u.N].Lock
+		s.holders[l] = append(s.holders[l], u.N)
+	case HoldEnds:
+		l := s.t.Grants[u.N].Lock
 		s.holders[l] = drop(s.holders[l])
-	case strikes:
+	case FaultStrikes:
 		s.faults++
-	case isOver:
+	case FaultIsOver:
 		s.faults--
 		s.calm = now
 	}
 }
 
 // overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit.
-func (s *standstill) overdue(at int, limit history.Time) (stuck, bool) {
+func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 	if s.faults > 0 {
-		return stuck{}, false
+		return Stuck{}, false
 	}
-	now := s.t.time(at)
+	now := s.t.Time(at)
 	longest, since := int32(-1), now-limit
 	for l, line := range s.line {
 		if len(line) == 0 {
 			continue
 		}
 		n := line[0] // of those who wait for one lock nobody is stuck for longer
-		from := max(s.t.time(s.waits[n].from), s.since[l], s.calm)
+		from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
 		if from < since || from == since && longest >= 0 && n < longest {
 			longest, since = n, from
 		}
 	}
 	if longest < 0 {
-		return stuck{}, false
+		return Stuck{}, false
 	}
 	cycle, root := s.follow(longest)
-	return stuck{ask: s.waits[longest].ask, at: at, since: since, until: now, cycle: cycle, root: s.waits[root].ask,
-		holders: slices.Clone(s.holders[s.waits[root].lock])}, true
+	return Stuck{Ask: s.waits[longest].ask, At: at, Since: since, Until: now, Cycle: cycle, Root: s.waits[root].ask,
+		Holders: slices.Clone(s.holders[s.waits[root].lock])}, true
 }
 
 // settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
@@ -159,13 +159,13 @@ func (s *standstill) settle(now history.Time) {
 // holderStuck is the moment from which holder n counts as stuck: when it began to wait for a lock that stands still, or
 // when a hold that nothing ends had lasted the declared hold.
 func (s *standstill) holderStuck(n int32) history.Time {
-	g := &s.t.grants[n]
+	g := &s.t.Grants[n]
 	from := never
-	if s.t.h.Header.Uncapped || s.endless[title{s.t.locks[g.lock].name, g.attempt}] {
-		from = s.t.time(g.ok) + s.t.h.Header.Hold
+	if s.t.History.Header.Uncapped || s.endless[Title{s.t.Locks[g.Lock].Name, g.Attempt}] {
+		from = s.t.Time(g.OK) + s.t.History.Header.Hold
 	}
-	for _, w := range s.waiting[g.process] {
-		from = min(from, max(s.t.time(s.waits[w].from), s.since[s.waits[w].lock]))
+	for _, w := range s.waiting[g.Process] {
+		from = min(from, max(s.t.Time(s.waits[w].from), s.since[s.waits[w].lock]))
 	}
 	return from
 }
@@ -183,7 +183,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 		path = append(path, n)
 		next := int32(-1)
 		for _, g := range s.holders[s.waits[n].lock] {
-			for _, w := range s.waiting[s.t.grants[g].process] {
+			for _, w := range s.waiting[s.t.Grants[g].Process] {
 				if next < 0 || w < next {
 					next = w
 				}
@@ -197,11 +197,11 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 }
 
 // keysWithoutExpiry lists the attempts of which the servers say at last that their key never expires.
-func (t *trace) keysWithoutExpiry() map[title]bool {
-	never := make(map[title]bool)
-	for _, at := range t.keys {
-		if e := &t.h.Events[at]; e.F != history.KeyGone && e.Of != "" {
-			never[title{e.Lock, e.Of}] = e.Until == history.Never
+func (t *Trace) keysWithoutExpiry() map[Title]bool {
+	never := make(map[Title]bool)
+	for _, at := range t.Keys {
+		if e := &t.History.Events[at]; e.F != history.KeyGone && e.Of != "" {
+			never[Title{e.Lock, e.Of}] = e.Until == history.Never
 		}
 	}
 	return never

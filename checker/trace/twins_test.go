@@ -1,4 +1,4 @@
-package checker
+package trace
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // firstByPairs is the slow twin of interval.first: it looks at every pair.
-func firstByPairs(spans []span) (int, int, bool) {
+func firstByPairs(spans []Span) (int, int, bool) {
 	for j := range spans {
 		for i := range spans[:j] {
 			if spans[i].clash(&spans[j]) {
@@ -28,16 +28,16 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	var v interval
 	clashes := 0
 	for round := range 200_000 {
-		spans := make([]span, 1+r.IntN(6))
+		spans := make([]Span, 1+r.IntN(6))
 		for i := range spans {
 			from, grant := r.Int64N(24), r.Int32N(4)
-			spans[i] = span{from: from, to: from + r.Int64N(5), grant: grant, at: i, shared: grant%2 == 0 && round%2 == 0}
+			spans[i] = Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i, Shared: grant%2 == 0 && round%2 == 0}
 		}
 		for i := range spans {
 			a := &spans[i]
-			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b span) bool { return b.grant == a.grant && b.from == a.to && !b.isInstant() })
+			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
 		}
-		i, j, found := v.first(spans)
+		i, j, found := v.First(spans)
 		wi, wj, want := firstByPairs(spans)
 		if i != wi || j != wj || found != want {
 			t.Fatalf("%+v: got %d, %d, %v, want %d, %d, %v", spans, i, j, found, wi, wj, want)
@@ -106,24 +106,24 @@ func randomUses(r *rand.Rand) *history.History {
 }
 
 // undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
-func undisturbedByPairs(t *trace, n, end int) bool {
-	a := &t.asks[n]
-	since := t.time(a.call) - t.h.Header.TTL
-	for m := range t.asks {
-		b := &t.asks[m]
-		earlier := b.call < a.call
+func undisturbedByPairs(t *Trace, n, end int) bool {
+	a := &t.Asks[n]
+	since := t.Time(a.Call) - t.History.Header.TTL
+	for m := range t.Asks {
+		b := &t.Asks[m]
+		earlier := b.Call < a.Call
 		switch {
-		case m == n || b.lock != a.lock:
-		case b.process != a.process:
-			if earlier && t.lets(b) >= since || !earlier && b.call <= end {
+		case m == n || b.Lock != a.Lock:
+		case b.Process != a.Process:
+			if earlier && t.lets(b) >= since || !earlier && b.Call <= end {
 				return false
 			}
 		case earlier && t.lets(b) >= since:
 			if !t.gaveBack(b) {
 				return false
 			}
-			for i := range t.faults {
-				if f := &t.faults[i]; f.from < a.call && f.over() >= b.call {
+			for i := range t.Faults {
+				if f := &t.Faults[i]; f.Start < a.Call && f.Over() >= b.Call {
 					return false
 				}
 			}
@@ -134,17 +134,18 @@ func undisturbedByPairs(t *trace, n, end int) bool {
 
 func TestUsesFindWhatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	var tr trace
+	var tr Trace
 	seen := map[bool]int{}
 	for range 20_000 {
 		h := randomUses(r)
-		tr.read(h)
-		tr.uses()
-		for n := range tr.asks {
-			end := tr.asks[n].call + r.IntN(4)
-			got, want := tr.undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
+		tr.Read(h)
+		tr.Uses()
+		for n := range tr.Asks {
+			end := tr.Asks[n].Call + r.IntN(4)
+			got, want := tr.Undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
 			if got != want {
-				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%s", n, end, got, want, tr.touched[n], list(lines(h.Events)))
+				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%v", n, end, got, want, tr.touched[n],
+					h.Events)
 			}
 			seen[got]++
 		}
@@ -152,50 +153,4 @@ func TestUsesFindWhatPairsFind(t *testing.T) {
 	if seen[true] < 1000 || seen[false] < 1000 {
 		t.Errorf("seen %v", seen)
 	}
-}
-
-// TestNoHistoryMakesTheCheckerPanic judges histories whose events were dropped, repeated, swapped and emptied.
-func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	var c Checker
-	for round := range 3_000 {
-		h := busy(t, 60)
-		if round%3 == 0 {
-			h = randomUses(r)
-			h.Header.Quorum, h.Header.Bound, h.Header.Slack = 1, 3, 2
-		}
-		for range 1 + r.IntN(12) {
-			i, j := r.IntN(len(h.Events)), r.IntN(len(h.Events))
-			switch r.IntN(5) {
-			case 0:
-				h.Events[i] = h.Events[j]
-			case 1:
-				h.Events[i], h.Events[j] = h.Events[j], h.Events[i]
-			case 2:
-				h.Events[i] = history.Event{Time: history.Never, F: h.Events[j].F, Type: history.OK, Lock: "orders", Process: "client-1"}
-			case 3:
-				h.Events[i].Grant, h.Events[i].Attempt, h.Events[i].Of = nil, "", ""
-			case 4:
-				h.Events[i].Grant = &history.Grant{Granted: history.Never, Until: -history.Never}
-			}
-		}
-		c.Check(h)
-		Measure(h)
-		Evidence(h)
-	}
-}
-
-func FuzzCheck(f *testing.F) {
-	for seed := range uint64(20) {
-		f.Add(seed, seed+1)
-	}
-	f.Fuzz(func(t *testing.T, a, b uint64) {
-		h := randomUses(rand.New(rand.NewPCG(a, b)))
-		for _, finding := range Check(h).Findings {
-			consistent(t, "random", finding)
-			if finding.Law == MutualExclusion && finding.Outcome == Undecided {
-				t.Errorf("the judges disagree: %s", finding.Explanation)
-			}
-		}
-	})
 }
