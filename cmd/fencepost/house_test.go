@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/lua":      {"sim"},
 	"sim/redis/resp":     {"sim"},
-	"sim/redis/sentinel": {"sim", "sim/redis"},
+	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {},
 	"sim/consensus":      {"checker/history", "sim"},
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},

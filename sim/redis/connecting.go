@@ -79,15 +79,23 @@ func (n *Node) greet() {
 		n.data.ReplyBulk(name)
 		n.data.ReplyBulk(value)
 	}
-	n.data.ReplyMap(7)
+	if n.face != nil {
+		n.data.ReplyMap(6)
+	} else {
+		n.data.ReplyMap(7)
+	}
 	text("server", "redis")
 	text("version", version)
 	n.data.ReplyBulk("proto")
 	n.data.ReplyInt(map[bool]int64{false: 2, true: 3}[n.data.RESP3])
 	n.data.ReplyBulk("id")
 	n.data.ReplyInt(int64(n.conn))
-	text("mode", "standalone")
-	text("role", map[bool]string{true: "master", false: "replica"}[n.repl.master == ""])
+	if n.face != nil {
+		text("mode", "sentinel")
+	} else {
+		text("mode", "standalone")
+		text("role", map[bool]string{true: "master", false: "replica"}[n.repl.master == ""])
+	}
 	n.data.ReplyBulk("modules")
 	n.data.ReplyLen(0)
 }

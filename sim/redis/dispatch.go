@@ -12,6 +12,9 @@ func (n *Node) dispatch(args []string) {
 		n.data.ReplyError("ERR fencepost: a request without a command")
 		return
 	}
+	if n.face != nil && n.outward(args) {
+		return
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		n.refuse(nil, command.Unknown(args))

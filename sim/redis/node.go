@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
 )
 
@@ -54,6 +55,8 @@ type Node struct {
 	heldBytes    []byte
 
 	repl replication
+
+	face func(w *resp.Writer, args []string) // of a Face: answers what is not the node's
 }
 
 // arrival is a request, a message of another server, or the end of a connection.

@@ -65,9 +65,10 @@ func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 	if c.Subs != nil {
 		name += "|" + strings.ToLower(args[1])
 	}
-	return "ERR Can't execute '" + name +
-		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+	return "ERR Can't execute '" + name + "': " + listenersMay
 }
+
+const listenersMay = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 
 // subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
 func subscribe(sort int) func(n *Node, args []string) {
