@@ -32,13 +32,14 @@ var arrows = map[string][]string{
 	"checker/testkit": {},
 	"sim":             {"checker/history"},
 	"sim/redis": {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace",
-		"sim/redis/lua", "sim/redis/resp"},
+		"sim/redis/lua", "sim/redis/resp", "sim/redis/tracking"},
 	"sim/redis/aof":            {"sim/redis/keyspace"},
 	"sim/redis/command":        {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/keyspace":       {"checker/history", "sim/redis/lua", "sim/redis/resp"},
 	"sim/redis/resp":           {"sim"},
 	"sim/redis/lua":            {"sim"},
-	"sim/redis/sentinel":       {"sim", "sim/redis"},
+	"sim/redis/sentinel":       {"sim", "sim/redis", "sim/redis/resp"},
+	"sim/redis/tracking":       {},
 	"sim/bubble":               {"checker/history", "sim"},
 	"sim/consensus":            {"checker/history", "sim"},
 	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
@@ -229,7 +230,7 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/consensus", "sim/etcd",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",

@@ -155,22 +155,25 @@ func scriptArgs(args []string) (keys, argv []string, trouble string) {
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
 func (n *Node) runScript(t *scriptText, keys, argv []string) {
 	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
-	if t.twin != nil && !restricted && t.twin(n.data, keys, argv) {
+	n.inScript = true
+	done := t.twin != nil && !restricted && !n.tracking.Remembers(n.conn) && t.twin(n.data, keys, argv)
+	n.inScript = false
+	if done {
 		return
 	}
 	if trouble := n.compile(t); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	from := len(n.data.Out)
-	n.inScript = true
-	reply := n.scripts.engine.Run(t.lua, keys, argv)
-	n.inScript = false
+	from, resp3 := len(n.data.Out), n.data.RESP3
+	n.inScript, n.scriptKeys = true, keys
+	reply := n.scripts.engine.Run(t.lua, keys, argv, resp3)
+	n.inScript, n.data.RESP3 = false, resp3
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
 // callFromScript executes a command for a script.
-func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
+func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble string) {
 	c := findCommand(args[0])
 	switch {
 	case c == nil:
@@ -184,6 +187,7 @@ func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
 		return nil, "ERR Wrong number of args calling Redis command from script"
 	}
 	from := len(n.data.Out)
+	n.data.RESP3 = resp3
 	n.dispatch(args)
 	reply, n.data.Out = n.data.Out[from:], n.data.Out[:from]
 	return reply, ""

@@ -28,9 +28,14 @@ func (e *Engine) redisLibrary() *lua.LTable {
 		"log":                func(*lua.LState) int { return 0 }, // a simulated node has no log file
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"setresp": func(L *lua.LState) int {
-			if L.CheckInt(1) != 2 {
-				return e.raise(L, "ERR fencepost: scripts speak RESP2 only")
+			if L.GetTop() != 1 {
+				return e.raise(L, "ERR redis.setresp() requires one argument.")
 			}
+			version := lua.LVAsNumber(L.Get(1))
+			if version != 2 && version != 3 {
+				return e.raise(L, "ERR RESP version must be 2 or 3.")
+			}
+			e.script3 = version == 3
 			return 0
 		},
 	})
