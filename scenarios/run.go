@@ -44,6 +44,8 @@ type Runner struct {
 type Host interface {
 	// Stacks are those on which the modelled tasks run.
 	Stacks() *sim.Stacks
+	// Told is what a digest takes for a recorded value.
+	Told(value string) string
 	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is World.Run, in step with that code.
@@ -155,7 +157,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {
-		options.Stacks = r.host.Stacks()
+		options.Stacks, options.Told = r.host.Stacks(), r.host.Told
 	}
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, r.wrap)

@@ -18,6 +18,8 @@ type Options struct {
 	Onlooker func(Sent)
 	// Stacks, if set, are those on which the tasks run.
 	Stacks *Stacks
+	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
+	Told func(value string) string
 }
 
 // Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
@@ -295,7 +297,7 @@ func (w *World) Finish() *history.History {
 func (w *World) Record(p ProcessID, e history.Event) {
 	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
 	w.hist.Events = append(w.hist.Events, e)
-	w.digest.record(&w.hist.Events[e.Index])
+	w.digest.record(&w.hist.Events[e.Index], w.opts.Told)
 }
 
 func (w *World) fail(err error) {

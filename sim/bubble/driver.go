@@ -20,8 +20,9 @@ type Driver struct {
 	servers []sim.ProcessID
 	timer   *time.Timer
 	wake    chan struct{} // has one element if a guest has done something
-	scripts scripts       // of the run
-	touched bool          // the world has reached a guest since all were last known to be blocked
+	values  values        // of the run, as are scripts
+	scripts scripts
+	touched bool // the world has reached a guest since all were last known to be blocked
 
 	mu      sync.Mutex
 	guests  []*Guest
@@ -43,12 +44,20 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
 	d.guests, d.err = nil, nil
-	d.scripts = scripts{}
+	d.values, d.scripts = values{}, scripts{}
 }
 
 // Shift is how far the bubble's clock is ahead of what the clocks of the world showed at its start: the time that earlier
 // runs took.
 func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
+
+// Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
+func (d *Driver) Told(value string) string {
+	if a, ok := d.values[value]; ok {
+		return string(a)
+	}
+	return value
+}
 
 // now is the world's time, as the bubble's clock tells it.
 func (d *Driver) now() sim.Time { return history.Of(time.Since(d.begin)) }
@@ -228,7 +237,7 @@ func (d *Driver) Guest(client sim.ProcessID) *Guest {
 		}
 	}
 	g := &Guest{d: d, name: client}
-	g.owners.shift, g.owners.scripts = d.Shift(), d.scripts
+	g.owners.shift, g.owners.of, g.owners.scripts = d.Shift(), d.values, d.scripts
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,12 +16,15 @@ import (
 // owners tells, from what a guest says to the servers, on behalf of which attempt it says so: by the owner value, which a
 // SET or a script carries. It is used by the driver alone, or with its mu held.
 type owners struct {
-	attempt history.Attempt            // the latest that the client has begun
-	of      map[string]history.Attempt // the attempt whose value it is
+	attempt history.Attempt // the latest that the client has begun
+	of      values          // those of all guests of the run: what one has set others may read
 	try     try
 	scripts scripts // those of all guests of the run: one is answered to the hash of what another has told
 	shift   time.Duration
 }
+
+// values says whose an owner value is.
+type values map[string]history.Attempt
 
 // scripts says of the hash of each script that a guest has told the text of whether that can set a key.
 type scripts map[string]bool
@@ -52,9 +55,6 @@ func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history
 	known, ok := o.of[value]
 	if !ok || sets {
 		known = o.attempt
-		if o.of == nil {
-			o.of = map[string]history.Attempt{}
-		}
 		o.of[value] = known
 	}
 	return known, command
@@ -120,7 +120,7 @@ func (known scripts) setsKey(command, script string) bool {
 
 var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
-// told is what a digest takes for a part of a request or a reply: the attempt for its owner value, and times as if the run
+// told is what a digest takes for a part of a request, or for a reply: the attempt for its owner value, and times as if the run
 // were the first in its bubble.
 func (o *owners) told(part string) string {
 	if a, ok := o.of[part]; ok {
@@ -131,5 +131,26 @@ func (o *owners) told(part string) string {
 			return strconv.FormatInt(n-o.shift.Milliseconds(), 10)
 		}
 	}
+	if len(part) > 0 && strings.IndexByte(replyWithText, part[0]) >= 0 {
+		return o.toldReply(part)
+	}
 	return part
+}
+
+// replyWithText are the sorts of replies in which an owner value can stand.
+const replyWithText = "$*>%~="
+
+// toldReply is a reply with the attempts in place of their owner values.
+func (o *owners) toldReply(reply string) string {
+	lines := strings.Split(reply, "\r\n")
+	changed := false
+	for i, l := range lines {
+		if a, ok := o.of[l]; ok {
+			lines[i], changed = string(a), true
+		}
+	}
+	if !changed {
+		return reply
+	}
+	return strings.Join(lines, "\r\n")
 }

@@ -19,7 +19,7 @@ const (
 // that the client has begun.
 func TestWhoseRequestItIs(t *testing.T) {
 	w := sim.New(1, sim.Options{})
-	o := owners{scripts: scripts{}}
+	o := owners{of: values{}, scripts: scripts{}}
 	hash := "3fb7c0eae5c7dfb8cfc8ee3b0a4b4c6cd3ea2a14"
 	for _, step := range []struct {
 		begin   history.Attempt
@@ -52,7 +52,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 // TestTheRoundThatAcquires: since and granted are those of the latest round of requests.
 func TestTheRoundThatAcquires(t *testing.T) {
 	w := sim.New(1, sim.Options{})
-	o := owners{scripts: scripts{}}
+	o := owners{of: values{}, scripts: scripts{}}
 	o.begin("c/1", 0)
 	for _, step := range []struct {
 		at     time.Duration
@@ -78,10 +78,10 @@ func TestTheRoundThatAcquires(t *testing.T) {
 }
 
 func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
-	o := owners{shift: 90 * time.Second, scripts: scripts{}}
+	o := owners{of: values{}, shift: 90 * time.Second, scripts: scripts{}}
 	o.begin("c/1", 0)
 	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
-	for part, want := range map[string]string{"random": "c/1", "1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
+	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n", "1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
 		if got := o.told(part); got != want {
 			t.Errorf("%s is told as %s, want %s", part, got, want)
 		}
@@ -92,7 +92,7 @@ func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	known := scripts{}
-	first, second := owners{scripts: known}, owners{scripts: known}
+	first, second := owners{of: values{}, scripts: known}, owners{of: values{}, scripts: known}
 	first.begin("a/1", 0)
 	first.tag(w, "redis-1", []string{"EVAL", acquireScript, "1", "lock", "a1", "8000"})
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
