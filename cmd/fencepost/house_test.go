@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"sim/redis/lua":      {"sim"},
 	"sim/redis/resp":     {"sim"},
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
-	"sim/redis/tracking": {},
+	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/consensus":      {"checker/history", "sim"},
 	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
 	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
