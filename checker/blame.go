@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // A fault is blamed for what a client did too late only if, without it, the client would have been in time: it struck
@@ -22,7 +23,7 @@ type lateness struct {
 // blame is why a client was late.
 type blame struct {
 	cause  Cause
-	faults []*fault
+	faults []*trace.Fault
 	what   history.F // the call that was held up: read, write or extend
 	ask    int32     // the wait for another lock
 	inTime bool      // the pauses were over before the lease ended
@@ -31,15 +32,15 @@ type blame struct {
 
 // blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none of
 // these would have changed it.
-func (t *trace) blameFor(l lateness) blame {
+func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
 	if faults := enoughOf(t.excess(l.upTo(t, calls))-spent(after), before); faults != nil {
-		inTime := !slices.ContainsFunc(faults, func(f *fault) bool { return t.time(f.over()) >= l.ended })
+		inTime := !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return t.Time(f.Over()) >= l.ended })
 		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: faults, inTime: inTime}
 	}
 	if f := t.missedBeat(l, calls); f != nil {
-		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*fault{f}}
+		return blame{cause: Cause{HolderOutlivedLease, ByPause}, faults: []*trace.Fault{f}}
 	}
 	what, acted, faults := t.heldUp(l, calls)
 	if ask := t.otherWait(l); ask >= 0 {
@@ -55,9 +56,9 @@ func (t *trace) blameFor(l lateness) blame {
 }
 
 // upTo is the lateness of the client itself, where what it did late was a request: that counts from when it was called.
-func (l lateness) upTo(t *trace, calls []pending) lateness {
+func (l lateness) upTo(t *judge, calls []pending) lateness {
 	for _, c := range calls {
-		if c.ret == l.left && c.ret != open {
+		if c.ret == l.left && c.ret != trace.Open {
 			l.left = c.call
 		}
 	}
@@ -65,21 +66,21 @@ func (l lateness) upTo(t *trace, calls []pending) lateness {
 }
 
 // excess is how much too late the client was.
-func (t *trace) excess(l lateness) history.Time { return t.time(l.left) - l.deadline }
+func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
 // pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other, and
 // those after, which it would not have lived to see in its section without the ones before.
-func (t *trace) pauses(l lateness) (before, after []delay) {
-	g := &t.grants[l.grant]
-	for _, p := range t.stretches(g.process) {
+func (t *judge) pauses(l lateness) (before, after []delay) {
+	g := &t.Grants[l.grant]
+	for _, p := range t.stretches(g.Process) {
 		if !t.wokeLate(l.grant, p.from, p.over) {
 			continue
 		}
 		for _, f := range p.faults {
-			d := delay{fault: f, from: max(t.time(f.from), g.grantedAt(t)), to: t.time(min(f.over(), l.left))}
+			d := delay{fault: f, from: max(t.Time(f.Start), g.GrantedAt(&t.Trace)), to: t.Time(min(f.Over(), l.left))}
 			switch {
 			case d.length() == 0:
-			case f.from < l.met:
+			case f.Start < l.met:
 				before = append(before, d)
 			default:
 				after = append(after, d)
@@ -92,42 +93,34 @@ func (t *trace) pauses(l lateness) (before, after []delay) {
 // stretch is a time for which a process stood still, by one pause or by several without a gap between them.
 type stretch struct {
 	from, over int
-	faults     []*fault
+	faults     []*trace.Fault
 }
 
-func (t *trace) stretches(p history.Process) (all []stretch) {
-	for i := range t.faults { // in the order in which they struck
-		f := &t.faults[i]
-		if f.does != history.Stops || !f.Strikes(p) {
+func (t *judge) stretches(p history.Process) (all []stretch) {
+	for i := range t.Faults { // in the order in which they struck
+		f := &t.Faults[i]
+		if f.Does != history.Stops || !f.Strikes(p) {
 			continue
 		}
-		if n := len(all) - 1; n >= 0 && t.time(f.from) <= t.time(all[n].over) {
-			all[n].over, all[n].faults = max(all[n].over, f.over()), append(all[n].faults, f)
+		if n := len(all) - 1; n >= 0 && t.Time(f.Start) <= t.Time(all[n].over) {
+			all[n].over, all[n].faults = max(all[n].over, f.Over()), append(all[n].faults, f)
 			continue
 		}
-		all = append(all, stretch{f.from, f.over(), []*fault{f}})
+		all = append(all, stretch{f.Start, f.Over(), []*trace.Fault{f}})
 	}
 	return all
 }
 
-// grantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
-func (g *grant) grantedAt(t *trace) history.Time {
-	if g.lease != nil {
-		return min(g.lease.Granted, t.time(g.ok))
-	}
-	return t.time(g.ok)
-}
-
 // wokeLate reports whether a holder had something to do when it woke from a stretch: it did something at once, which is within
 // a tenth of the stretch's length; or its section lasted longer than anybody declares to work in one.
-func (t *trace) wokeLate(n int32, from, over int) bool {
-	g := &t.grants[n]
-	if over == open || t.time(g.end)-t.time(g.ok) > t.h.Header.Hold {
+func (t *judge) wokeLate(n int32, from, over int) bool {
+	g := &t.Grants[n]
+	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
 		return true
 	}
-	soon := t.time(over) + (t.time(over)-t.time(from))/10
-	for i := over; i < len(t.h.Events) && t.h.Events[i].Time <= soon; i++ {
-		if t.h.Events[i].Process == g.process {
+	soon := t.Time(over) + (t.Time(over)-t.Time(from))/10
+	for i := over; i < len(t.History.Events) && t.History.Events[i].Time <= soon; i++ {
+		if t.History.Events[i].Process == g.Process {
 			return true
 		}
 	}
@@ -136,12 +129,12 @@ func (t *trace) wokeLate(n int32, from, over int) bool {
 
 // missedBeat finds the pause that kept a holder from renewing: one that was on when the lease of somebody ended who had
 // renewed it before, or whose lock service has its clients renew.
-func (t *trace) missedBeat(l lateness, calls []pending) *fault {
+func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
 	}
-	return t.lastFault(l.met, func(f *fault) bool {
-		return f.does == history.Stops && f.Strikes(t.grants[l.grant].process) && t.time(f.from) < l.ended && t.time(f.over()) >= l.ended
+	return t.LastFault(l.met, func(f *trace.Fault) bool {
+		return f.Does == history.Stops && f.Strikes(t.Grants[l.grant].Process) && t.Time(f.Start) < l.ended && t.Time(f.Over()) >= l.ended
 	})
 }
 
@@ -155,13 +148,13 @@ type pending struct {
 
 // calls lists what a holder asked the resource and the servers for. A service that has its clients renew on their own
 // (etcd, ZooKeeper) is asked all the time: what did not come through by the end of the lease was under way then.
-func (t *trace) calls(l lateness) []pending {
-	g := &t.grants[l.grant]
+func (t *judge) calls(l lateness) []pending {
+	g := &t.Grants[l.grant]
 	var list []pending
 	under := map[history.F]int{}
-	for i := g.ok; i < len(t.h.Events); i++ {
-		e := &t.h.Events[i]
-		if e.Process != g.process || !t.isOf(e, l.grant) {
+	for i := g.OK; i < len(t.History.Events); i++ {
+		e := &t.History.Events[i]
+		if e.Process != g.Process || !t.isOf(e, l.grant) {
 			continue
 		}
 		switch e.F {
@@ -171,17 +164,17 @@ func (t *trace) calls(l lateness) []pending {
 		}
 		if at, is := under[e.F]; e.Type == history.Invoke {
 			under[e.F] = len(list)
-			list = append(list, pending{f: e.F, call: i, ret: open, value: e.Value})
+			list = append(list, pending{f: e.F, call: i, ret: trace.Open, value: e.Value})
 		} else if is {
 			list[at].ret, list[at].ok = i, e.Type == history.OK
 			delete(under, e.F)
 		}
 	}
-	if last := t.lastWindow(g.lock, l.grant); last != nil && oneService(&t.h.Header) {
-		list = append(list, pending{f: history.Extend, call: last.at, ret: open})
+	if last := t.lastWindow(g.Lock, l.grant); last != nil && trace.OneService(&t.History.Header) {
+		list = append(list, pending{f: history.Extend, call: last.At, ret: trace.Open})
 	}
 	for i := range list { // its client may have given it up long before it took effect
-		if c := &list[i]; c.made(&t.h.Events[min(l.left, len(t.h.Events)-1)]) {
+		if c := &list[i]; c.made(&t.History.Events[min(l.left, len(t.History.Events)-1)]) {
 			c.ret = l.left
 		}
 	}
@@ -202,28 +195,28 @@ func (c *pending) made(e *history.Event) bool {
 }
 
 // isOf reports whether an event of a client belongs to grant n.
-func (t *trace) isOf(e *history.Event, n int32) bool {
-	g := &t.grants[n]
-	return e.Lock == t.locks[g.lock].name && (e.Attempt == "" || e.Attempt == g.attempt)
+func (t *judge) isOf(e *history.Event, n int32) bool {
+	g := &t.Grants[n]
+	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
 // heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect late,
 // and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease would not
 // have ended.
-func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*fault) {
+func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*trace.Fault) {
 	for _, c := range slices.Backward(calls) {
-		acts := c.ret == l.left && c.ret != open
+		acts := c.ret == l.left && c.ret != trace.Open
 		switch {
-		case c.call > l.met, c.f == history.Release && !acts, t.time(c.call) > l.ended && !acts:
+		case c.call > l.met, c.f == history.Release && !acts, t.Time(c.call) > l.ended && !acts:
 			continue
-		case c.f == history.Extend && !acts && c.ok && t.time(c.ret) <= l.ended:
+		case c.f == history.Extend && !acts && c.ok && t.Time(c.ret) <= l.ended:
 			return "", false, nil // the lease was as long as it could be
 		case c.f == history.Extend && !acts:
-			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met), func(f *fault) bool { return t.time(t.mended(f)) < l.ended-t.h.Header.TTL/3 })
+			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met), func(f *trace.Fault) bool { return t.Time(t.Mended(f)) < l.ended-t.History.Header.TTL/3 })
 			if faults = t.parting(l.grant, faults); len(faults) > 0 {
 				return c.f, false, faults
 			}
-		case acts || t.time(c.ret) >= l.ended:
+		case acts || t.Time(c.ret) >= l.ended:
 			var delays []delay
 			for _, f := range t.delaying(l.grant, &c, l.met) {
 				delays = append(delays, t.delayOf(f, &c))
@@ -239,19 +232,19 @@ func (t *trace) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 // parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of them:
 // the ones that reach most come first. Where the others would have done without those, they are named with them. All of
 // them, if it cannot be told.
-func (t *trace) parting(n int32, faults []*fault) []*fault {
-	servers := t.h.Header.Servers
-	if lease := t.grants[n].lease; lease != nil && len(lease.Counted) > 0 {
+func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
+	servers := t.History.Header.Servers
+	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
 		servers = lease.Counted
 	}
 	need := len(servers)
-	if !oneService(&t.h.Header) {
-		need = max(1, len(servers)-t.h.Header.Quorum+1)
+	if !trace.OneService(&t.History.Header) {
+		need = max(1, len(servers)-t.History.Header.Quorum+1)
 	}
-	reach := func(f *fault) int { return len(reached(servers, f)) }
+	reach := func(f *trace.Fault) int { return len(reached(servers, f)) }
 	rest := slices.Clone(faults)
-	slices.SortStableFunc(rest, func(a, b *fault) int { return cmp.Compare(reach(b), reach(a)) })
-	var enough []*fault
+	slices.SortStableFunc(rest, func(a, b *trace.Fault) int { return cmp.Compare(reach(b), reach(a)) })
+	var enough []*trace.Fault
 	for len(enough) < mostBlamed && len(reached(servers, rest...)) >= need {
 		n := 1
 		for len(reached(servers, rest[:n]...)) < need {
@@ -266,19 +259,19 @@ func (t *trace) parting(n int32, faults []*fault) []*fault {
 }
 
 // reached lists the servers that some faults strike.
-func reached(servers []history.Process, faults ...*fault) []history.Process {
+func reached(servers []history.Process, faults ...*trace.Fault) []history.Process {
 	return slices.DeleteFunc(slices.Clone(servers), func(s history.Process) bool {
-		return !slices.ContainsFunc(faults, func(f *fault) bool { return f.Strikes(s) })
+		return !slices.ContainsFunc(faults, func(f *trace.Fault) bool { return f.Strikes(s) })
 	})
 }
 
 // delayOf is how long a fault kept a call from being answered. A lost message has no length: all of the call's counts.
-func (t *trace) delayOf(f *fault, c *pending) delay {
-	call, ret := t.time(c.call), t.time(c.ret)
-	if f.over() == f.from || t.time(f.over()) == t.time(f.from) {
+func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
+	call, ret := t.Time(c.call), t.Time(c.ret)
+	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
 		return delay{fault: f, from: call, to: ret}
 	}
-	d := delay{fault: f, from: max(t.time(f.from), call), to: t.time(min(f.over(), c.ret))}
+	d := delay{fault: f, from: max(t.Time(f.Start), call), to: t.Time(min(f.Over(), c.ret))}
 	if f.Shift > 0 { // a request and its answer pass a link once each
 		return delay{fault: f, amount: min(d.length(), f.Shift)}
 	}
@@ -287,19 +280,19 @@ func (t *trace) delayOf(f *fault, c *pending) delay {
 
 // delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or on
 // that one itself.
-func (t *trace) delaying(n int32, c *pending, met int) []*fault {
-	g := &t.grants[n]
+func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
+	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
 	if c.f == history.Extend || c.f == history.Release {
 		peer = func(p history.Process) bool {
-			return g.lease != nil && slices.Contains(g.lease.Counted, p) || (g.lease == nil || len(g.lease.Counted) == 0) && t.isServer(p)
+			return g.Lease != nil && slices.Contains(g.Lease.Counted, p) || (g.Lease == nil || len(g.Lease.Counted) == 0) && t.IsServer(p)
 		}
 	}
-	var list []*fault
-	for i := range t.faults {
-		f := &t.faults[i]
-		struck := f.from < min(met, c.ret) && (f.from > c.call || t.mended(f) == open || t.mended(f) > c.call)
-		if struck && !f.does.IsClock() && f.does != history.EndsSession && t.onTheWay(f, g.process, peer) {
+	var list []*trace.Fault
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		struck := f.Start < min(met, c.ret) && (f.Start > c.call || t.Mended(f) == trace.Open || t.Mended(f) > c.call)
+		if struck && !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, g.Process, peer) {
 			list = append(list, f)
 		}
 	}
@@ -307,22 +300,22 @@ func (t *trace) delaying(n int32, c *pending, met int) []*fault {
 }
 
 // onTheWay reports whether f lies on the link between a client and a peer of its, or strikes the peer.
-func (t *trace) onTheWay(f *fault, client history.Process, peer func(history.Process) bool) bool {
-	if !f.does.IsLink() {
+func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(history.Process) bool) bool {
+	if !f.Does.IsLink() {
 		return slices.ContainsFunc(f.On, peer)
 	}
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
 // otherWait finds the wait for another lock without which the client would have been in time, -1 if there is none.
-func (t *trace) otherWait(l lateness) int32 {
-	g := &t.grants[l.grant]
-	for n := range t.asks {
-		a := &t.asks[n]
-		if a.process != g.process || a.lock == g.lock || a.call < g.ok || a.call > l.met || a.ret < l.met {
+func (t *judge) otherWait(l lateness) int32 {
+	g := &t.Grants[l.grant]
+	for n := range t.Asks {
+		a := &t.Asks[n]
+		if a.Process != g.Process || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met || a.Ret < l.met {
 			continue
 		}
-		if t.time(min(a.ret, l.left))-t.time(a.call) >= t.excess(l) {
+		if t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l) {
 			return int32(n)
 		}
 	}
@@ -330,14 +323,14 @@ func (t *trace) otherWait(l lateness) int32 {
 }
 
 // slowedAsk lists the faults that made an acquire longer by at least excess: on the servers, or on the links to them.
-func (t *trace) slowedAsk(n int32, excess history.Time) []*fault {
-	a := &t.asks[n]
-	c := pending{f: history.Acquire, call: a.call, ret: a.ret}
-	var list []*fault
-	for i := range t.faults {
-		f := &t.faults[i]
-		if f.from < a.ret && (t.mended(f) == open || t.mended(f) > a.call) && !f.does.IsClock() && f.does != history.Promotes &&
-			t.onTheWay(f, a.process, t.isServer) && t.time(min(t.mended(f), c.ret))-max(t.time(f.from), t.time(c.call)) >= excess {
+func (t *judge) slowedAsk(n int32, excess history.Time) []*trace.Fault {
+	a := &t.Asks[n]
+	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}
+	var list []*trace.Fault
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() && f.Does != history.Promotes &&
+			t.onTheWay(f, a.Process, t.IsServer) && t.Time(min(t.Mended(f), c.ret))-max(t.Time(f.Start), t.Time(c.call)) >= excess {
 			list = append(list, f)
 		}
 	}

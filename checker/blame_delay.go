@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but its
 // own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add up.
 type delay struct {
-	fault    *fault
+	fault    *trace.Fault
 	from, to history.Time
 	amount   history.Time
 }
@@ -31,13 +32,13 @@ const mostBlamed = 8
 
 // enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the fewest
 // without which together it would have; nil if it would have been late without all of them.
-func enoughOf(late history.Time, delays []delay) []*fault {
+func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
 	if late < 0 || all < late || len(delays) == 0 {
 		return nil
 	}
-	var faults []*fault
+	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
 		saves, first := saved(delays), 0 // whose going saves most; of equals the longest
 		for i := range delays {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // TestWhatADelayCostIsWhatItsGoingSaves holds, for all sets of up to three small delays, what each saves to the difference that
@@ -17,14 +18,14 @@ func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 		}
 	}
 	kinds = append(kinds, delay{amount: 2})
-	faults := make([]fault, 3)
+	faults := make([]trace.Fault, 3)
 	for code := range len(kinds) * len(kinds) * len(kinds) {
 		all := make([]delay, 3)
 		for i, n := range []int{code % len(kinds), code / len(kinds) % len(kinds), code / len(kinds) / len(kinds)} {
 			all[i] = kinds[n]
 			all[i].fault = &faults[i]
 		}
-		without := func(gone ...*fault) []delay {
+		without := func(gone ...*trace.Fault) []delay {
 			var left []delay
 			for _, d := range all {
 				if !slices.Contains(gone, d.fault) {

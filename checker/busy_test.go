@@ -87,10 +87,10 @@ func BenchmarkIntervalCheck(b *testing.B) {
 			h.Events = append(h.Events, e)
 		}
 	}
-	var t trace
+	var t judge
 	for b.Loop() {
-		t.read(h)
-		t.sections()
+		t.Read(h)
+		t.Sections()
 		if _, found := t.firstClash(MutualExclusion); found {
 			b.Fatal("found a clash")
 		}

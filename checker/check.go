@@ -8,7 +8,7 @@ import (
 
 // Checker judges histories one after the other and reuses its memory. The zero Checker is ready; it must not be used
 // by two goroutines at once.
-type Checker struct{ t trace }
+type Checker struct{ t judge }
 
 // Check judges all laws on h. It never changes h, and the verdict keeps nothing of the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
@@ -16,31 +16,18 @@ func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws
 // CheckOnly judges the given laws on h, as Check does; the verdict has a finding for each, in their order.
 func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	t := &c.t
-	t.read(h)
-	t.windows()
-	t.sections()
+	t.Read(h)
+	t.Windows()
+	t.Sections()
 	v := Verdict{Findings: make([]Finding, len(laws))}
 	for i, law := range laws {
 		f := &v.Findings[i]
 		f.Law = law
-		switch law {
-		case LeaseExclusion:
-			t.leaseExclusion(f)
-		case MutualExclusion:
-			t.mutualExclusion(f)
-		case ResourceSafety:
-			t.resourceSafety(f)
-		case Ownership:
-			t.ownership(f)
-		case TokenOrder:
-			t.tokenOrder(f)
-		case DeadlockFreedom:
-			t.deadlockFreedom(f)
-		case FaultTolerance:
-			t.faultTolerance(f)
+		if row := law.row(); row != nil {
+			row.judge(t, f)
 		}
 	}
-	t.h = nil
+	t.History = nil
 	return v
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.
@@ -20,18 +21,18 @@ import (
 //
 // It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and nobody
 // is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold and slack.
-func (t *trace) deadlockFreedom(f *Finding) {
-	h := &t.h.Header
+func (t *judge) deadlockFreedom(f *Finding) {
+	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	switch {
 	case limit <= 0:
 		f.unchecked("The header states no TTL, hold and slack, so that no waiting is too long.")
 		return
-	case len(t.asks) == 0 && !t.hasProbe():
+	case len(t.Asks) == 0 && !t.hasProbe():
 		f.unchecked("Nobody asked for a lock.")
 		return
 	}
-	if s, found := t.firstStuck(limit); found {
+	if s, found := t.FirstStuck(limit); found {
 		t.stuckFinding(f, &s, limit)
 		return
 	}
@@ -39,157 +40,157 @@ func (t *trace) deadlockFreedom(f *Finding) {
 		f.undecided(missing)
 		return
 	}
-	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.locks)) + " in all), and nobody was left waiting.")
+	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.Locks)) + " in all), and nobody was left waiting.")
 }
 
 // hasProbe reports whether the history is of a run that ends with a probe.
-func (t *trace) hasProbe() bool { return slices.Contains(t.h.Header.Clients, history.Probe) }
+func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
 // missing says what the run did not live to see; nothing if it was all done.
-func (t *trace) missing() string {
+func (t *judge) missing() string {
 	calm := -1 // when the last fault was over
-	for i := range t.faults {
-		x := &t.faults[i]
-		if calm = max(calm, t.counted(x)); calm == open {
-			return "A fault was still going on when the run ended: " + x.line + "."
+	for i := range t.Faults {
+		x := &t.Faults[i]
+		if calm = max(calm, t.Counted(x)); calm == trace.Open {
+			return "A fault was still going on when the run ended: " + x.Line + "."
 		}
 	}
-	for n := range t.asks {
-		if a := &t.asks[n]; a.ret == open {
-			return sentence("When the run ended %s was waiting for %s since %v: too short a time to tell.", a.process,
-				quoted(t.locks[a.lock].name), t.time(a.call))
+	for n := range t.Asks {
+		if a := &t.Asks[n]; a.Ret == trace.Open {
+			return sentence("When the run ended %s was waiting for %s since %v: too short a time to tell.", a.Process,
+				quoted(t.Locks[a.Lock].Name), t.Time(a.Call))
 		}
 	}
-	for n := range t.grants {
-		if g := &t.grants[n]; g.ending == stillOpen && g.process != history.Probe {
-			return sentence("When the run ended %s was still inside the critical section of %s.", g.process, quoted(t.locks[g.lock].name))
+	for n := range t.Grants {
+		if g := &t.Grants[n]; g.Ending == trace.StillOpen && g.Process != history.Probe {
+			return sentence("When the run ended %s was still inside the critical section of %s.", g.Process, quoted(t.Locks[g.Lock].Name))
 		}
 	}
-	for i := range t.locks {
-		l := &t.locks[i]
+	for i := range t.Locks {
+		l := &t.Locks[i]
 		got := func(n int32) bool {
-			a := &t.asks[n]
-			return a.ret > calm && a.outcome == history.OK && (a.process == history.Probe || !t.hasProbe())
+			a := &t.Asks[n]
+			return a.Ret > calm && a.Outcome == history.OK && (a.Process == history.Probe || !t.hasProbe())
 		}
 		switch {
-		case slices.ContainsFunc(l.asks, got):
+		case slices.ContainsFunc(l.Asks, got):
 		case t.hasProbe():
-			return sentence("The run ended before its probe had acquired %s after the last fault.", quoted(l.name))
+			return sentence("The run ended before its probe had acquired %s after the last fault.", quoted(l.Name))
 		default:
-			return sentence("Nobody was stuck, but after the last fault nobody acquired %s either.", quoted(l.name))
+			return sentence("Nobody was stuck, but after the last fault nobody acquired %s either.", quoted(l.Name))
 		}
 	}
 	return ""
 }
 
-func (t *trace) stuckFinding(f *Finding, s *stuck, limit history.Time) {
-	a := &t.asks[s.ask]
-	lock := t.locks[a.lock].name
+func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
+	a := &t.Asks[s.Ask]
+	lock := t.Locks[a.Lock].Name
 	cause, about, why, w := t.stuckCause(s)
 	calm := " no fault was under way, yet"
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
-		"hold + slack) would be sound. %s", capital(string(a.process)), quoted(lock), t.time(a.call), s.since, calm, s.until-s.since, limit, why)
-	f.violated(t, cause, story, append(w, a.call), lock, a.process)
+		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm, s.Until-s.Since, limit, why)
+	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
 	f.About = about
 }
 
 // stuckCause tells what, and whom, the waiter was stuck behind.
-func (t *trace) stuckCause(s *stuck) (cause Cause, about history.Process, why string, witness []int) {
-	a := &t.asks[s.root]
-	if why, w := t.withoutQuorum(a.process, s.at); len(w) > 0 {
+func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
+	a := &t.Asks[s.Root]
+	if why, w := t.WithoutQuorum(a.Process, s.At); len(w) > 0 {
 		return Cause{Kind: NoQuorumLeft}, "", why, w
 	}
-	if len(s.cycle) > 0 {
+	if len(s.Cycle) > 0 {
 		var w []int
-		names := make([]string, 0, len(s.cycle))
-		for _, n := range s.cycle {
-			c := &t.asks[n]
-			names = append(names, sentence("%s waits for %s", c.process, quoted(t.locks[c.lock].name)))
-			w = append(w, c.call)
+		names := make([]string, 0, len(s.Cycle))
+		for _, n := range s.Cycle {
+			c := &t.Asks[n]
+			names = append(names, sentence("%s waits for %s", c.Process, quoted(t.Locks[c.Lock].Name)))
+			w = append(w, c.Call)
 		}
-		for _, g := range s.holders {
-			w = append(w, t.grants[g].ok)
+		for _, g := range s.Holders {
+			w = append(w, t.Grants[g].OK)
 		}
 		return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 	}
-	if len(s.holders) > 0 {
-		g := &t.grants[s.holders[0]]
+	if len(s.Holders) > 0 {
+		g := &t.Grants[s.Holders[0]]
 		how := "goes on prolonging it"
-		if !t.h.Header.Uncapped {
+		if !t.History.Header.Uncapped {
 			how = "its key never expires"
 		}
-		return Cause{Kind: StuckBehindUncapped}, g.process, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
-			capital(string(g.process)), t.time(g.ok), t.h.Header.Hold, how), []int{g.ok}
+		return Cause{Kind: StuckBehindUncapped}, g.Process, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+			capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
 	}
-	keys := t.standing(a.lock, s.at)
-	if set, crash := t.crashedOwner(keys, s.at); crash >= 0 {
-		e := &t.h.Events[set]
+	keys := t.standing(a.Lock, s.At)
+	if set, crash := t.crashedOwner(keys, s.At); crash >= 0 {
+		e := &t.History.Events[set]
 		until := "never expires"
 		if e.Until != history.Never {
 			until = sentence("is due to expire at %v", e.Until)
 		}
-		return Cause{Kind: StuckBehindCrashed}, t.processOf(e.Of), sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
-			capital(string(t.processOf(e.Of))), t.time(crash), t.crashText(t.processOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
+		return Cause{Kind: StuckBehindCrashed}, t.ProcessOf(e.Of), sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
+			capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
 	}
-	g := t.crashedHolder(a.lock, s.at)
+	g := t.crashedHolder(a.Lock, s.At)
 	if g != nil && !t.recorded(g) {
-		return Cause{Kind: StuckBehindCrashed}, g.process, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
-			capital(string(g.process)), t.time(g.ok), t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
+		return Cause{Kind: StuckBehindCrashed}, g.Process, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
+			capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 	}
 	if set, why := t.abandoned(keys); set >= 0 {
-		e := &t.h.Events[set]
-		return Cause{Kind: StuckBehindAbandoned}, t.processOf(e.Of), sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
-			e.Of, e.Process, e.Time, t.faultText(why), t.processOf(e.Of)), []int{set}
+		e := &t.History.Events[set]
+		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of), sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
+			e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
 	}
 	if g != nil {
-		return Cause{Kind: StuckWithoutHolder}, g.process, sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
-			g.process, t.time(g.end), t.crashText(g.process, g.end)), []int{g.ok, g.end}
+		return Cause{Kind: StuckWithoutHolder}, g.Process, sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
+			g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 	}
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
 // recorded reports whether a server has recorded a key of a grant.
-func (t *trace) recorded(g *grant) bool {
-	return slices.ContainsFunc(t.keys, func(i int32) bool { e := &t.h.Events[i]; return e.F == history.KeySet && e.Of == g.attempt })
+func (t *judge) recorded(g *trace.Grant) bool {
+	return slices.ContainsFunc(t.Keys, func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
 }
 
 // crashText names the fault that ended a process at position crash.
-func (t *trace) crashText(p history.Process, crash int) string {
-	return t.faultText(t.lastFault(crash+1, func(f *fault) bool { return f.does == history.Kills && f.Strikes(p) }))
+func (t *judge) crashText(p history.Process, crash int) string {
+	return t.faultText(t.LastFault(crash+1, func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
 // standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
 // is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its members do.
-func (t *trace) standing(lock int32, at int) []int {
+func (t *judge) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
 		of     history.Attempt
 	}
 	there := make(map[place]int)
-	for i := range t.h.Events[:min(at, len(t.h.Events))] {
-		e := &t.h.Events[i]
+	for i := range t.History.Events[:min(at, len(t.History.Events))] {
+		e := &t.History.Events[i]
 		switch {
-		case e.Lock != t.locks[lock].name:
+		case e.Lock != t.Locks[lock].Name:
 		case e.F == history.KeySet:
-			there[place{t.keeper(e.Process), e.Of}] = i
+			there[place{t.Keeper(e.Process), e.Of}] = i
 		case e.F == history.KeyGone:
-			delete(there, place{t.keeper(e.Process), e.Of})
+			delete(there, place{t.Keeper(e.Process), e.Of})
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Values(there)), func(i int) bool {
-		return !oneService(&t.h.Header) && t.isDown(t.h.Events[i].Process, at)
+		return !trace.OneService(&t.History.Header) && t.isDown(t.History.Events[i].Process, at)
 	})
 }
 
 // crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position at.
-func (t *trace) crashedOwner(keys []int, at int) (set, crash int) {
+func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 	for _, set := range keys {
-		owner := t.processOf(t.h.Events[set].Of)
-		for i := set; i < min(at, len(t.h.Events)); i++ {
-			if e := &t.h.Events[i]; e.F == history.Crashed && e.Process == owner {
+		owner := t.ProcessOf(t.History.Events[set].Of)
+		for i := set; i < min(at, len(t.History.Events)); i++ {
+			if e := &t.History.Events[i]; e.F == history.Crashed && e.Process == owner {
 				return set, i
 			}
 		}
@@ -199,25 +200,25 @@ func (t *trace) crashedOwner(keys []int, at int) (set, crash int) {
 
 // abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release it:
 // its attempt was given up, or its release was lost.
-func (t *trace) abandoned(keys []int) (set int, why *fault) {
+func (t *judge) abandoned(keys []int) (set int, why *trace.Fault) {
 	for _, set := range keys {
-		e := &t.h.Events[set]
+		e := &t.History.Events[set]
 		if e.Until != history.Never {
 			continue
 		}
 		server := func(p history.Process) bool { return p == e.Process }
-		return set, t.lastFault(set+1, func(f *fault) bool {
-			return !f.does.IsClock() && f.does != history.EndsSession && t.onTheWay(f, t.processOf(e.Of), server)
+		return set, t.LastFault(set+1, func(f *trace.Fault) bool {
+			return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, t.ProcessOf(e.Of), server)
 		})
 	}
 	return -1, nil
 }
 
 // isDown reports whether a server had crashed or been shut down before position at and not come back by then.
-func (t *trace) isDown(server history.Process, at int) bool {
-	for i := range t.faults {
-		f := &t.faults[i]
-		if f.does.IsDown() && f.Strikes(server) && f.from < at && (f.to == open || f.to >= at) {
+func (t *judge) isDown(server history.Process, at int) bool {
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if f.Does.IsDown() && f.Strikes(server) && f.Start < at && (f.Stop == trace.Open || f.Stop >= at) {
 			return true
 		}
 	}
@@ -225,11 +226,11 @@ func (t *trace) isDown(server history.Process, at int) bool {
 }
 
 // crashedHolder finds the last grant of the lock before position at, if its holder crashed inside.
-func (t *trace) crashedHolder(lock int32, at int) *grant {
-	grants := t.locks[lock].grants
+func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
+	grants := t.Locks[lock].Grants
 	for i := len(grants) - 1; i >= 0; i-- {
-		if g := &t.grants[grants[i]]; g.ok < at {
-			if g.ending == crashed && g.end < at {
+		if g := &t.Grants[grants[i]]; g.OK < at {
+			if g.Ending == trace.Crashed && g.End < at {
 				return g
 			}
 			return nil

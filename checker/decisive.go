@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // clash is a pair of grants of one lock that contradict each other: spans i < j by index.
 type clash struct {
 	law   Law
 	lock  int32
-	first span
-	then  span
+	first trace.Span
+	then  trace.Span
 }
 
 // rounding is how far a key may expire before its nominal deadline without its server's clock being at fault: Redis
@@ -36,17 +37,17 @@ type record struct {
 
 // decide finds the cause of a clash of leases. The records of all servers that both counted come back in order of
 // position; the last is the decisive one. The list is empty if the cause lies elsewhere.
-func (t *trace) decide(c *clash) (Cause, []record) {
-	counted := [2][]history.Process{t.h.Events[c.first.at].Grant.Counted, t.h.Events[c.then.at].Grant.Counted}
-	for i, s := range []span{c.first, c.then} {
-		if len(counted[i]) == 0 && s.at == t.grants[s.grant].ok { // an extension may well have counted nobody
+func (t *judge) decide(c *clash) (Cause, []record) {
+	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted, t.History.Events[c.then.At].Grant.Counted}
+	for i, s := range []trace.Span{c.first, c.then} {
+		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may well have counted nobody
 			return Cause{Kind: Untold}, nil
 		}
 	}
 	var units []history.Process
 	for _, s := range counted[0] {
-		u := t.unit(s)
-		if shares := slices.ContainsFunc(counted[1], func(o history.Process) bool { return t.unit(o) == u }); shares && !slices.Contains(units, u) {
+		u := t.Unit(s)
+		if shares := slices.ContainsFunc(counted[1], func(o history.Process) bool { return t.Unit(o) == u }); shares && !slices.Contains(units, u) {
 			units = append(units, u)
 		}
 	}
@@ -61,18 +62,8 @@ func (t *trace) decide(c *clash) (Cause, []record) {
 	return told[len(told)-1].cause, told
 }
 
-// unit names the servers that hold one copy of a lock between them: a group by its first member, or a server alone.
-func (t *trace) unit(p history.Process) history.Process {
-	for _, group := range t.h.Header.Groups {
-		if slices.Contains(group, p) {
-			return group[0]
-		}
-	}
-	return p
-}
-
 // records gathers what each unit wrote down about the two keys until the later of the two grants.
-func (t *trace) records(c *clash, units []history.Process) []record {
+func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
 		r := &all[i]
@@ -91,25 +82,25 @@ func (t *trace) records(c *clash, units []history.Process) []record {
 // restsOn finds, for each unit, the keys that the two grants rest on. That is the one which the attempt set last before its
 // grant, on a server that it counted (or, if that one replaced the one that it had asked meanwhile, on any of the unit): an
 // extension may have set it anew.
-func (t *trace) restsOn(c *clash, units []history.Process) []record {
+func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
 		all[i] = record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	}
 	found := make([][2]bool, len(units)) // on a server that was counted
-	last := max(c.first.at, c.then.at)
-	n := sort.Search(len(t.keys), func(n int) bool { return int(t.keys[n]) >= last })
+	last := max(c.first.At, c.then.At)
+	n := sort.Search(len(t.Keys), func(n int) bool { return int(t.Keys[n]) >= last })
 	for missing := 2 * len(units); n > 0 && missing > 0; n-- {
-		i := int(t.keys[n-1])
-		e := &t.h.Events[i]
-		if e.F != history.KeySet || e.Lock != t.locks[c.lock].name {
+		i := int(t.Keys[n-1])
+		e := &t.History.Events[i]
+		if e.F != history.KeySet || e.Lock != t.Locks[c.lock].Name {
 			continue
 		}
-		for k, s := range [2]*span{&c.first, &c.then} {
-			if e.Of != t.grants[s.grant].attempt || i >= s.at {
+		for k, s := range [2]*trace.Span{&c.first, &c.then} {
+			if e.Of != t.Grants[s.Grant].Attempt || i >= s.At {
 				continue
 			}
-			u := slices.Index(units, t.unit(e.Process))
+			u := slices.Index(units, t.Unit(e.Process))
 			if u < 0 || found[u][k] {
 				continue
 			}
@@ -126,29 +117,29 @@ func (t *trace) restsOn(c *clash, units []history.Process) []record {
 
 // countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the members of
 // one service speak with one voice.
-func (t *trace) countedOn(s *span, p history.Process) bool {
-	return oneService(&t.h.Header) || slices.Contains(t.h.Events[s.at].Grant.Counted, p)
+func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
+	return trace.OneService(&t.History.Header) || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
 
-func (t *trace) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
-	return e.Lock == t.locks[lock].name && t.unit(e.Process) == u
+func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
+	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
 // follow goes along the fate of the victim's key, on the server that was counted or the one that a failover put in its
 // place: to its last end before the other key was set, else, as in a queue, to its last end before the later grant.
-func (t *trace) follow(c *clash, u history.Process, r *record) {
+func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
-	owner := t.grants[r.victimSpan(c).grant].attempt
-	due, lost := t.h.Events[from].Until, -1
-	server := t.h.Events[from].Process
-	for i := from + 1; i < max(c.first.at, c.then.at) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
-		e := &t.h.Events[i]
+	owner := t.Grants[r.victimSpan(c).Grant].Attempt
+	due, lost := t.History.Events[from].Until, -1
+	server := t.History.Events[from].Process
+	for i := from + 1; i < max(c.first.At, c.then.At) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
+		e := &t.History.Events[i]
 		if e.Type == history.Invoke && e.Fault != nil && e.F.Does() == history.Promotes && e.Fault.On[0] == server &&
-			len(e.Fault.To) > 0 && t.unit(e.Fault.To[0]) == u {
+			len(e.Fault.To) > 0 && t.Unit(e.Fault.To[0]) == u {
 			server = e.Fault.To[0]
 		}
 		if e.F != history.KeySet && e.F != history.KeyProlonged && e.F != history.KeyGone || !t.isKeyOf(e, c.lock, u) ||
-			e.Process != server && !oneService(&t.h.Header) {
+			e.Process != server && !trace.OneService(&t.History.Header) {
 			continue
 		}
 		switch {
@@ -171,15 +162,15 @@ func (t *trace) follow(c *clash, u history.Process, r *record) {
 			if due = e.Until; due >= r.promised {
 				r.undone = -1
 			}
-		case e.F == history.KeySet && r.overwrote < 0 && t.replaces(e, &t.h.Events[from], due):
+		case e.F == history.KeySet && r.overwrote < 0 && t.replaces(e, &t.History.Events[from], due):
 			r.overwrote = i
 		}
 	}
 }
 
 // replaces reports whether a key-set removed the key of another's: it stood in the same place and had not expired.
-func (t *trace) replaces(e, set *history.Event, due history.Time) bool {
-	return e.Process == set.Process && e.Member == set.Member && setter(e) != set.Of && (t.expiries || e.Time < due)
+func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
+	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of && (t.Expiries || e.Time < due)
 }
 
 // isLoss reports whether a server lost a key that it had acknowledged.
@@ -188,8 +179,8 @@ func isLoss(w history.Why) bool {
 }
 
 // judge names the cause that the record shows, if it shows any.
-func (t *trace) judge(c *clash, r *record) {
-	apart := t.h.Events[r.set[0]].Process != t.h.Events[r.set[1]].Process
+func (t *judge) judge(c *clash, r *record) {
+	apart := t.History.Events[r.set[0]].Process != t.History.Events[r.set[1]].Process
 	switch {
 	case apart && (r.gone < 0 || t.deposed(r.set[0]) || t.deposed(r.set[1])):
 		r.at, r.cause = max(r.set[0], r.set[1]), Cause{Kind: DeposedMaster}
@@ -201,28 +192,28 @@ func (t *trace) judge(c *clash, r *record) {
 }
 
 // deposed reports whether the server of the event at position i had been replaced as its group's master by then.
-func (t *trace) deposed(i int) bool {
-	p := t.h.Events[i].Process
-	f := t.lastFault(i, func(f *fault) bool { return f.does == history.Promotes && f.Strikes(p) })
+func (t *judge) deposed(i int) bool {
+	p := t.History.Events[i].Process
+	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
 }
 
 // causeOfLoss tells why the victim's key went, and by which record: its key-gone, or the loss that undid its
 // prolongation, so that it expired on time and yet before the time that had been acknowledged.
-func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
-	gone := &t.h.Events[r.gone]
+func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
+	gone := &t.History.Events[r.gone]
 	switch gone.Why {
 	case history.Expired:
-		lease := t.h.Events[r.victimSpan(c).at].Grant
+		lease := t.History.Events[r.victimSpan(c).At].Grant
 		switch {
 		case lease.Until <= lease.Granted:
 			return r.gone, Cause{Kind: LeaseNotRechecked}
 		case t.expiredSession(c, r) != nil:
 			return r.gone, Cause{Kind: SessionExpired}
-		case gone.Time < r.due-rounding && r.due > t.h.Events[r.set[1-r.victim]].Time:
+		case gone.Time < r.due-rounding && r.due > t.History.Events[r.set[1-r.victim]].Time:
 			return r.gone, Cause{ExpiredEarly, ServerClock}
 		case r.undone >= 0:
-			return r.undone, lossCause(t.h.Events[r.undone].Why)
+			return r.undone, lossCause(t.History.Events[r.undone].Why)
 		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
@@ -243,15 +234,15 @@ func (t *trace) causeOfLoss(c *clash, r *record) (int, Cause) {
 }
 
 // expiredSession finds the faults that ended the session which the victim's key hung on; any of them would have.
-func (t *trace) expiredSession(c *clash, r *record) []*fault {
-	holder := t.grants[r.victimSpan(c).grant].process
+func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
+	holder := t.Grants[r.victimSpan(c).Grant].Process
 	since := -1 // another key went with a session before, and this one hung on a later one
-	for i := range t.h.Events[:r.gone] {
-		if e := &t.h.Events[i]; e.F == history.KeyGone && e.Why == history.Expired && t.processOf(e.Of) == holder {
+	for i := range t.History.Events[:r.gone] {
+		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired && t.ProcessOf(e.Of) == holder {
 			since = i
 		}
 	}
-	return t.faultsIn(since, r.gone, func(f *fault) bool { return f.does == history.EndsSession && f.Strikes(holder) })
+	return t.FaultsIn(since, r.gone, func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
 }
 
 func lossCause(w history.Why) Cause {
@@ -266,7 +257,7 @@ func lossCause(w history.Why) Cause {
 	return Cause{Kind: Untold}
 }
 
-func (r *record) victimSpan(c *clash) *span {
+func (r *record) victimSpan(c *clash) *trace.Span {
 	if r.victim == 1 {
 		return &c.then
 	}
@@ -274,16 +265,16 @@ func (r *record) victimSpan(c *clash) *span {
 }
 
 // about is whose lease or key the decisive record is of.
-func (t *trace) about(c *clash, told []record) history.Process {
+func (t *judge) about(c *clash, told []record) history.Process {
 	if len(told) == 0 {
 		return ""
 	}
-	return t.grants[told[len(told)-1].victimSpan(c).grant].process
+	return t.Grants[told[len(told)-1].victimSpan(c).Grant].Process
 }
 
 // witness gathers the events that show a clash.
-func (t *trace) witness(c *clash, told []record) []int {
-	w := []int{c.first.at, c.then.at, t.grants[c.first.grant].ok, t.grants[c.then.grant].ok}
+func (t *judge) witness(c *clash, told []record) []int {
+	w := []int{c.first.At, c.then.At, t.Grants[c.first.Grant].OK, t.Grants[c.then.Grant].OK}
 	for _, r := range told {
 		w = append(w, r.set[0], r.set[1], r.at)
 	}

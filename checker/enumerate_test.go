@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
@@ -35,7 +36,7 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations, c.shared, c.outcomes)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && !full() {
+			if c.long && !testkit.Full() {
 				t.Skip("left out without FENCEPOST_FULL=1")
 			}
 			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, ps: make([]walker, c.processes)}
@@ -53,7 +54,7 @@ type enumeration struct {
 	outcomes, shared bool
 	ps               []walker
 	h                history.History
-	trace            trace
+	trace            judge
 	ops              []linear.MutexOp
 	seen, violated   int
 }
@@ -159,23 +160,23 @@ var (
 
 func (e *enumeration) judge() {
 	e.seen++
-	e.trace.read(&e.h)
-	e.trace.sections()
+	e.trace.Read(&e.h)
+	e.trace.Sections()
 	c, byInterval := e.trace.firstClash(MutualExclusion)
 	a, b, byDefinition := overlapByDefinition(e.h.Events)
 	byPorcupine := false
-	for i := range e.trace.locks {
-		if len(e.trace.locks[i].sections) < 2 {
+	for i := range e.trace.Locks {
+		if len(e.trace.Locks[i].Sections) < 2 {
 			continue // nothing to ask, and most histories are such
 		}
-		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.locks[i])
+		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
 		byPorcupine = byPorcupine || linear.Mutex(e.ops) == linear.Refuted
 	}
 	if byDefinition {
 		e.violated++
 	}
-	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.at != a || c.then.at != b) {
-		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.at, c.then.at, byPorcupine,
+	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.At != a || c.then.At != b) {
+		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.At, c.then.At, byPorcupine,
 			byDefinition, a, b, list(lines(e.h.Events)))
 	}
 }

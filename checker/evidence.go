@@ -3,6 +3,7 @@ package checker
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // LockEvidence is what porcupine says about one lock, with its drawing.
@@ -17,34 +18,34 @@ type LockEvidence struct {
 // Evidence asks porcupine about every lock of h, in the order of the header, and keeps what its drawing needs. It costs
 // far more than Check and is meant for reports.
 func Evidence(h *history.History) []LockEvidence {
-	var t trace
-	t.read(h)
-	t.sections()
-	t.scan.reset(len(t.locks), len(t.grants))
-	for _, at := range t.data {
+	var t judge
+	t.Read(h)
+	t.Sections()
+	t.Scan.Reset(len(t.Locks), len(t.Grants))
+	for _, at := range t.Data {
 		if e := &h.Events[at]; e.F == history.Apply && e.Type == history.OK {
-			if lock, known := t.lockNumber[e.Lock]; known {
-				t.scan.effect(int(at), lock, e)
+			if lock, known := t.LockNumber[e.Lock]; known {
+				t.Scan.Effect(int(at), lock, e)
 			}
 		}
 	}
-	updates := t.updates()
+	updates := t.Updates()
 	var all []LockEvidence
-	for n := range t.locks {
-		l := &t.locks[n]
-		e := LockEvidence{Lock: l.name}
-		if len(l.sections) > 0 && len(l.sections) <= maxSections {
+	for n := range t.Locks {
+		l := &t.Locks[n]
+		e := LockEvidence{Lock: l.Name}
+		if len(l.Sections) > 0 && len(l.Sections) <= maxSections {
 			ops := t.appendMutexOps(nil, l)
 			for i := range ops {
-				g := &t.grants[l.grants[ops[i].Section]]
-				if ops[i].Name = string(g.attempt); g.attempt == "" {
-					ops[i].Name = string(g.process)
+				g := &t.Grants[l.Grants[ops[i].Section]]
+				if ops[i].Name = string(g.Attempt); g.Attempt == "" {
+					ops[i].Name = string(g.Process)
 				}
 			}
 			e.Mutex = linear.MutexEvidence(ops)
 		}
-		if list := updates[n]; len(list) > 0 && len(list) <= maxUpdates {
-			e.Data = linear.RegisterEvidence(t.scan.data[n].initial, list)
+		if list := updates[n]; len(list) > 0 && len(list) <= trace.MaxUpdates {
+			e.Data = linear.RegisterEvidence(t.Scan.Data[n].Initial, list)
 		}
 		all = append(all, e)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
@@ -34,87 +35,77 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 
 // violated fills in a violation of a lock between the given processes. The witness is given in positions, and may repeat
 // or be -1 or open.
-func (f *Finding) violated(t *trace, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
-	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedy(cause.Kind, &t.h.Header), story
+func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
+	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedy(cause.Kind, &t.History.Header), story
 	f.Lock, f.Holders = lock, holders
-	f.At = t.h.Events[len(t.h.Events)-1].Index
-	slices.Sort(t.cited)
-	for _, at := range slices.Compact(t.cited) {
-		f.Faults = append(f.Faults, t.h.Events[at].Index)
+	f.At = t.History.Events[len(t.History.Events)-1].Index
+	slices.Sort(t.Cited)
+	for _, at := range slices.Compact(t.Cited) {
+		f.Faults = append(f.Faults, t.History.Events[at].Index)
 	}
-	t.cited = t.cited[:0]
+	t.Cited = t.Cited[:0]
 	slices.Sort(witness)
 	for _, at := range slices.Compact(witness) {
-		if at >= 0 && at < len(t.h.Events) {
-			f.Witness = append(f.Witness, t.h.Events[at].Index)
+		if at >= 0 && at < len(t.History.Events) {
+			f.Witness = append(f.Witness, t.History.Events[at].Index)
 		}
 	}
 }
 
 // who names a grant in a sentence about two: by its process, and by its attempt too if both have the same process.
-func (t *trace) who(g, other *grant) string {
-	if g.process == other.process && g.attempt != "" {
-		return sentence("%s (attempt %s)", g.process, g.attempt)
+func (t *judge) who(g, other *trace.Grant) string {
+	if g.Process == other.Process && g.Attempt != "" {
+		return sentence("%s (attempt %s)", g.Process, g.Attempt)
 	}
-	return string(g.process)
+	return string(g.Process)
 }
 
 // name gives an attempt with the process whose attempt it is, as far as the history tells.
-func (t *trace) name(a history.Attempt) string {
+func (t *judge) name(a history.Attempt) string {
 	if a == "" {
 		return "somebody"
 	}
-	return sentence("%s (attempt %s)", t.processOf(a), a)
-}
-
-// processOf is the process that made an attempt. An attempt that was never granted is known by its name only, which
-// begins with the process.
-func (t *trace) processOf(a history.Attempt) history.Process {
-	if p, ok := t.maker[a]; ok {
-		return p
-	}
-	process, _, _ := strings.Cut(string(a), "/")
-	return history.Process(process)
+	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
 // sectionStory says that two critical sections overlapped.
-func (t *trace) sectionStory(c *clash) string {
-	a, b := &t.grants[c.first.grant], &t.grants[c.then.grant]
+func (t *judge) sectionStory(c *clash) string {
+	a, b := &t.Grants[c.first.Grant], &t.Grants[c.then.Grant]
 	return sentence("%s entered the critical section of %s at %v although %s, inside since %v, had not left it (%s).",
-		capital(t.who(b, a)), quoted(t.locks[c.lock].name), t.time(b.ok), t.who(a, b), t.time(a.ok), t.endText(a))
+		capital(t.who(b, a)), quoted(t.Locks[c.lock].Name), t.Time(b.OK), t.who(a, b), t.Time(a.OK), t.endText(a))
 }
 
-func (t *trace) endText(g *grant) string {
-	switch g.ending {
-	case released:
-		return sentence("it called release at %v", t.time(g.end))
-	case lost:
-		return sentence("it noticed at %v that its lock was lost", t.time(g.end))
-	case crashed:
-		return sentence("it crashed at %v", t.time(g.end))
+func (t *judge) endText(g *trace.Grant) string {
+	switch g.Ending {
+	case trace.Released:
+		return sentence("it called release at %v", t.Time(g.End))
+	case trace.Lost:
+		return sentence("it noticed at %v that its lock was lost", t.Time(g.End))
+	case trace.Crashed:
+		return sentence("it crashed at %v", t.Time(g.End))
 	}
 	return "it never did"
 }
 
 // overstayStory says why a holder was inside after its lease had ended.
-func (t *trace) overstayStory(l lateness, why blame) string {
-	g := &t.grants[l.grant]
-	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.process, l.ended)
-	if reason := t.blameStory(g.process, why); reason != "" {
+func (t *judge) overstayStory(l lateness, why blame) string {
+	g := &t.Grants[l.grant]
+	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process, l.ended)
+	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}
-	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.process)))
+	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.Process)))
 }
 
 // blameStory says what held a client up; it is empty if nothing did.
-func (t *trace) blameStory(p history.Process, why blame) string {
+func (t *judge) blameStory(p history.Process, why blame) string {
 	var s strings.Builder
 	switch {
 	case why.cause.Kind == WaitedForOther:
-		a := &t.asks[why.ask]
-		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.locks[a.lock].name), t.time(a.call)))
-		if a.ret != open {
-			s.WriteString(sentence(" to %v", t.time(a.ret)))
+		a := &t.Asks[why.ask]
+		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.Locks[a.Lock].Name), t.Time(a.Call)))
+		if a.Ret != trace.Open {
+			s.WriteString(sentence(" to %v", t.Time(a.Ret)))
 		}
 		s.WriteString(t.faultText(why.faults...) + ", and stayed inside meanwhile.")
 	case why.cause.Detail == ByPause:
@@ -138,13 +129,13 @@ func (t *trace) blameStory(p history.Process, why blame) string {
 func (b blame) witness() []int {
 	var w []int
 	for _, f := range b.faults {
-		w = append(w, f.from, f.over())
+		w = append(w, f.Start, f.Over())
 	}
 	return w
 }
 
 // spells says when faults were on.
-func (t *trace) spells(faults []*fault) string {
+func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
 		all = append(all, t.spell(f))
@@ -153,27 +144,27 @@ func (t *trace) spells(faults []*fault) string {
 }
 
 // spell says when a fault was on.
-func (t *trace) spell(f *fault) string {
-	switch over := f.over(); over {
-	case f.from:
-		return sentence("at %v", t.time(f.from))
-	case open:
-		return sentence("from %v to the end", t.time(f.from))
+func (t *judge) spell(f *trace.Fault) string {
+	switch over := f.Over(); over {
+	case f.Start:
+		return sentence("at %v", t.Time(f.Start))
+	case trace.Open:
+		return sentence("from %v to the end", t.Time(f.Start))
 	default:
-		return sentence("from %v to %v", t.time(f.from), t.time(over))
+		return sentence("from %v to %v", t.Time(f.Start), t.Time(over))
 	}
 }
 
 // leaseStory says that two leases overlapped, and what every server that both counted tells about it.
-func (t *trace) leaseStory(c *clash, cause Cause, told []record) string {
+func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	a, b := c.first, c.then
-	if b.from < a.from { // told in the order in which they were granted
+	if b.From < a.From { // told in the order in which they were granted
 		a, b = b, a
 	}
-	ga, gb := &t.grants[a.grant], &t.grants[b.grant]
+	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
 	var s strings.Builder
 	s.WriteString(sentence("%s was granted the lock %s at %v although the lease of %s ran from %v to %v: two leases at once.",
-		capital(t.who(gb, ga)), quoted(t.locks[c.lock].name), history.Time(b.from), t.who(ga, gb), history.Time(a.from), history.Time(a.to)))
+		capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From), history.Time(a.To)))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.", t.countedText(&a), t.countedText(&b)))
@@ -189,13 +180,13 @@ func (t *trace) leaseStory(c *clash, cause Cause, told []record) string {
 }
 
 // serversStory says what each server tells, the last one first. Where one lease was miscounted it had run out on several.
-func (t *trace) serversStory(s *strings.Builder, c *clash, told []record) {
+func (t *judge) serversStory(s *strings.Builder, c *clash, told []record) {
 	last := &told[len(told)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
 	var likewise, others []string
 	for i := range told[:len(told)-1] {
 		if r := &told[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
-			likewise = append(likewise, sentence("on %s at %v", t.h.Events[r.set[r.victim]].Process, t.h.Events[r.at].Time))
+			likewise = append(likewise, sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
 		} else {
 			others = append(others, sentence(" Before that, %s.", t.recordStory(c, r)))
 		}
@@ -208,12 +199,12 @@ func (t *trace) serversStory(s *strings.Builder, c *clash, told []record) {
 	}
 }
 
-func (t *trace) countedText(s *span) string {
-	counted := t.h.Events[s.at].Grant.Counted
+func (t *judge) countedText(s *trace.Span) string {
+	counted := t.History.Events[s.At].Grant.Counted
 	if len(counted) == 0 {
-		return sentence("%s none", t.grants[s.grant].process)
+		return sentence("%s none", t.Grants[s.Grant].Process)
 	}
-	return sentence("%s %s", t.grants[s.grant].process, list(counted))
+	return sentence("%s %s", t.Grants[s.Grant].Process, list(counted))
 }
 
 // list joins names as a sentence does.

@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // recordStory says what one server tells about a clash, as a clause without its full stop.
-func (t *trace) recordStory(c *clash, r *record) string {
+func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
-	g := &t.grants[span.grant]
+	g := &t.Grants[span.Grant]
 	other := &c.then
 	if r.victim == 1 {
 		other = &c.first
 	}
-	e := &t.h.Events[r.at]
-	key := sentence("the key of %s on %s", t.who(g, &t.grants[other.grant]), t.h.Events[r.set[r.victim]].Process)
+	e := &t.History.Events[r.at]
+	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), t.History.Events[r.set[r.victim]].Process)
 	switch r.cause.Kind {
 	case DeposedMaster:
 		return t.deposedStory(r)
@@ -28,30 +29,30 @@ func (t *trace) recordStory(c *clash, r *record) string {
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time, t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
-		lease := t.h.Events[span.at].Grant
-		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.process, lease.Until,
-			t.faultText(t.miscounted(span.grant, lease, t.h.Events[r.set[1-r.victim]].Time)...))
+		lease := t.History.Events[span.At].Grant
+		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process, lease.Until,
+			t.faultText(t.miscounted(span.Grant, lease, t.History.Events[r.set[1-r.victim]].Time)...))
 	case LeaseNotRechecked:
-		lease := t.h.Events[span.at].Grant
+		lease := t.History.Events[span.At].Grant
 		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again%s",
-			key, e.Time, g.process, lease.Granted, lease.Until, t.faultText(t.unrenewed(span.grant, r.gone)))
+			key, e.Time, g.Process, lease.Granted, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
 		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", t.lostPart(key, r), e.Time,
-			t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
+			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
 }
 
-func (t *trace) deposedStory(r *record) string {
-	a, b := &t.h.Events[r.set[r.victim]], &t.h.Events[r.set[1-r.victim]]
-	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s", a.Process, t.processOf(a.Of), a.Time,
-		b.Process, t.processOf(b.Of), b.Time, t.faultText(t.deposing(t.unit(t.h.Events[r.set[0]].Process), r.at)))
+func (t *judge) deposedStory(r *record) string {
+	a, b := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
+	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s", a.Process, t.ProcessOf(a.Of), a.Time,
+		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
 }
 
-func (t *trace) removedStory(key string, at, set int) string {
-	e := &t.h.Events[at]
+func (t *judge) removedStory(key string, at, set int) string {
+	e := &t.History.Events[at]
 	switch {
 	case e.F == history.KeySet:
 		return sentence("%s was overwritten at %v by %s", key, e.Time, t.name(e.Of))
@@ -61,48 +62,48 @@ func (t *trace) removedStory(key string, at, set int) string {
 	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By), t.faultText(t.strayed(at, set)...))
 }
 
-func (t *trace) crashStory(key string, r *record, e *history.Event) string {
+func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 	why := "it had not reached the disk"
 	if e.Why == history.LostUnpersisted {
 		why = "it was on no disk"
 	}
-	downs := t.faultsIn(r.set[r.victim], r.at+1, func(f *fault) bool { return f.does.IsDown() && f.Strikes(e.Process) })
+	downs := t.FaultsIn(r.set[r.victim], r.at+1, func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) })
 	went := "crashed"
-	if len(downs) > 0 && downs[len(downs)-1].does == history.ShutsDown {
+	if len(downs) > 0 && downs[len(downs)-1].Does == history.ShutsDown {
 		went = "was shut down"
 	}
 	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(downs...))
 }
 
 // lostPart is what a loss took: the key, or only the time by which it had been prolonged.
-func (t *trace) lostPart(key string, r *record) string {
+func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
 		return "the prolongation of " + key
 	}
 	return key
 }
 
-func (t *trace) undoneStory(r *record) string {
+func (t *judge) undoneStory(r *record) string {
 	if r.at != r.undone {
 		return ""
 	}
-	return sentence("; so it expired at %v, not at %v", t.h.Events[r.gone].Time, r.promised)
+	return sentence("; so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
 // clockStory names the fault that set a server's clock wrong while it held the key.
-func (t *trace) clockStory(r *record) string {
-	server := t.h.Events[r.at].Process
-	return t.faultText(t.lastFault(r.at+1, func(f *fault) bool {
-		return f.does.IsClock() && f.Strikes(server) && f.over() >= r.set[r.victim]
+func (t *judge) clockStory(r *record) string {
+	server := t.History.Events[r.at].Process
+	return t.faultText(t.LastFault(r.at+1, func(f *trace.Fault) bool {
+		return f.Does.IsClock() && f.Strikes(server) && f.Over() >= r.set[r.victim]
 	}))
 }
 
 // faultText names faults as reasons, in brackets; it is empty if there is none.
-func (t *trace) faultText(faults ...*fault) string {
+func (t *judge) faultText(faults ...*trace.Fault) string {
 	var lines []string
 	for _, f := range faults {
 		if f != nil {
-			lines = append(lines, t.cite(f))
+			lines = append(lines, t.Cite(f))
 		}
 	}
 	if len(lines) == 0 {

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
@@ -23,29 +24,29 @@ import (
 // groups than the quorum they are one service, and its members count. Faults of clocks are no excuse.
 //
 // It needs the header's servers, quorum and bound.
-func (t *trace) faultTolerance(f *Finding) {
-	h := &t.h.Header
+func (t *judge) faultTolerance(f *Finding) {
+	h := &t.History.Header
 	if h.Quorum <= 0 || h.Bound <= 0 || len(h.Servers) == 0 {
 		f.unchecked("The header states no servers, quorum and bound.")
 		return
 	}
 	judged := 0
-	t.uses()
-	t.reach.reset()
-	t.residue.reset()
-	for n := range t.asks {
-		a := &t.asks[n]
-		end := t.judgedUntil(a.call, a.ret)
-		crashed := a.outcome == 0 && a.ret <= end
-		if end < 0 || crashed || !t.undisturbed(int32(n), end) || !t.quorumReachable(a.process, a.call, end) || !t.freeQuorum(a, end) {
+	t.Uses()
+	t.Reach.Reset()
+	t.Residue.Reset()
+	for n := range t.Asks {
+		a := &t.Asks[n]
+		end := t.judgedUntil(a.Call, a.Ret)
+		crashed := a.Outcome == 0 && a.Ret <= end
+		if end < 0 || crashed || !t.Undisturbed(int32(n), end) || !t.QuorumReachable(a.Process, a.Call, end) || !t.FreeQuorum(a, end) {
 			continue
 		}
-		if t.late(a.call, a.ret, a.outcome) {
-			t.slowStory(f, history.Acquire, a, a.call, a.ret, a.outcome)
+		if t.late(a.Call, a.Ret, a.Outcome) {
+			t.slowStory(f, history.Acquire, a, a.Call, a.Ret, a.Outcome)
 			return
 		}
 		judged++
-		if a.grant >= 0 {
+		if a.Grant >= 0 {
 			ok, violated := t.judgeRelease(f, int32(n), end)
 			if violated {
 				return
@@ -63,53 +64,53 @@ func (t *trace) faultTolerance(f *Finding) {
 }
 
 // judgeRelease judges the release of an acquire that was judged itself and was over at position acquired.
-func (t *trace) judgeRelease(f *Finding, n int32, acquired int) (judged, violated bool) {
-	a := &t.asks[n]
-	g := &t.grants[a.grant]
-	if g.release == open || g.until <= t.time(g.release) {
+func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violated bool) {
+	a := &t.Asks[n]
+	g := &t.Grants[a.Grant]
+	if g.Release == trace.Open || g.Until <= t.Time(g.Release) {
 		return false, false
 	}
-	end := t.judgedUntil(g.release, g.done)
-	if end < 0 || t.goneBy(g, end) || !t.undisturbed(n, end) || !t.quorumReachable(a.process, a.call, end) {
+	end := t.judgedUntil(g.Release, g.Done)
+	if end < 0 || t.goneBy(g, end) || !t.Undisturbed(n, end) || !t.QuorumReachable(a.Process, a.Call, end) {
 		return false, false
 	}
-	if !t.freeQuorum(a, acquired) || !t.countedReachable(g) {
+	if !t.FreeQuorum(a, acquired) || !t.countedReachable(g) {
 		return false, false
 	}
 	outcome := history.Type(0)
-	if g.done != open {
-		outcome = t.h.Events[g.done].Type
+	if g.Done != trace.Open {
+		outcome = t.History.Events[g.Done].Type
 	}
-	timely := g.done != open && t.time(g.done)-t.time(g.release) <= t.h.Header.Bound
-	if outcome == history.Fail && timely && t.time(g.done) >= g.until {
+	timely := g.Done != trace.Open && t.Time(g.Done)-t.Time(g.Release) <= t.History.Header.Bound
+	if outcome == history.Fail && timely && t.Time(g.Done) >= g.Until {
 		return false, false
 	}
-	if !t.late(g.release, g.done, outcome) {
+	if !t.late(g.Release, g.Done, outcome) {
 		return true, false
 	}
-	t.slowStory(f, history.Release, a, g.release, g.done, outcome)
+	t.slowStory(f, history.Release, a, g.Release, g.Done, outcome)
 	return true, true
 }
 
 // countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach: only
 // they can confirm its release.
-func (t *trace) countedReachable(g *grant) bool {
-	if g.lease == nil || len(g.lease.Counted) == 0 || len(t.h.Header.Groups) > 0 {
+func (t *judge) countedReachable(g *trace.Grant) bool {
+	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
 	}
 	left := 0
-	for _, s := range g.lease.Counted {
-		if !slices.Contains(t.reach.gone.away, s) {
+	for _, s := range g.Lease.Counted {
+		if !slices.Contains(t.Reach.Gone.Away, s) {
 			left++
 		}
 	}
-	return left >= t.h.Header.Quorum
+	return left >= t.History.Header.Quorum
 }
 
 // goneBy reports whether the process of g crashed by position end, before its release returned.
-func (t *trace) goneBy(g *grant, end int) bool {
-	for i := g.release; i <= end && i < g.done; i++ {
-		if e := &t.h.Events[i]; e.F == history.Crashed && e.Process == g.process {
+func (t *judge) goneBy(g *trace.Grant, end int) bool {
+	for i := g.Release; i <= end && i < g.Done; i++ {
+		if e := &t.History.Events[i]; e.F == history.Crashed && e.Process == g.Process {
 			return true
 		}
 	}
@@ -118,17 +119,17 @@ func (t *trace) goneBy(g *grant, end int) bool {
 
 // judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event within
 // its bound; -1 if the history ends before either.
-func (t *trace) judgedUntil(call, ret int) int {
-	due := t.time(call) + t.h.Header.Bound
+func (t *judge) judgedUntil(call, ret int) int {
+	due := t.Time(call) + t.History.Header.Bound
 	switch {
-	case ret != open && t.time(ret) <= due:
+	case ret != trace.Open && t.Time(ret) <= due:
 		return ret
-	case t.end <= due:
+	case t.End <= due:
 		return -1
 	}
 	after := func(e *history.Event) bool { return e.Time > due }
-	rest := t.h.Events[call:]
-	if t.ascending {
+	rest := t.History.Events[call:]
+	if t.Ascending {
 		return call + sort.Search(len(rest), func(i int) bool { return after(&rest[i]) }) - 1
 	}
 	for i := range rest {
@@ -136,41 +137,41 @@ func (t *trace) judgedUntil(call, ret int) int {
 			return call + i - 1
 		}
 	}
-	return len(t.h.Events) - 1
+	return len(t.History.Events) - 1
 }
 
 // late reports whether an operation did not succeed within the bound.
-func (t *trace) late(call, ret int, outcome history.Type) bool {
-	return ret == open || outcome != history.OK || t.time(ret)-t.time(call) > t.h.Header.Bound
+func (t *judge) late(call, ret int, outcome history.Type) bool {
+	return ret == trace.Open || outcome != history.OK || t.Time(ret)-t.Time(call) > t.History.Header.Bound
 }
 
-func (t *trace) slowStory(f *Finding, op history.F, a *ask, call, ret int, outcome history.Type) {
+func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int, outcome history.Type) {
 	how := "had not returned when the run ended"
 	switch {
-	case ret != open && outcome == history.OK:
-		how = sentence("took %v", t.time(ret)-t.time(call))
-	case ret != open && outcome == 0:
-		how = sentence("had not returned when its client crashed %v later", t.time(ret)-t.time(call))
-	case ret != open:
-		how = sentence("ended in %s after %v", outcome, t.time(ret)-t.time(call))
-		if why := t.h.Events[ret].Why; why != "" {
+	case ret != trace.Open && outcome == history.OK:
+		how = sentence("took %v", t.Time(ret)-t.Time(call))
+	case ret != trace.Open && outcome == 0:
+		how = sentence("had not returned when its client crashed %v later", t.Time(ret)-t.Time(call))
+	case ret != trace.Open:
+		how = sentence("ended in %s after %v", outcome, t.Time(ret)-t.Time(call))
+		if why := t.History.Events[ret].Why; why != "" {
 			how += sentence(" (%s)", why)
 		}
 	}
 	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and reachable all along and nobody else held "+
-		"or tried the lock; it should succeed within %v.", op, quoted(t.locks[a.lock].name), a.process, t.time(call), how, t.h.Header.Quorum,
-		len(t.h.Header.Servers), t.h.Header.Bound)
+		"or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.History.Header.Quorum,
+		len(t.History.Header.Servers), t.History.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
-	var told []impact // one of each kind is enough
-	for i := range t.faults {
-		x := impact{fault: &t.faults[i]}
-		concerns := !x.does.IsClock() && t.onTheWay(x.fault, a.process, t.isServer)
-		if concerns && x.from <= end && t.mended(x.fault) >= call && !slices.ContainsFunc(told, x.isLike) {
+	var told []trace.Impact // one of each kind is enough
+	for i := range t.Faults {
+		x := trace.Impact{Fault: &t.Faults[i]}
+		concerns := !x.Does.IsClock() && t.onTheWay(x.Fault, a.Process, t.IsServer)
+		if concerns && x.Start <= end && t.Mended(x.Fault) >= call && !slices.ContainsFunc(told, x.IsLike) {
 			told = append(told, x)
-			story += sentence(" Meanwhile: %s.", t.cite(x.fault))
-			w = append(w, x.from)
+			story += sentence(" Meanwhile: %s.", t.Cite(x.Fault))
+			w = append(w, x.Start)
 		}
 	}
-	f.violated(t, Cause{Kind: TooSlow}, story, w, t.locks[a.lock].name, a.process)
+	f.violated(t, Cause{Kind: TooSlow}, story, w, t.Locks[a.Lock].Name, a.Process)
 }

@@ -26,9 +26,9 @@ func TestJudgesThatContradictEachOtherDecideNothing(t *testing.T) {
 		{"both refute", clash, true, false},
 		{"only porcupine refutes", clash, false, true},
 	} {
-		var tr trace
-		tr.read(c.h)
-		tr.sections()
+		var tr judge
+		tr.Read(c.h)
+		tr.Sections()
 		var f Finding
 		if got := tr.contradicted(&f, c.byInterval); got != c.wantContradict {
 			t.Errorf("%s: contradicted is %v", c.why, got)

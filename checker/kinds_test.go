@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/slow"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestAFaultIsJudgedByWhatItDoes gives every kind of fault a twin that does the same under another name, in capitals,
@@ -36,7 +37,7 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 		}
 	}
 	rounds := 2000
-	if full() {
+	if testkit.Full() {
 		rounds = 20_000
 	}
 	for round := range rounds {

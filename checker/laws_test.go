@@ -2,7 +2,6 @@ package checker
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,9 +10,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected findings in testdata")
 
 // lawCase is one history of testdata/laws with the findings it must lead to.
 type lawCase struct {
@@ -86,12 +84,12 @@ func TestLaws(t *testing.T) {
 				consistent(t, c.name, f)
 			}
 			rewritten.WriteString(c.opening + c.told + "----\n" + got + "\n")
-			if got != c.want && !*update {
+			if got != c.want && !*testkit.Update {
 				t.Errorf("%s: %s\ngot\n%s\nwant\n%s", file, c.name, got, c.want)
 			}
 			sameFromFile(t, c.name, h, v)
 		}
-		if *update {
+		if *testkit.Update {
 			if err := os.WriteFile(file, []byte(strings.TrimSuffix(rewritten.String(), "\n")), 0o644); err != nil {
 				t.Fatal(err)
 			}

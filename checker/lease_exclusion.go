@@ -1,17 +1,19 @@
 package checker
 
+import "github.com/fencepost-sim/fencepost/checker/trace"
+
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
 // time, shared ones aside.
 //
 // It needs grants that carry granted and until; where one that does not may have overlapped another, it is unchecked. It
 // counts as exercised once a lock had two windows, or one window and another acquire that could have got in: a lone grant
 // that nobody else asked for shows nothing.
-func (t *trace) leaseExclusion(f *Finding) {
+func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
-	for i := range t.locks {
-		l := &t.locks[i]
-		windows += l.stated
-		exercised = exercised || l.stated > 0 && len(l.asks) > 1
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		windows += l.Stated
+		exercised = exercised || l.Stated > 0 && len(l.Asks) > 1
 	}
 	switch {
 	case windows == 0:
@@ -25,42 +27,42 @@ func (t *trace) leaseExclusion(f *Finding) {
 	if !found {
 		if g := t.undecidedBy(); g != nil {
 			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would decide whether it overlapped another.",
-				quoted(t.locks[g.lock].name), g.process, t.time(g.ok)))
+				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
 			return
 		}
 		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
 		return
 	}
 	cause, told := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.locks[c.lock].name, t.between(&c)...)
+	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.between(&c)...)
 	f.About = t.about(&c, told)
-	f.At = t.h.Events[max(c.first.at, c.then.at)].Index
+	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }
 
 // undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two that
 // are stated overlap.
-func (t *trace) undecidedBy() *grant {
-	for n := range t.locks {
-		spans := t.withUnstated(&t.locks[n])
-		if i, j, clashes := t.interval.first(spans); clashes {
-			if g := &t.grants[spans[j].grant]; g.lease == nil {
+func (t *judge) undecidedBy() *trace.Grant {
+	for n := range t.Locks {
+		spans := t.WithUnstated(&t.Locks[n])
+		if i, j, clashes := t.Interval.First(spans); clashes {
+			if g := &t.Grants[spans[j].Grant]; g.Lease == nil {
 				return g
 			}
-			return &t.grants[spans[i].grant]
+			return &t.Grants[spans[i].Grant]
 		}
 	}
 	return nil
 }
 
 // firstClash returns, over all locks, the clash whose second span the history states first.
-func (t *trace) firstClash(law Law) (best clash, found bool) {
-	for n := range t.locks {
-		spans := t.locks[n].windows
+func (t *judge) firstClash(law Law) (best clash, found bool) {
+	for n := range t.Locks {
+		spans := t.Locks[n].Windows
 		if law == MutualExclusion {
-			spans = t.locks[n].sections
+			spans = t.Locks[n].Sections
 		}
-		i, j, clashes := t.interval.first(spans)
-		if clashes && (!found || spans[j].at < best.then.at) {
+		i, j, clashes := t.Interval.First(spans)
+		if clashes && (!found || spans[j].At < best.then.At) {
 			best, found = clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
 		}
 	}

@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // Metric is one figure about a run.
@@ -47,18 +49,18 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
 //     acquired it, in s.
 func Measure(h *history.History) Metrics {
-	var t trace
-	t.read(h)
+	var t judge
+	t.Read(h)
 	var m measures
-	for i := range t.asks {
-		m.ask(&t, &t.asks[i])
+	for i := range t.Asks {
+		m.ask(&t, &t.Asks[i])
 	}
-	for i := range t.grants {
-		if g := &t.grants[i]; g.ending != stillOpen && g.process != history.Probe {
-			m.held = append(m.held, seconds(t.time(g.end)-t.time(g.ok)))
+	for i := range t.Grants {
+		if g := &t.Grants[i]; g.Ending != trace.StillOpen && g.Process != history.Probe {
+			m.held = append(m.held, seconds(t.Time(g.End)-t.Time(g.OK)))
 		}
 	}
-	for _, at := range t.data {
+	for _, at := range t.Data {
 		e := &h.Events[at]
 		if e.F != history.Apply {
 			continue
@@ -104,22 +106,22 @@ type measures struct {
 	woken, released  int
 }
 
-func (m *measures) ask(t *trace, a *ask) {
-	crashed := a.outcome == 0 && a.ret != open // it wants no lock any more
-	if a.process == history.Probe || crashed {
+func (m *measures) ask(t *judge, a *trace.Ask) {
+	crashed := a.Outcome == 0 && a.Ret != trace.Open // it wants no lock any more
+	if a.Process == history.Probe || crashed {
 		return
 	}
-	m.wait(a.process, seconds(t.time(a.ret)-t.time(a.call)))
-	if a.outcome == 0 {
+	m.wait(a.Process, seconds(t.Time(a.Ret)-t.Time(a.Call)))
+	if a.Outcome == 0 {
 		return
 	}
 	m.returned++
-	switch a.outcome {
+	switch a.Outcome {
 	case history.OK:
 		m.served++
 	case history.Fail:
 		m.failed++
-		if t.h.Events[a.ret].Why == history.AcquireTimeout {
+		if t.History.Events[a.Ret].Why == history.AcquireTimeout {
 			m.timedOut++
 		}
 	}
@@ -153,41 +155,41 @@ func (m *measures) byProcess(h *history.History) Metrics {
 }
 
 // unavailability walks through the turns of every lock. Crashed holders have left their sections.
-func (t *trace) unavailability() Metric {
+func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
-	waiting, holding := make([]int, len(t.locks)), make([]int, len(t.locks))
-	since := make([]history.Time, len(t.locks)) // when the present time without service began; long if there is none
+	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
+	since := make([]history.Time, len(t.Locks)) // when the present time without service began; long if there is none
 	for i := range since {
-		since[i] = long
+		since[i] = trace.Long
 	}
 	note := func(l int32, now history.Time, acquired bool) {
-		if (acquired || waiting[l] == 0 || holding[l] > 0) && since[l] != long {
+		if (acquired || waiting[l] == 0 || holding[l] > 0) && since[l] != trace.Long {
 			m.Value, m.Samples = max(m.Value, seconds(now-since[l])), m.Samples+1
-			since[l] = long
+			since[l] = trace.Long
 		}
-		if waiting[l] > 0 && holding[l] == 0 && since[l] == long {
+		if waiting[l] > 0 && holding[l] == 0 && since[l] == trace.Long {
 			since[l] = now
 		}
 	}
-	for _, u := range t.turns(t.singleWaits()) {
+	for _, u := range t.Turns(t.SingleWaits()) {
 		var l int32
-		switch u.kind {
-		case strikes, isOver:
+		switch u.Kind {
+		case trace.FaultStrikes, trace.FaultIsOver:
 			continue
-		case makeWait, endWait:
-			if l = t.asks[u.n].lock; t.asks[u.n].process == history.Probe {
+		case trace.WaitBegins, trace.WaitEnds:
+			if l = t.Asks[u.N].Lock; t.Asks[u.N].Process == history.Probe {
 				continue
 			}
-			waiting[l] += map[bool]int{true: 1, false: -1}[u.kind == makeWait]
-		case getHold, endHold:
-			l = t.grants[u.n].lock
-			holding[l] += map[bool]int{true: 1, false: -1}[u.kind == getHold]
+			waiting[l] += map[bool]int{true: 1, false: -1}[u.Kind == trace.WaitBegins]
+		case trace.HoldBegins, trace.HoldEnds:
+			l = t.Grants[u.N].Lock
+			holding[l] += map[bool]int{true: 1, false: -1}[u.Kind == trace.HoldBegins]
 		}
-		note(l, t.time(u.at), u.kind == getHold)
+		note(l, t.Time(u.At), u.Kind == trace.HoldBegins)
 	}
 	for l := range since {
 		waiting[l] = 0
-		note(int32(l), t.end, false)
+		note(int32(l), t.End, false)
 	}
 	return m
 }
@@ -202,14 +204,17 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// percentile is the nearest rank: the smallest observation that at least p of a hundred do not exceed.
-func percentile(name string, seen []float64, p int, alarm float64) Metric {
-	m := Metric{Name: name, Unit: "s", Samples: len(seen), Alarm: alarm}
-	if len(seen) > 0 {
-		sorted := slices.Sorted(slices.Values(seen))
-		m.Value = sorted[(len(sorted)*p+99)/100-1]
+// NearestRank is the smallest of what was seen that at least p of a hundred do not exceed; zero of nothing.
+func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
+	if len(seen) == 0 {
+		return of
 	}
-	return m
+	sorted := slices.Sorted(slices.Values(seen))
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+func percentile(name string, seen []float64, p int, alarm float64) Metric {
+	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
 // contention is how often the lock was asked for in vain because another had it.

@@ -6,18 +6,19 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two
 // judges must agree: porcupine, on a mutex whose owner is the section, and the interval check.
 //
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
-func (t *trace) mutualExclusion(f *Finding) {
+func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
-	for i := range t.locks {
-		l := &t.locks[i]
-		sections += len(l.sections)
-		exercised = exercised || len(l.sections) > 0 && len(l.asks) > 1
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		sections += len(l.Sections)
+		exercised = exercised || len(l.Sections) > 0 && len(l.Asks) > 1
 	}
 	switch {
 	case sections == 0:
@@ -44,15 +45,15 @@ const maxSections = 10_000
 
 // contradicted makes the finding undecided if porcupine says otherwise than the interval check: one of them is wrong,
 // and neither is silently preferred. Porcupine running out of steps is no contradiction.
-func (t *trace) contradicted(f *Finding, found bool) bool {
+func (t *judge) contradicted(f *Finding, found bool) bool {
 	complete, refuted := true, false
-	for n := range t.locks {
-		l := &t.locks[n]
-		if len(l.sections) < 2 {
+	for n := range t.Locks {
+		l := &t.Locks[n]
+		if len(l.Sections) < 2 {
 			continue
 		}
 		answer := linear.Unknown
-		if len(l.sections) <= maxSections {
+		if len(l.Sections) <= maxSections {
 			t.mutexOps = t.appendMutexOps(t.mutexOps[:0], l)
 			answer = linear.Mutex(t.mutexOps)
 		}
@@ -70,19 +71,19 @@ func (t *trace) contradicted(f *Finding, found bool) bool {
 
 // appendMutexOps appends porcupine's operations: an enter for each acquire ok, from its call; a leave for each section
 // that ended, from its end to the return of its release, or for ever.
-func (t *trace) appendMutexOps(ops []linear.MutexOp, l *lockTrace) []linear.MutexOp {
-	for s, n := range l.grants {
-		g := &t.grants[n]
-		op := linear.MutexOp{Section: s, Shared: g.shared, Client: int(t.number[g.process])}
+func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
+	for s, n := range l.Grants {
+		g := &t.Grants[n]
+		op := linear.MutexOp{Section: s, Shared: g.Shared, Client: int(t.Number[g.Process])}
 		enter := op
-		enter.Enter, enter.Call, enter.Return = true, int64(t.asks[g.ask].call), int64(g.ok)
+		enter.Enter, enter.Call, enter.Return = true, int64(t.Asks[g.Ask].Call), int64(g.OK)
 		ops = append(ops, enter)
-		if g.ending == stillOpen {
+		if g.Ending == trace.StillOpen {
 			continue
 		}
-		op.Call, op.Return = int64(g.end), linear.Forever
-		if g.done != open {
-			op.Return = int64(max(g.done, g.end))
+		op.Call, op.Return = int64(g.End), linear.Forever
+		if g.Done != trace.Open {
+			op.Return = int64(max(g.Done, g.End))
 		}
 		ops = append(ops, op)
 	}
@@ -91,11 +92,11 @@ func (t *trace) appendMutexOps(ops []linear.MutexOp, l *lockTrace) []linear.Mute
 
 // insideTogether reports two sections that overlap. Their cause is that of the leases if they overlap too, else why a
 // holder was still inside after its own.
-func (t *trace) insideTogether(f *Finding, c *clash) {
+func (t *judge) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
-	lock, holders := t.locks[c.lock].name, t.between(c)
-	defer func() { f.At = t.h.Events[c.then.at].Index }()
-	if never := history.Never; t.grants[c.first.grant].stated == never || t.grants[c.then.grant].stated == never {
+	lock, holders := t.Locks[c.lock].Name, t.between(c)
+	defer func() { f.At = t.History.Events[c.then.At].Index }()
+	if never := history.Never; t.Grants[c.first.Grant].Stated == never || t.Grants[c.then.Grant].Stated == never {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
@@ -106,31 +107,31 @@ func (t *trace) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	holder, end := t.outlived(c)
-	late := lateness{grant: holder.grant, met: c.then.at, left: int(holder.to), deadline: t.time(c.then.at), ended: history.Time(end)}
-	if holder.grant == c.then.grant { // it came in when its own lease was over
-		late.left, late.deadline = c.then.at, late.ended
+	late := lateness{grant: holder.Grant, met: c.then.At, left: int(holder.To), deadline: t.Time(c.then.At), ended: history.Time(end)}
+	if holder.Grant == c.then.Grant { // it came in when its own lease was over
+		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.blameFor(late)
-	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.to))...), lock, holders...)
-	f.About = t.grants[holder.grant].process
+	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.To))...), lock, holders...)
+	f.About = t.Grants[holder.Grant].Process
 }
 
 // between gives the processes of a clash, in the order of their grants.
-func (t *trace) between(c *clash) []history.Process {
-	return []history.Process{t.grants[c.first.grant].process, t.grants[c.then.grant].process}
+func (t *judge) between(c *clash) []history.Process {
+	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
 }
 
 // outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside, or
 // if that one still ran, the lease of the one that came in.
-func (t *trace) outlived(c *clash) (holder span, end int64) {
-	met := int64(t.time(c.then.at))
-	for _, holder := range []span{c.first, c.then} {
+func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
+	met := int64(t.Time(c.then.At))
+	for _, holder := range []trace.Span{c.first, c.then} {
 		covered := false
 		last := int64(math.MinInt64)
-		for _, w := range t.locks[c.lock].windows {
-			if w.grant == holder.grant && w.from <= met {
-				covered = covered || met < w.to
-				last = max(last, w.to)
+		for _, w := range t.Locks[c.lock].Windows {
+			if w.Grant == holder.Grant && w.From <= met {
+				covered = covered || met < w.To
+				last = max(last, w.To)
 			}
 		}
 		if !covered && last > math.MinInt64 {
@@ -141,10 +142,10 @@ func (t *trace) outlived(c *clash) (holder span, end int64) {
 }
 
 // lastWindow is the window of a grant that ends last.
-func (t *trace) lastWindow(lock, grant int32) (last *span) {
-	windows := t.locks[lock].windows
+func (t *judge) lastWindow(lock, grant int32) (last *trace.Span) {
+	windows := t.Locks[lock].Windows
 	for i := range windows {
-		if w := &windows[i]; w.grant == grant && (last == nil || w.to > last.to) {
+		if w := &windows[i]; w.Grant == grant && (last == nil || w.To > last.To) {
 			last = w
 		}
 	}
@@ -152,13 +153,13 @@ func (t *trace) lastWindow(lock, grant int32) (last *span) {
 }
 
 // leaseClash finds the first windows of the two grants that overlap.
-func (t *trace) leaseClash(c *clash) (clash, bool) {
-	others := func(w span) bool { return w.grant != c.first.grant && w.grant != c.then.grant }
-	spans := t.locks[c.lock].windows
+func (t *judge) leaseClash(c *clash) (clash, bool) {
+	others := func(w trace.Span) bool { return w.Grant != c.first.Grant && w.Grant != c.then.Grant }
+	spans := t.Locks[c.lock].Windows
 	if slices.ContainsFunc(spans, others) {
 		spans = slices.DeleteFunc(slices.Clone(spans), others)
 	}
-	i, j, found := t.interval.first(spans)
+	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false
 	}

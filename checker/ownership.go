@@ -2,6 +2,7 @@ package checker
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a
@@ -9,19 +10,19 @@ import (
 // nobody whose the keys are.
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be judged.
-func (t *trace) ownership(f *Finding) {
-	judged, faults := 0, t.faults
-	t.live.reset()
-	for _, at := range t.keys {
-		e := &t.h.Events[at]
-		for ; len(faults) > 0 && faults[0].from < int(at); faults = faults[1:] {
-			t.live.promote(&faults[0])
+func (t *judge) ownership(f *Finding) {
+	judged, faults := 0, t.Faults
+	t.Live.Reset()
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		for ; len(faults) > 0 && faults[0].Start < int(at); faults = faults[1:] {
+			t.Live.Promote(&faults[0])
 		}
-		if _, isLock := t.lockNumber[e.Lock]; !isLock {
+		if _, isLock := t.LockNumber[e.Lock]; !isLock {
 			continue
 		}
 		owner, by := t.contested(e)
-		t.live.note(t.placeOf(e), e)
+		t.Live.Note(t.PlaceOf(e), e)
 		if owner == "" || by == "" && e.Why != history.Flushed {
 			continue
 		}
@@ -39,10 +40,10 @@ func (t *trace) ownership(f *Finding) {
 }
 
 // ownerSince is the position at which the owner set the key that the event at position at removes or prolongs, -1 if unknown.
-func (t *trace) ownerSince(at int, owner history.Attempt) int {
-	e := &t.h.Events[at]
+func (t *judge) ownerSince(at int, owner history.Attempt) int {
+	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
-		if s := &t.h.Events[i]; s.F == history.KeySet && t.keeper(s.Process) == t.keeper(e.Process) && s.Lock == e.Lock && s.Of == owner {
+		if s := &t.History.Events[i]; s.F == history.KeySet && t.Keeper(s.Process) == t.Keeper(e.Process) && s.Lock == e.Lock && s.Of == owner {
 			return i
 		}
 	}
@@ -50,11 +51,11 @@ func (t *trace) ownerSince(at int, owner history.Attempt) int {
 }
 
 // contested tells whose key a record changes, and who changed it; nobody's if it changes none.
-func (t *trace) contested(e *history.Event) (owner, by history.Attempt) {
+func (t *judge) contested(e *history.Event) (owner, by history.Attempt) {
 	switch {
 	case e.F == history.KeySet:
-		if was, live := t.overwritten(e); live {
-			return was.of, setter(e)
+		if was, live := t.Overwritten(e); live {
+			return was.Of, trace.Setter(e)
 		}
 		return "", ""
 	case e.F == history.KeyProlonged, e.Why == history.Deleted, e.Why == history.Flushed:
@@ -63,8 +64,8 @@ func (t *trace) contested(e *history.Event) (owner, by history.Attempt) {
 	return "", ""
 }
 
-func (t *trace) trespass(f *Finding, at int, owner history.Attempt) {
-	e := &t.h.Events[at]
+func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
+	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
 	switch {
 	case e.F == history.KeyProlonged:
@@ -80,13 +81,13 @@ func (t *trace) trespass(f *Finding, at int, owner history.Attempt) {
 	}
 	story := sentence("On %s, a request of %s %s the lock %s at %v although it belonged to %s.",
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
-	if g, ok := t.owner[title{e.Lock, e.By}]; ok && t.grants[g].ok < at {
-		w = append(w, t.grants[g].ok)
-		if last := t.lastWindow(t.grants[g].lock, g); last != nil && history.Time(last.to) <= e.Time {
-			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.to))
+	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; ok && t.Grants[g].OK < at {
+		w = append(w, t.Grants[g].OK)
+		if last := t.lastWindow(t.Grants[g].Lock, g); last != nil && history.Time(last.To) <= e.Time {
+			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.To))
 		}
 	}
 	story += t.strayStory(at, t.ownerSince(at, owner))
-	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.processOf(e.By), t.processOf(owner))
+	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
 	f.At = e.Index
 }

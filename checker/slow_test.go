@@ -9,13 +9,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/slow"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories in which almost
 // everything happens that a history can tell, sense or nonsense: the two must agree on every law.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
-	if !full() {
+	if !testkit.Full() {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
@@ -35,7 +36,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 // keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
-	if !full() {
+	if !testkit.Full() {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })

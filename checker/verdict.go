@@ -21,22 +21,53 @@ const (
 	FaultTolerance  Law = "fault-tolerance"
 )
 
-// Laws lists all laws in the order in which they are reported.
-var Laws = []Law{LeaseExclusion, MutualExclusion, ResourceSafety, Ownership, TokenOrder, DeadlockFreedom, FaultTolerance}
+// A law's row: what it states, in one sentence without capital and full stop, and what judges it, in a file of its own.
+type lawRow struct {
+	law   Law
+	says  string // README and reports take it from here
+	judge func(*judge, *Finding)
+}
 
-// laws say what each law states, in one sentence; README and reports take it from here.
-var laws = map[Law]string{
-	LeaseExclusion:  "granted validity windows of one lock never overlap in true time",
-	MutualExclusion: "critical sections of one lock never overlap",
-	ResourceSafety:  "the protected resource accepts no effect of a superseded holder, and no update is lost",
-	Ownership:       "only its owner or its expiry removes or prolongs a lock",
-	TokenOrder:      "fencing tokens strictly increase in grant order",
-	DeadlockFreedom: "once faults end, nobody stays stuck",
-	FaultTolerance:  "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+// lawTable are all laws in the order in which they are reported.
+var lawTable = []lawRow{
+	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion},
+	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion},
+	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost", (*judge).resourceSafety},
+	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership},
+	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder},
+	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom},
+	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+		(*judge).faultTolerance},
+}
+
+// Laws lists all laws in the order in which they are reported.
+var Laws = lawNames(lawTable)
+
+func lawNames(rows []lawRow) []Law {
+	names := make([]Law, len(rows))
+	for i := range rows {
+		names[i] = rows[i].law
+	}
+	return names
+}
+
+// row is the law's; nil for what is no law.
+func (l Law) row() *lawRow {
+	for i := range lawTable {
+		if lawTable[i].law == l {
+			return &lawTable[i]
+		}
+	}
+	return nil
 }
 
 // Says gives what the law states, in one sentence without capital and full stop; empty for what is no law.
-func (l Law) Says() string { return laws[l] }
+func (l Law) Says() string {
+	if row := l.row(); row != nil {
+		return row.says
+	}
+	return ""
+}
 
 // Outcome is what came of judging one law.
 type Outcome uint8

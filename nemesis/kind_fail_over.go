@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -49,10 +50,10 @@ func checkFailOver(v *validator, f *Fault) {
 	case len(others) == 0:
 		v.failWord(string(f.Target), string(f.Target)+" has no replica to fail over to")
 	case !slices.Contains(group, f.Peer):
-		nearest := Nearest(string(f.Peer), others)
-		if nearest == "" {
-			nearest = others[0]
+		near := nearest.Word(string(f.Peer), others)
+		if near == "" {
+			near = others[0]
 		}
-		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), nearest)
+		v.failNear(string(f.Peer), string(f.Peer)+" does not replicate "+string(f.Target), near)
 	}
 }

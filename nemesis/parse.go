@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -152,7 +153,7 @@ func (p *parser) unexpected() {
 		near = append(near, w.words...)
 	}
 	if meant == "" {
-		meant = Nearest(found, near)
+		meant = nearest.Word(found, near)
 	}
 	p.fail(msg+", found "+quoteFound(found), meant)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -47,7 +48,7 @@ func (n *Names) meant(text string, right func(role) bool) string {
 	if name := processMeant(text); slices.Contains(names, name) {
 		return name
 	}
-	return Nearest(text, names)
+	return nearest.Word(text, names)
 }
 
 // processMeant finds the name that text is a careless spelling of: Client1, client_1 and client-01 are client-1.

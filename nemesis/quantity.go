@@ -5,9 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// MaxDuration is the longest duration, and the latest time, that a fault may state.
+// MaxDuration is the longest duration, and the latest time, that a fault or a scenario may state.
 const MaxDuration = 24 * time.Hour
 
 // MaxPPM is the largest drift in either direction: clocks at one and a half times or half the true rate.
@@ -32,8 +35,9 @@ var unitsMeant = map[string]string{
 
 // Problems of texts that are no durations.
 const (
-	notDuration = "expected a duration such as 1.5s"
+	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
+	tooLong     = "a duration is at most 24h"
 )
 
 // WithUnit says how to write a mere number as a duration: who counts thousands has counted milliseconds, as Redis does,
@@ -49,15 +53,15 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration reads a duration as fault lines write it: with a unit, without a sign, from 0s to MaxDuration. A
+// ParseDuration reads a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to MaxDuration. A
 // returned error is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, &ParseError{Column: 1, Msg: notDuration}
 	}
-	d, problem, nearest := parseDuration(text)
+	d, problem, near := parseDuration(text)
 	if problem != "" {
-		return 0, &ParseError{Column: 1, Msg: problem, Nearest: nearest}
+		return 0, &ParseError{Column: 1, Msg: problem, Nearest: near}
 	}
 	return d, nil
 }
@@ -72,34 +76,34 @@ func FormatDuration(d time.Duration) string {
 
 // parseDuration reads a duration in Go's notation, without a sign. On failure it says what is wrong in problem, and
 // gives the nearest right text if there is one.
-func parseDuration(text string) (d time.Duration, problem, nearest string) {
+func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
 	}
 	d, err := time.ParseDuration(text)
+	number, unit := splitUnit(text)
+	meant := nearestUnit(strings.TrimSpace(unit))
 	switch {
 	case text == "0": // the one number that Go takes without a unit
 		return 0, needsUnit + "0s", ""
 	case err == nil && d <= MaxDuration:
 		return d, "", ""
 	case err == nil:
-		return 0, "a duration is at most 24h", ""
-	}
-	number, unit := splitUnit(text)
-	switch {
-	case number == "" || strings.Trim(number, ".") == "":
+		return 0, tooLong, ""
+	case strings.Trim(number, ".") == "" || strings.Count(number, ".") > 1:
 		return 0, notDuration, ""
 	case unit == "":
 		return 0, needsUnit + WithUnit("", number), ""
+	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // as in 5%
+		return 0, notDuration, ""
+	case meant == unit: // and yet no duration to Go: there are too many digits
+		return 0, tooLong, ""
+	case meant == strings.TrimSpace(unit):
+		return 0, notDuration, number + meant
+	case meant != "":
+		return 0, "unknown unit " + quote(unit), number + meant
 	}
-	if meant := nearestUnit(unit); meant != unit {
-		problem = "unknown unit " + quote(unit)
-		if meant != "" {
-			nearest = number + meant
-		}
-		return 0, problem, nearest
-	}
-	return 0, notDuration, ""
+	return 0, "unknown unit " + quote(unit), ""
 }
 
 // splitUnit splits "1.2sec" before the first letter.
@@ -117,7 +121,7 @@ func nearestUnit(unit string) string {
 	if meant, ok := unitsMeant[strings.ToLower(unit)]; ok {
 		return meant
 	}
-	return Nearest(unit, units)
+	return nearest.Word(unit, units)
 }
 
 // appendDuration prints d in the largest of s, ms, us and ns that is not larger than d, with all its decimals: 90s,

@@ -104,7 +104,7 @@ func TestWhatNamesAProcess(t *testing.T) {
 
 func TestWrongDurationsAreToldApart(t *testing.T) {
 	for text, want := range map[string]string{
-		"":      "column 1: expected a duration such as 1.5s",
+		"":      "column 1: expected a duration such as 500ms",
 		"5":     `column 1: a duration needs a unit: write 5s or 5ms`,
 		"-5s":   `column 1: a duration here has no sign (did you mean "5s"?)`,
 		"5secs": `column 1: unknown unit "secs" (did you mean "5s"?)`,

@@ -30,7 +30,7 @@ func (p *parser) time(what string) time.Duration {
 
 // duration reads a duration longer than 0s.
 func (p *parser) duration() time.Duration {
-	d := p.time("a duration such as 1.5s")
+	d := p.time("a duration such as 500ms")
 	if d == 0 && p.err == nil {
 		p.next--
 		p.failQuantity("a duration is longer than 0s", "")

@@ -19,9 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/cast"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
-	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
@@ -251,7 +255,7 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		t.Fatal(err)
 	}
 	verdict := checker.Check(r.History)
-	if err := scenarios.NewRerun(s).Try(r.Plan, r.History, &verdict); err != nil {
+	if err := rerun.New(s).Try(r.Plan, r.History, &verdict); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -267,15 +271,15 @@ func tellOf(t *testing.T, s *scenarios.Scenario) string {
 		return strings.Compare(strings.ToLower(fmt.Sprint(a)), strings.ToLower(fmt.Sprint(b)))
 	})
 	fmt.Fprintln(&out, planned, slices.DeleteFunc(faults, func(f tally.Fault) bool { return f.Drawn == 0 }))
-	run := &reports.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
+	run := &single.Run{Scenario: s.Name, Verdict: verdict, History: r.History,
 		Simulated: r.History.Header.End.Duration()}
 	for _, f := range planned {
 		run.Plan, run.Idle = append(run.Plan, f.Line), append(run.Idle, "")
 	}
-	if err := reports.Text(&out, run, reports.TextOptions{Width: 100}); err != nil {
+	if err := run.Text(&out, report.TextOptions{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if err := reports.HTML(&out, run, nil); err != nil {
+	if err := run.HTML(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -301,7 +305,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		}
 		for k, twin := range twins {
 			alike(t, k.String(), placed[k], placed[twin])
-			if placed[k] == "tried" && s.Servers.Etcd == 0 { // whose placements are many
+			if placed[k] == "tried" && s.Servers.Backend != locks.OnEtcd { // whose placements are many
 				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
 			}
 		}
@@ -310,7 +314,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 
 func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	t.Helper()
-	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Workers: 1}
+	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Crew: parallel.Crew{Workers: 1}}
 	v, err := verify.Scenario(context.Background(), s, options)
 	if err != nil {
 		t.Fatal(err)

@@ -3,53 +3,48 @@ package reports
 import (
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
-
-// continued is where a shell joins two lines.
-var continued = regexp.MustCompile(`'\\\n'|\\\n *`)
 
 // Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is wider
 // than the terminal.
 func TestEveryCommandCanBePasted(t *testing.T) {
 	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
-	run, sweep, verification, comparison, hunt, exploration := kleppmann(), stripSweep(), verified(), threeLocks(), &Corpus{}, explored()
-	run.Repeat, sweep.Repeat, verification.Repeat, comparison.Repeat, exploration.Repeat = call, call, call, call, call
-	sweep.Laws[0].Edges[0].Repeat = call
-	hunt.Repeat = call
-	hunt.Sound = []SoundLock{{Name: "lock", Runs: 10, Broken: []BrokenPromise{{Law: "ownership", Cause: "removed by non-owner", Runs: 1, First: 3, Repeat: call}}}}
+	run, verification, exploration := kleppmann(), verified(), explored()
+	run.Repeat, verification.Repeat, exploration.Repeat = call, call, call
 	finding := foundBy(checker.MutualExclusion, checker.Untold, true, 1, "pause client-1 for 1s at 1s")
 	finding.Run.Repeat = call
 	exploration.Findings = []ExploredFinding{finding}
 	seeds := many()
-	seeds.Repeat, seeds.Runs = call, []*Run{run}
+	seeds.Repeat, seeds.Shown = call, []*single.Run{run}
 	for name, c := range map[string]struct {
-		write func(io.Writer, TextOptions) error
+		write func(io.Writer, report.TextOptions) error
 		calls int
 	}{
-		"run":     {func(w io.Writer, o TextOptions) error { return Text(w, run, o) }, 1},
-		"many":    {func(w io.Writer, o TextOptions) error { return TextMany(w, seeds, o) }, 2},
-		"explore": {func(w io.Writer, o TextOptions) error { return ExploreText(w, exploration, o) }, 2},
-		"all": {func(w io.Writer, o TextOptions) error {
+		"run":     {func(w io.Writer, o report.TextOptions) error { return run.Text(w, o) }, 1},
+		"many":    {func(w io.Writer, o report.TextOptions) error { return seeds.Text(w, o) }, 2},
+		"explore": {func(w io.Writer, o report.TextOptions) error { return exploration.Text(w, o) }, 2},
+		"all": {func(w io.Writer, o report.TextOptions) error {
 			o.All = true
-			return ExploreText(w, exploration, o)
+			return exploration.Text(w, o)
 		}, 3},
-		"sweep":   {func(w io.Writer, o TextOptions) error { return SweepText(w, sweep, o) }, 2},
-		"verify":  {func(w io.Writer, o TextOptions) error { return VerifyText(w, verification, o) }, 1},
-		"compare": {func(w io.Writer, o TextOptions) error { return CompareText(w, comparison, o) }, 1},
-		"corpus":  {func(w io.Writer, o TextOptions) error { return CorpusText(w, hunt, o) }, 2},
+		"verify": {func(w io.Writer, o report.TextOptions) error { return verification.Text(w, o) }, 1},
 	} {
 		for _, width := range []int{60, 80, 120, 200} {
 			var b strings.Builder
-			if err := c.write(&b, TextOptions{Width: width}); err != nil {
+			if err := c.write(&b, report.TextOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Count(continued.ReplaceAllString(b.String(), ""), call); got != c.calls {
+			if got := check.Pasted(b.String(), call); got != c.calls {
 				t.Errorf("%s at %d: %d of %d commands can be pasted:\n%s", name, width, got, c.calls, b.String())
 			}
 		}
@@ -58,38 +53,39 @@ func TestEveryCommandCanBePasted(t *testing.T) {
 
 // Where a report speaks of the probe it says what that is, once; elsewhere it does not.
 func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
-	stuck := func() *Run {
+	stuck := func() *single.Run {
 		r := deadlock()
 		for i := range r.Verdict.Findings {
 			if f := &r.Verdict.Findings[i]; f.Law == checker.DeadlockFreedom {
-				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{probe}
+				f.Explanation, f.Holders = `Probe asked for "lock" at 60 s.`, []history.Process{history.Probe}
 			}
 		}
 		return r
 	}
-	exploration := explored(ExploredFinding{Law: string(checker.DeadlockFreedom), Cause: "stuck although nobody holds", Promised: true, Run: stuck()})
+	exploration := explored(ExploredFinding{Finding: tally.Finding{Law: checker.DeadlockFreedom, Cause: checker.Cause{Kind: "stuck although nobody holds"}},
+		Promised: true, Small: &search.Shrunk{}, Run: stuck()})
 	for name, c := range map[string]struct {
 		write func(io.Writer) error
 		want  int
 	}{
-		"a run that mentions it": {func(w io.Writer) error { return Text(w, stuck(), TextOptions{}) }, 1},
-		"a run that does not":    {func(w io.Writer) error { return Text(w, kleppmann(), TextOptions{}) }, 0},
-		"its page":               {func(w io.Writer) error { return HTML(w, stuck(), nil) }, 1},
-		"the page that does not": {func(w io.Writer) error { return HTML(w, kleppmann(), nil) }, 0},
-		"an exploration":         {func(w io.Writer) error { return ExploreText(w, exploration, TextOptions{}) }, 1},
-		"its other page":         {func(w io.Writer) error { return ExploreHTML(w, exploration, nil) }, 1},
+		"a run that mentions it": {func(w io.Writer) error { return stuck().Text(w, report.TextOptions{}) }, 1},
+		"a run that does not":    {func(w io.Writer) error { return kleppmann().Text(w, report.TextOptions{}) }, 0},
+		"its page":               {func(w io.Writer) error { return stuck().HTML(w, nil) }, 1},
+		"the page that does not": {func(w io.Writer) error { return kleppmann().HTML(w, nil) }, 0},
+		"an exploration":         {func(w io.Writer) error { return exploration.Text(w, report.TextOptions{}) }, 1},
+		"its other page":         {func(w io.Writer) error { return exploration.html(w, nil) }, 1},
 		"one without any finding": {func(w io.Writer) error {
-			return errors.Join(ExploreText(w, explored(), TextOptions{}), ExploreHTML(w, explored(), nil))
+			return errors.Join(explored().Text(w, report.TextOptions{}), explored().html(w, nil))
 		}, 0},
 	} {
 		var b strings.Builder
 		if err := c.write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(squeezed(b.String()), probeIs); got != c.want {
+		if got := strings.Count(squeezed(b.String()), report.ProbeIs); got != c.want {
 			t.Errorf("%s: explained %d times, want %d:\n%s", name, got, c.want, b.String())
 		}
-		if c.want == 0 && mentionsProbe(b.String()) {
+		if c.want == 0 && report.MentionsProbe(b.String()) {
 			t.Errorf("%s mentions it after all", name)
 		}
 	}

@@ -1,279 +1,226 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Exploration is what random plans have done to a scenario.
 type Exploration struct {
-	Scenario string
-	Summary  string
-	Shard    string // "2/5"; empty if the seeds were not divided
-	From     uint64 // the first seed
-	Seeds    int    // how many were to be run, by all shards
-	Runs     int    // how many were
-	Within   string // the time in which faults strike
-	OK       bool   // no promise was broken, and every promise that had to be tried was
-	Broken   bool   // some promise was
-	Open     []string
-	Notes    []string // what makes the result weaker than it looks
-	Laws     []ExploredLaw
-	Faults   []ExploredFault
-	Findings []ExploredFinding // broken promises first, then the rest, each by the seed that shows it first
+	*search.Exploration
+	Subject *scenarios.Scenario
+	Within  time.Duration // in which faults strike
+	// Findings are cut down: broken promises first, then the rest, each by the seed that shows it first.
+	Findings []ExploredFinding
 	// Interrupted is set if a signal ended the runs or the cutting down of findings.
 	Interrupted bool
 	Files       string // folder with all that was found
 	Repeat      string // command to paste that does it again, or goes on
 }
 
-// ExploredLaw counts how a law came out.
-type ExploredLaw struct {
-	Law                                   string
-	Promised                              bool
-	Holds, Violated, Undecided, Unchecked int
-	// Bound is the upper 95 % confidence bound of the rate of violations per run that exercises the law. It is stated where
-	// the law was exercised and never violated.
-	Bound float64
-}
-
-// ExploredFault counts what became of the faults of a kind.
-type ExploredFault struct {
-	Kind               string
-	Drawn, Struck, Met int // Met: struck while a lock was asked for or held
-}
-
-// ExploredFinding is one way in which a law was broken, cut down to what it takes.
+// ExploredFinding is one way in which a law was broken, and what it was cut down to.
 type ExploredFinding struct {
-	Law, Cause string
-	Promised   bool
-	Runs       int      // that showed it
-	First      uint64   // the first seed that did
-	Drawn      int      // faults of the plan that was drawn for it
-	Tries      int      // runs that it took to cut it down
-	Cut        bool     // an interruption ended the cutting down
-	Minimal    bool     // no fault can be taken away and nothing made simpler
-	Often      int      // how many of the seeds 1 to 16 show it under the faults of Run
-	Run        *Run     // the smallest run that still shows it
-	Files      []string // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	tally.Finding
+	Promised bool
+	Small    *search.Shrunk
+	Run      *single.Run // of the smallest plan that still shows it
+	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
 }
+
+// cut reports whether an interruption ended the cutting down.
+func (f *ExploredFinding) cut() bool { return f.Small.Ending == search.Interrupted }
 
 func (e *Exploration) standing() string {
-	switch {
-	case e.Broken:
+	switch standing, _ := e.Standing(e.Subject); standing {
+	case expect.Otherwise:
 		return "promise broken"
-	case e.OK:
+	case expect.AsExpected:
 		return "promises kept"
 	}
-	return undecided
+	return report.Undecided
 }
 
-// ExploreText writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
+// open says why it cannot be told whether the promises are kept.
+func (e *Exploration) open() []string {
+	_, open := e.Standing(e.Subject)
+	return open
+}
+
+// Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
 // opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
 // timeline. The error is w's.
-func ExploreText(w io.Writer, e *Exploration, opt TextOptions) error {
-	p := opt.page(w)
+func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	exploreTitle(p, e)
-	if e.Summary != "" {
-		p.text(plain, 2, e.Summary)
+	if e.Subject.Summary != "" {
+		p.Text(term.Plain, 2, e.Subject.Summary)
 	}
-	p.blank()
-	lawTable(p, e.Laws, "a run breaks it")
-	var end bytes.Buffer
-	groups := e.byPlan()
-	ending := &page{w: &end, width: p.width, color: p.color,
-		probe: slices.ContainsFunc(groups, func(g planGroup) bool { return mentionsProbe(g.Headline()) })}
+	p.Blank()
+	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
+	groups, ending := e.byPlan(), p.Draft()
+	for i := range groups {
+		ending.Mention(groups[i].Headline())
+	}
 	exploreEnding(ending, e)
-	room := screenLines - p.lines - ending.lines
+	room := screenLines - p.Lines() - ending.Lines()
 	if opt.All {
 		room = math.MaxInt
 	}
 	exploredGroups(p, groups, room)
-	p.raw(ending, end.Bytes())
-	p.probe = false
+	p.Include(ending)
+	p.Forget()
 	if !opt.All {
-		return p.err
+		return p.Err()
 	}
-	p.blank()
+	p.Blank()
 	exploredFaults(p, e)
 	for i, n := range e.byGravity() {
-		p.blank()
-		rule(p)
+		p.Blank()
+		p.Rule()
 		exploredStory(p, &e.Findings[n], i == 0)
 	}
-	return p.err
+	return p.Err()
 }
 
 // exploreEnding says how much was tried, what makes the result weaker, and where all of it is.
-func exploreEnding(p *page, e *Exploration) {
-	p.blank()
+func exploreEnding(p *term.Writer, e *Exploration) {
+	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.hang(0, "faults  ", plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", grouped(all.Drawn), grouped(all.Met), all.share()))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
-	stopped(p, e.Interrupted)
-	notes(p, "open    ", e.Open)
-	notes(p, "note    ", e.Notes)
+	report.Stopped(p, e.Interrupted)
+	report.Notes(p, "open    ", e.open())
+	report.Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
-		p.hang(0, "each    ", plain, "in full, with its timeline: by the command below it, or all with --all")
+		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")
 	}
-	closing(p, e.Files, e.Repeat)
+	report.Closing(p, e.Files, e.Repeat)
 }
 
-func exploreTitle(p *page, e *Exploration) {
+func exploreTitle(p *term.Writer, e *Exploration) {
 	what, standing := e.size(), e.standing()
-	tone := map[string]style{"promise broken": red, "promises kept": green}[standing]
-	if standing == undecided {
-		tone = yellow
+	tone := map[string]term.Style{"promise broken": term.Red, "promises kept": term.Green}[standing]
+	if standing == report.Undecided {
+		tone = term.Yellow
 	}
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(e.Scenario, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+	p.Title(e.Scenario, what, standing, tone)
 }
 
-// right puts numbers under each other.
-func right(ln *line, end int, n int) *line {
-	text := grouped(n)
-	return ln.to(end-cells(text)).add(plain, text)
-}
-
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
-}
-
-// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
-func lawTable(p *page, laws []ExploredLaw, last string) {
-	p.put(new(line).add(bold, "law").to(24).add(plain, "held").to(31).add(plain, "broken").to(40).add(plain, "open").to(46).add(plain, "unseen").
-		to(54).add(plain, last))
-	for i := range laws {
-		l := &laws[i]
-		mark, tone := l.sign()
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " ").add(bold, l.Law)
-		for _, n := range []struct{ end, n int }{{28, l.Holds}, {37, l.Violated}, {44, l.Undecided}, {52, l.Unchecked}} {
-			right(ln, n.end, n.n)
-		}
-		if tone == green {
-			tone = plain
-		}
-		if last != "" {
-			ln.to(54).add(tone, l.rate())
-		}
-		p.put(ln)
-	}
-}
-
-// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
-func (l *ExploredLaw) sign() (string, style) {
-	switch {
-	case l.Violated > 0 && l.Promised:
-		return "✗", red
-	case l.Violated > 0:
-		return "·", plain
-	case l.Holds > 0:
-		return "✓", green
-	}
-	return "–", plain
-}
-
-// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
-func (l *ExploredLaw) rate() string {
-	share := percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
-	switch {
-	case l.Violated > 0 && !l.Promised:
-		return share + ", not promised"
-	case l.Violated > 0:
-		return share
-	case l.Holds > 0:
-		return "< " + percentage(l.Bound) + " (95 % sure)"
-	}
-	return ""
-}
-
-// percentage gives two significant digits, but three of all or nearly all: 100 %.
-func percentage(x float64) string {
-	digits := 2
-	if x >= 0.995 {
-		digits = 3
-	}
-	return strconv.FormatFloat(100*x, 'g', digits, 64) + " %"
-}
-
-func exploredFaults(p *page, e *Exploration) {
-	p.put(new(line).add(bold, "fault").to(22).add(plain, "drawn").to(30).add(plain, "struck").to(38).add(plain, "met a lock in use"))
-	for _, f := range append(e.Faults, e.allFaults()) {
-		if f.Drawn > 0 || f.Kind == "all" {
-			exploredFault(p, f)
+func exploredFaults(p *term.Writer, e *Exploration) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain, "struck").To(38).Add(term.Plain, "met a lock in use"))
+	for _, f := range e.Faults {
+		if f.Drawn > 0 {
+			exploredFault(p, f.Kind.String(), f)
 		}
 	}
+	exploredFault(p, "all", e.allFaults())
 }
 
-func exploredFault(p *page, f ExploredFault) {
-	ln := new(line).add(plain, "   "+f.Kind)
-	right(ln, 27, f.Drawn)
-	right(ln, 36, f.Struck)
-	right(ln, 46, f.Met)
-	share := f.share()
-	p.put(ln.to(55-cells(share)).add(plain, share))
+func exploredFault(p *term.Writer, name string, f tally.Fault) {
+	ln := new(term.Line).Add(term.Plain, "   "+name)
+	ln.Right(27, phrase.Grouped(f.Drawn))
+	ln.Right(36, phrase.Grouped(f.Struck))
+	ln.Right(46, phrase.Grouped(f.Met))
+	share := share(f)
+	p.Put(ln.To(55-term.Cells(share)).Add(term.Plain, share))
 }
 
 // exploredStory tells one finding: the first in full, the others without the timeline.
-func exploredStory(p *page, f *ExploredFinding, full bool) {
-	standing, tone := f.promise(), red
+func exploredStory(p *term.Writer, f *ExploredFinding, full bool) {
+	standing, tone := f.promise(), term.Red
 	if !f.Promised {
-		tone = plain
+		tone = term.Plain
 	}
-	what := f.Law + ": " + f.Cause
-	ln := new(line).add(bold, clip(what, p.width-cells(standing)-2))
-	p.put(ln.to(p.margin()-cells(standing)).add(tone, standing))
-	p.text(plain, 2, f.size())
-	p.blank()
-	lanes := Arrange(f.Run.history())
+	what := f.what()
+	ln := new(term.Line).Add(term.Bold, term.Clip(what, p.Width()-term.Cells(standing)-2))
+	p.Put(ln.To(p.Margin()-term.Cells(standing)).Add(tone, standing))
+	p.Text(term.Plain, 2, f.size())
+	p.Blank()
+	lanes := f.Run.Lanes()
 	if full {
-		timeline(p, lanes, witnesses(f.Run))
-		p.blank()
+		lanes.Draw(p)
+		p.Blank()
 	}
-	for _, finding := range f.Run.findings() {
-		if string(finding.Law) == f.Law {
-			violation(p, lanes, &finding)
+	for _, finding := range f.Run.Findings() {
+		if finding.Law == f.Law {
+			single.Violation(p, lanes, &finding)
 		}
 	}
-	p.blank()
+	p.Blank()
 	for i, fault := range f.Run.Plan {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		p.hang(0, label, plain, fault)
+		p.Hang(0, label, term.Plain, fault)
 	}
 	files := ""
 	if f.Run.Files != "" {
 		files = strings.Join(append([]string{f.Run.Files + ":"}, f.Files...), " ")
 	}
-	closing(p, files, f.Run.Repeat)
+	report.Closing(p, files, f.Run.Repeat)
 }
+
+// what is the law and how it was broken.
+func (f *ExploredFinding) what() string { return string(f.Law) + ": " + f.Cause.String() }
 
 // size says how often it was found, and how small it has become.
 func (f *ExploredFinding) size() string {
 	how := "cut down as far as the budget of runs went"
 	switch {
-	case f.Cut:
+	case f.cut():
 		how = "the cutting down was interrupted"
-	case f.Minimal:
+	case f.Small.Ending == search.Minimal:
 		how = "nothing can be taken away or made simpler"
 	}
-	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", countGrouped(f.Runs, "run"),
-		f.First, count(f.Drawn, "fault"), count(len(f.Run.Plan), "fault"), countGrouped(f.Tries, "run"), how, f.Often)
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", phrase.CountGrouped(f.Runs, "run"),
+		f.First, phrase.Count(len(f.Small.First.Faults), "fault"), phrase.Count(len(f.Run.Plan), "fault"), phrase.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
+}
+
+// Suite has a case for each law, and one for each reason why nothing can be said.
+func (e *Exploration) Suite() report.Suite {
+	s := report.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
+	for _, l := range promised(e.Laws, e.Subject) {
+		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
+		switch {
+		case l.Violated > 0 && !l.Promised:
+			c.Message = "not promised; " + broken
+		case l.Violated > 0:
+			c.Result, c.Message, c.Story = expect.Otherwise, broken, e.stories(l.Law.Law)
+		case l.Holds == 0:
+			c.Result, c.Message = expect.NotJudged, "no run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, report.OpenCases(e.Scenario, e.open())...)
+	// Where all seeds were run, only the cutting down of what is not promised can have been interrupted.
+	if standing, _ := e.Standing(e.Subject); standing != expect.AsExpected {
+		s.Cases = append(s.Cases, report.InterruptedCases(e.Scenario, e.Interrupted)...)
+	}
+	return s
+}
+
+// stories tells the ways in which one law was broken.
+func (e *Exploration) stories(law checker.Law) string {
+	var all []string
+	for _, f := range e.Findings {
+		if f.Law == law {
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.Story(string(law))))
+		}
+	}
+	return strings.Join(all, "\n\n")
 }

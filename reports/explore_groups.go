@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -9,6 +8,10 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // screenLines is how many lines the report of an exploration may take, all told.
@@ -53,15 +56,15 @@ func (e *Exploration) byGravity() []int {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(headline.Gravity(checker.Law(a.Law)), headline.Gravity(checker.Law(b.Law))), cmp.Compare(b.Runs, a.Runs))
+		return cmp.Or(cmp.Compare(headline.Gravity(a.Law), headline.Gravity(b.Law)), cmp.Compare(b.Runs, a.Runs))
 	})
 	return order
 }
 
 // finding is the verdict in the smallest run on what was found.
 func (f *ExploredFinding) finding() *checker.Finding {
-	for _, got := range f.Run.findings() {
-		if string(got.Law) == f.Law && got.Outcome == checker.Violated {
+	for _, got := range f.Run.Findings() {
+		if got.Law == f.Law && got.Outcome == checker.Violated {
 			return &got
 		}
 	}
@@ -72,90 +75,80 @@ func (f *ExploredFinding) finding() *checker.Finding {
 func (g *planGroup) Headline() string {
 	first := g.Findings[0]
 	if f := first.finding(); f != nil {
-		return headline.Broken(first.Run.history(), f)
+		return headline.Broken(first.Run.Recorded(), f)
 	}
-	return first.Law + ": " + first.Cause
+	return first.what()
 }
 
 func (f *ExploredFinding) promise() string {
 	if f.Promised {
-		return Promised
+		return single.Promised
 	}
 	return "not promised"
 }
 
 // exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line each,
 // and what does not fit even so is counted.
-func exploredGroups(p *page, groups []planGroup, room int) {
-	told := make([]page, len(groups))
-	texts := make([]bytes.Buffer, len(groups))
+func exploredGroups(p *term.Writer, groups []planGroup, room int) {
+	told := make([]*term.Writer, len(groups))
 	for i := range groups {
-		told[i] = page{w: &texts[i], width: p.width, color: p.color}
-		exploredGroup(&told[i], &groups[i])
+		told[i] = p.Draft()
+		exploredGroup(told[i], &groups[i])
 	}
 	for i := range groups {
 		short := 0 // lines for those that follow
 		if left := len(groups) - i - 1; left > 0 {
 			short = left + 1
 		}
-		if i > 0 && told[i].lines+short > room {
+		if i > 0 && told[i].Lines()+short > room {
 			shortGroups(p, groups[i:], room)
 			return
 		}
-		p.raw(&told[i], texts[i].Bytes())
-		room -= told[i].lines
-	}
-}
-
-// raw writes lines that another page of the same width has laid out.
-func (p *page) raw(of *page, text []byte) {
-	p.lines += of.lines
-	p.probe = p.probe || of.probe
-	if p.err == nil {
-		_, p.err = p.w.Write(text)
+		p.Include(told[i])
+		room -= told[i].Lines()
 	}
 }
 
 // exploredGroup tells one group: what happens, which laws that breaks and how often, the plan, and how to see it.
-func exploredGroup(p *page, g *planGroup) {
-	p.blank()
+func exploredGroup(p *term.Writer, g *planGroup) {
+	p.Blank()
 	mark, tone := g.sign()
-	for i, t := range wrap(g.Headline(), p.width-3) {
-		ln := new(line)
+	for i, t := range term.Wrap(g.Headline(), p.Width()-3) {
+		ln := new(term.Line)
 		if i == 0 {
-			ln.add(plain, " ").add(tone, mark).add(plain, " ")
+			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ")
 		}
-		p.put(ln.to(3).add(bold, t))
+		p.Put(ln.To(3).Add(term.Bold, t))
 	}
 	for _, f := range g.Findings {
 		aside := ""
 		if !f.Promised {
 			aside = ", " + f.promise()
 		}
-		p.hang(3, "breaks  ", plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, countGrouped(f.Runs, "run"), f.First, aside))
+		p.Hang(3, "breaks  ", term.Plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, phrase.CountGrouped(f.Runs, "run"), f.First, aside))
 	}
 	for i, fault := range g.Findings[0].Run.Plan {
 		label := "plan    "
 		if i > 0 {
 			label = "        "
 		}
-		p.hang(3, label, plain, fault)
+		p.Hang(3, label, term.Plain, fault)
 	}
 	if repeat := g.Findings[0].Run.Repeat; repeat != "" {
-		commandAt(p, 3, again, repeat)
+		p.Command(3, report.AgainLabel, repeat)
 	}
 }
 
-func (g *planGroup) sign() (string, style) {
+func (g *planGroup) sign() (string, term.Style) {
 	if g.Findings[0].Promised {
-		return "✗", red
+		return "✗", term.Red
 	}
-	return "·", plain
+	return "·", term.Plain
 }
 
 // shortGroups names groups for which there is no room.
-func shortGroups(p *page, groups []planGroup, room int) {
-	p.blank()
+func shortGroups(p *term.Writer, groups []planGroup, room int) {
+	p.Blank()
 	most := max(room-2, 0)
 	if len(groups) <= most+1 {
 		most = len(groups)
@@ -163,15 +156,15 @@ func shortGroups(p *page, groups []planGroup, room int) {
 	for i := range groups[:min(most, len(groups))] {
 		g := &groups[i]
 		mark, tone := g.sign()
-		runs := countGrouped(g.Findings[0].Runs, "run")
-		what := g.Findings[0].Law + ": " + g.Findings[0].Cause
+		runs := phrase.CountGrouped(g.Findings[0].Runs, "run")
+		what := g.Findings[0].what()
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
 		}
-		ln := new(line).add(plain, " ").add(tone, mark).add(plain, " "+clip(what, p.width-6-cells(runs)))
-		p.put(ln.to(p.margin()-cells(runs)).add(plain, runs))
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+term.Clip(what, p.Width()-6-term.Cells(runs)))
+		p.Put(ln.To(p.Margin()-term.Cells(runs)).Add(term.Plain, runs))
 	}
 	if n := len(groups) - most; n > 0 {
-		p.put(new(line).add(plain, fmt.Sprintf("   and %s more; --all tells everything", count(n, "plan"))))
+		p.Put(new(term.Line).Add(term.Plain, fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
 	}
 }

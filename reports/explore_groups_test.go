@@ -6,6 +6,12 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // foundBy is a finding with a smallest plan.
@@ -13,22 +19,24 @@ func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, p
 	run := kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}}}
-	return ExploredFinding{Law: string(law), Cause: string(kind), Promised: promised, Runs: runs, First: 7, Drawn: 5, Run: run}
+	return ExploredFinding{Finding: tally.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7}, Promised: promised,
+		Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
 }
 
 func explored(findings ...ExploredFinding) *Exploration {
-	e := &Exploration{Scenario: "lock", From: 1, Seeds: 1000, Runs: 1000, Broken: true, Files: "found", Findings: findings,
-		Repeat: "fencepost explore lock --seed 1 --seeds 1000", Faults: []ExploredFault{{"pause", 10, 9, 8}}}
-	for _, law := range checker.Laws {
-		e.Laws = append(e.Laws, ExploredLaw{Law: string(law), Promised: true, Holds: 900, Violated: 100})
+	found := &search.Exploration{Span: spanned("lock", 1000).Span, Laws: tally.NewLaws(checker.Laws),
+		Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
+	for i := range found.Laws {
+		found.Laws[i].Counts = tally.Counts{Holds: 900, Violated: 100}
 	}
-	return e
+	return &Exploration{Exploration: found, Subject: &scenarios.Scenario{Promise: checker.Laws}, Findings: findings, Files: "found",
+		Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
-func exploreText(t *testing.T, e *Exploration, opt TextOptions) string {
+func exploreText(t *testing.T, e *Exploration, opt report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := ExploreText(&b, e, opt); err != nil {
+	if err := e.Text(&b, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -48,7 +56,7 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	for _, g := range e.byPlan() {
 		var laws []string
 		for k, f := range g.Findings {
-			laws = append(laws, f.Law)
+			laws = append(laws, string(f.Law))
 			if f != &e.Findings[g.at[k]] {
 				t.Errorf("%s is not at %d", f.Law, g.at[k])
 			}
@@ -69,7 +77,7 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1, fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}
-		got := exploreText(t, explored(findings...), TextOptions{Width: 80})
+		got := exploreText(t, explored(findings...), report.TextOptions{Width: 80})
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		if len(lines) > screenLines {
 			t.Errorf("%d findings take %d lines", n, len(lines))
@@ -82,14 +90,14 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
 			}
-			if cells(l) > 80 {
-				t.Errorf("%d columns: %s", cells(l), l)
+			if term.Cells(l) > 80 {
+				t.Errorf("%d columns: %s", term.Cells(l), l)
 			}
 		}
 		if told != n {
 			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
 		}
-		if all := exploreText(t, explored(findings...), TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
+		if all := exploreText(t, explored(findings...), report.TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
 			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
 		}
 	}

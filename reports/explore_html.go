@@ -7,22 +7,29 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// ExploreHTML writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
+// html writes an exploration as one self-contained page. pages are the files of the findings' own pages, in their
 // order, relative to this one. The error is w's.
-func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
-	frame, err := newFrame(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
+func (e *Exploration) html(w io.Writer, pagesOf []string) error {
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", e.Scenario, e.size(), e.standing()))
 	if err != nil {
 		return err
 	}
-	d := explorePage{Scenario: e.Scenario, Summary: e.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.Open,
-		Notes: e.Notes, Repeat: e.Repeat, pageFrame: frame,
+	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.open(),
+		Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
 		Tally: tallyOnPage{Rated: true}}
-	switch {
-	case e.Broken:
+	switch standing, _ := e.Standing(e.Subject); standing {
+	case expect.Otherwise:
 		d.Class = "bad"
-	case e.OK:
+	case expect.AsExpected:
 		d.Class = "good"
 	}
 	for _, g := range e.byPlan() {
@@ -30,20 +37,22 @@ func ExploreHTML(w io.Writer, e *Exploration, pagesOf []string) error {
 			Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
-		d.Probe = probeIs
+		d.Probe = report.ProbeIs
 	}
 	if e.Interrupted {
-		d.Stopped = interruption
+		d.Stopped = report.Interruption
 	}
-	for i := range e.Laws {
-		d.Tally.Rows = append(d.Tally.Rows, e.Laws[i].row())
-	}
-	for _, f := range append(e.Faults, e.allFaults()) {
+	d.Tally.Rows = lawRows(e.Laws, e.Subject)
+	add := func(name string, f tally.Fault) {
 		if f.Drawn > 0 {
-			d.FaultRows = append(d.FaultRows, faultRow{f.Kind, grouped(f.Drawn), grouped(f.Struck), grouped(f.Met), f.share()})
+			d.FaultRows = append(d.FaultRows, faultRow{name, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), share(f)})
 		}
 	}
-	return pages.ExecuteTemplate(w, "explore.html", d)
+	for _, f := range e.Faults {
+		add(f.Kind.String(), f)
+	}
+	add("all", e.allFaults())
+	return page.Write(w, "explore.html", d)
 }
 
 // explorePage is what the template shows.
@@ -53,7 +62,7 @@ type explorePage struct {
 	FaultRows                                                        []faultRow
 	Groups                                                           []exploreGroup
 	Open, Notes                                                      []string
-	pageFrame
+	page.Frame
 }
 
 // tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be told.
@@ -75,19 +84,18 @@ type exploreGroup struct {
 }
 
 type exploreStory struct {
-	*ExploredFinding
-	Size, Explanation, Remedy, Repeat, Page string
-	Trials                                  []checker.Trial
+	Law, Cause, Size, Explanation, Remedy, Repeat, Page string
+	Trials                                              []checker.Trial
 }
 
 func (g *exploreGroup) mentionsProbe() bool {
-	return mentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return mentionsProbe(s.Explanation) })
+	return report.MentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {
 	var all []exploreStory
 	for k, f := range g.Findings {
-		s := exploreStory{ExploredFinding: f, Size: f.size(), Repeat: f.Run.Repeat}
+		s := exploreStory{Law: string(f.Law), Cause: f.Cause.String(), Size: f.size(), Repeat: f.Run.Repeat}
 		if g.at[k] < len(pagesOf) {
 			s.Page = pagesOf[g.at[k]]
 		}
@@ -99,10 +107,18 @@ func (g *planGroup) stories(pagesOf []string) []exploreStory {
 	return all
 }
 
-func (l *ExploredLaw) row() lawRow {
+// lawRows are the rows of laws on a page.
+func lawRows(laws tally.Laws, s *scenarios.Scenario) (rows []lawRow) {
+	for _, l := range promised(laws, s) {
+		rows = append(rows, l.row())
+	}
+	return rows
+}
+
+func (l *toldLaw) row() lawRow {
 	mark, _ := l.sign()
-	r := lawRow{Class: "unchecked", Sign: mark, Law: l.Law, Held: grouped(l.Holds), Broken: grouped(l.Violated),
-		Undecided: grouped(l.Undecided), Unchecked: grouped(l.Unchecked), Rate: l.rate()}
+	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: phrase.Grouped(l.Holds), Broken: phrase.Grouped(l.Violated),
+		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked), Rate: l.rate()}
 	switch {
 	case l.Violated > 0 && l.Promised:
 		r.Class = "violated"
@@ -113,7 +129,7 @@ func (l *ExploredLaw) row() lawRow {
 }
 
 // share is how many of all that were drawn met a lock in use.
-func (f ExploredFault) share() string {
+func share(f tally.Fault) string {
 	if f.Drawn == 0 {
 		return ""
 	}
@@ -121,26 +137,16 @@ func (f ExploredFault) share() string {
 }
 
 // allFaults sums up.
-func (e *Exploration) allFaults() ExploredFault {
-	sum := ExploredFault{Kind: "all"}
-	for _, f := range e.Faults {
-		sum.Drawn, sum.Struck, sum.Met = sum.Drawn+f.Drawn, sum.Struck+f.Struck, sum.Met+f.Met
-	}
-	return sum
+func (e *Exploration) allFaults() (all tally.Fault) {
+	all.Drawn, all.Struck, all.Met = e.Drawn()
+	return all
 }
 
 // size says how many plans were run.
 func (e *Exploration) size() string {
-	what := fmt.Sprintf("%s from %d", countGrouped(e.Runs, "random plan"), e.From)
-	if e.Shard != "" {
-		what += ", shard " + e.Shard
+	what := fmt.Sprintf("%s from %d", phrase.CountGrouped(e.Done, "random plan"), e.From)
+	if e.Shard != search.Whole {
+		what += ", shard " + e.Shard.String()
 	}
 	return what
-}
-
-func countGrouped(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(n) + " " + what + "s"
 }

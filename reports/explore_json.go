@@ -1,90 +1,88 @@
 package reports
 
-// ExploreJSON gives an exploration as one JSON object, ended by a newline: schema, command, scenario, shard, from, seeds, runs, laws, faults,
-// findings (each with its smallest run as JSON gives it, and whether cutting it down was interrupted), interrupted, open, notes,
-// expected.
-func ExploreJSON(command string, e *Exploration) ([]byte, error) {
-	o := document(command)
-	o.field("scenario", e.Scenario)
-	o.field("shard", e.Shard)
-	o.field("from", e.From)
-	o.field("seeds", e.Seeds)
-	o.field("runs", e.Runs)
-	o.field("within", e.Within)
-	o.key("laws")
-	o.open('{')
-	for i := range e.Laws {
-		o.key(e.Laws[i].Law)
-		o.exploredLaw(&e.Laws[i])
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type exploreJSON struct {
+	report.Head
+	Scenario    string                   `json:"scenario"`
+	Shard       string                   `json:"shard"` // empty if the seeds were not divided
+	From        uint64                   `json:"from"`
+	Seeds       int                      `json:"seeds"` // how many were to be run, by all shards
+	Runs        int                      `json:"runs"`  // how many were
+	Within      string                   `json:"within"`
+	Laws        map[checker.Law]toldJSON `json:"laws"`
+	Faults      map[string]struckJSON    `json:"faults"`
+	Findings    []foundJSON              `json:"findings"`
+	Interrupted bool                     `json:"interrupted"`
+	Open        []string                 `json:"open"`
+	Notes       []string                 `json:"notes"`
+	Expected    bool                     `json:"expected"`
+}
+
+type toldJSON struct {
+	Promised bool `json:"promised"`
+	tally.Counts
+	RateBelow *float64 `json:"rate_below,omitempty"` // stated where the law was exercised and never violated
+}
+
+type struckJSON struct {
+	Drawn  int `json:"drawn"`
+	Struck int `json:"struck"`
+	Met    int `json:"met_a_lock_in_use"`
+}
+
+type foundJSON struct {
+	Law         checker.Law       `json:"law"`
+	Cause       string            `json:"cause"`
+	Promised    bool              `json:"promised"`
+	Runs        int               `json:"runs"`
+	First       uint64            `json:"first_seed"`
+	Drawn       int               `json:"faults_drawn"`
+	Tries       int               `json:"tries"` // runs that it took to cut it down
+	Minimal     bool              `json:"minimal"`
+	Interrupted bool              `json:"interrupted"` // the cutting down was
+	Often       int               `json:"seeds_of_16"`
+	Files       []string          `json:"files"`
+	Run         *single.RunObject `json:"run"`
+}
+
+// JSON gives the exploration as one JSON object, ended by a newline.
+func (e *Exploration) JSON(command string) ([]byte, error) {
+	standing, open := e.Standing(e.Subject)
+	d := exploreJSON{Head: report.HeadOf(command), Scenario: e.Scenario, From: e.From, Seeds: e.Seeds, Runs: e.Done,
+		Within: nemesis.FormatDuration(e.Within), Laws: map[checker.Law]toldJSON{}, Faults: map[string]struckJSON{},
+		Findings: []foundJSON{}, Interrupted: e.Interrupted, Open: report.Some(open), Notes: report.Some(e.Doubts()),
+		Expected: standing == expect.AsExpected}
+	if e.Shard != search.Whole {
+		d.Shard = e.Shard.String()
 	}
-	o.close('}')
-	o.key("faults")
-	o.open('{')
+	for _, l := range promised(e.Laws, e.Subject) {
+		told := toldJSON{Promised: l.Promised, Counts: l.Counts}
+		if l.Holds > 0 && l.Violated == 0 {
+			bound := tally.UpperBound(l.Exercised())
+			told.RateBelow = &bound
+		}
+		d.Laws[l.Law.Law] = told
+	}
 	for _, f := range e.Faults {
-		o.key(f.Kind)
-		o.open('{')
-		o.field("drawn", f.Drawn)
-		o.field("struck", f.Struck)
-		o.field("met_a_lock_in_use", f.Met)
-		o.close('}')
+		d.Faults[f.Kind.String()] = struckJSON{f.Drawn, f.Struck, f.Met}
 	}
-	o.close('}')
-	o.key("findings")
-	o.open('[')
 	for i := range e.Findings {
-		o.exploredFinding(&e.Findings[i])
+		f := &e.Findings[i]
+		run, err := f.Run.Object()
+		if err != nil {
+			return nil, err
+		}
+		d.Findings = append(d.Findings, foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
+			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.Some(f.Files), run})
 	}
-	o.close(']')
-	o.field("interrupted", e.Interrupted)
-	o.strings("open", e.Open)
-	o.strings("notes", e.Notes)
-	o.field("expected", e.OK)
-	o.close('}')
-	return o.done()
-}
-
-// strings writes a list of texts, also one without any.
-func (o *object) strings(key string, list []string) {
-	o.key(key)
-	o.open('[')
-	for _, s := range list {
-		o.value(s)
-	}
-	o.close(']')
-}
-
-func (o *object) exploredLaw(l *ExploredLaw) {
-	o.open('{')
-	o.field("promised", l.Promised)
-	o.lawCounts(l)
-	if l.Holds > 0 && l.Violated == 0 {
-		o.field("rate_below", l.Bound)
-	}
-	o.close('}')
-}
-
-// lawCounts says how often a law came out how.
-func (o *object) lawCounts(l *ExploredLaw) {
-	o.field("holds", l.Holds)
-	o.field("violated", l.Violated)
-	o.field("undecided", l.Undecided)
-	o.field("unchecked", l.Unchecked)
-}
-
-func (o *object) exploredFinding(f *ExploredFinding) {
-	o.open('{')
-	o.field("law", f.Law)
-	o.field("cause", f.Cause)
-	o.field("promised", f.Promised)
-	o.field("runs", f.Runs)
-	o.field("first_seed", f.First)
-	o.field("faults_drawn", f.Drawn)
-	o.field("tries", f.Tries)
-	o.field("minimal", f.Minimal)
-	o.field("interrupted", f.Cut)
-	o.field("seeds_of_16", f.Often)
-	o.strings("files", f.Files)
-	o.key("run")
-	o.run(f.Run)
-	o.close('}')
+	return report.Encode(d)
 }

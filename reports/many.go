@@ -4,61 +4,78 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// TextMany writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
+// Many is a number of runs of one scenario, and those among them that are worth showing.
+type Many struct {
+	*search.Runs
+	Subject *scenarios.Scenario
+	Shown   []*single.Run // worth showing; the text shows the first in full
+	Sample  *single.Run   // one that came out as expected, for a page that has no other to show; may be nil
+	Repeat  string        // command to paste that makes the same runs again
+}
+
+// Text writes the report of many runs: how they came out, the unexpected ones by law and cause, then the first
 // run worth showing in full. The error is w's.
-func TextMany(w io.Writer, many *Many, opt TextOptions) error {
-	p := opt.page(w)
-	title(p, many.Scenario, many.size(), many.standing())
-	if many.Summary != "" {
-		p.text(plain, 2, many.Summary)
+func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	report.Title(p, many.Scenario, many.size(), many.standing())
+	if many.Subject.Summary != "" {
+		p.Text(term.Plain, 2, many.Subject.Summary)
 	}
-	p.blank()
+	p.Blank()
 	totals(p, many)
-	if len(many.Groups) > 0 {
-		p.blank()
-		p.put(new(line).add(bold, "What came out otherwise"))
-		for i := range many.Groups {
-			groupLine(p, &many.Groups[i])
+	if len(many.Campaign.Groups) > 0 {
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "What came out otherwise"))
+		for i := range many.Campaign.Groups {
+			groupLine(p, &many.Campaign.Groups[i])
 		}
 	}
-	p.blank()
+	p.Blank()
 	if len(many.Laws) > 0 {
-		lawTable(p, many.Laws, "")
-		p.blank()
+		lawTable(p, promised(many.Laws, many.Subject), "")
+		p.Blank()
 	}
-	if len(many.Faults) > 0 {
+	if len(many.Plan) > 0 {
 		plannedFaults(p, many)
-		p.blank()
+		p.Blank()
 	}
-	stopped(p, many.Interrupted)
+	report.Stopped(p, !many.Finished())
 	if many.Repeat != "" {
-		command(p, many.Repeat)
+		report.Again(p, many.Repeat)
 	}
-	if len(many.Runs) > 0 {
-		p.blank()
-		rule(p)
-		textRun(p, many.Runs[0])
+	if len(many.Shown) > 0 {
+		p.Blank()
+		p.Rule()
+		single.Write(p, many.Shown[0])
 	}
-	return p.err
+	return p.Err()
 }
 
 func (m *Many) standing() string {
-	switch {
-	case m.Unexpected > 0:
-		return notExpected
-	case m.Undecided > 0, m.Expected == 0:
-		return undecided
+	switch m.Standing() {
+	case expect.Otherwise:
+		return report.NotExpected
+	case expect.AsExpected:
+		return report.AsExpected
 	}
-	return asExpected
+	return report.Undecided
 }
 
 // size says which seeds were run.
 func (m *Many) size() string {
-	what := fmt.Sprintf("%s from %d", count(m.Seeds, "seed"), m.From)
-	if m.Shard != "" {
-		what += ", shard " + m.Shard
+	what := fmt.Sprintf("%s from %d", phrase.Count(m.Campaign.Seeds, "seed"), m.From)
+	if m.Shard != search.Whole {
+		what += ", shard " + m.Shard.String()
 	}
 	return what
 }
@@ -67,62 +84,82 @@ func (m *Many) size() string {
 type total struct {
 	words string
 	n     int
-	tone  style
+	tone  term.Style
 }
 
 func (m *Many) totals() []total {
-	return []total{{"as expected", m.Expected, green}, {"not as expected", m.Unexpected, red}, {"undecided", m.Undecided, yellow},
-		{"distinct runs, by digest", m.Digests, plain}}
+	c := &m.Campaign
+	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red}, {"undecided", m.undecided(), term.Yellow},
+		{"distinct runs, by digest", c.Digests(), term.Plain}}
 }
 
-func totals(p *page, m *Many) {
+// undecided is how many runs are, those included that an interruption left out.
+func (m *Many) undecided() int { return m.Campaign.Undecided + m.Size() - m.Done }
+
+func totals(p *term.Writer, m *Many) {
 	for _, t := range m.totals() {
 		tone := t.tone
 		if t.n == 0 {
-			tone = plain
+			tone = term.Plain
 		}
 		n := strconv.Itoa(t.n)
-		p.put(new(line).to(9-len(n)).add(tone, n).add(plain, "  "+t.words))
+		p.Put(new(term.Line).To(9-len(n)).Add(tone, n).Add(term.Plain, "  "+t.words))
 	}
 }
 
 // came is how a law or metric came out.
-func (g *Group) came() string {
+func came(g *expect.Group) string {
 	if g.Got == "" {
 		return "outside"
 	}
 	return g.Got
 }
 
-func groupLine(p *page, g *Group) {
+func groupLine(p *term.Writer, g *expect.Group) {
 	n := strconv.Itoa(g.Runs)
-	p.hang(9-len(n), n+"  ", red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Expected, g.came(), g.First))
+	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
-func plannedFaults(p *page, m *Many) {
-	p.put(new(line).add(bold, "fault").to(p.margin()-25).add(plain, "struck").to(p.margin()-17).add(plain, "met a lock in use"))
-	for _, f := range m.Faults {
-		tone := plain
+func plannedFaults(p *term.Writer, m *Many) {
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain, "struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
+	for _, f := range m.Plan {
+		tone := term.Plain
 		if f.Met == 0 {
-			tone = yellow
+			tone = term.Yellow
 		}
-		words := wrap(f.Line, p.margin()-30)
+		words := term.Wrap(f.Line, p.Margin()-30)
 		for i, t := range words {
-			ln := new(line).to(3).add(tone, t)
+			ln := new(term.Line).To(3).Add(tone, t)
 			if i == len(words)-1 {
-				right(ln, p.margin()-18, f.Struck)
-				right(ln, p.margin(), f.Met)
+				ln.Right(p.Margin()-18, phrase.Grouped(f.Struck))
+				ln.Right(p.Margin(), phrase.Grouped(f.Met))
 			}
-			p.put(ln)
+			p.Put(ln)
 		}
 	}
 }
 
-func rule(p *page) {
-	ln := new(line)
-	for range p.width {
-		ln.add(plain, "─")
+// Suite has a case for what came out otherwise in some run, and one for all the rest.
+func (m *Many) Suite() report.Suite {
+	s := report.Suite{Name: "run " + m.Scenario, Repeat: m.Repeat}
+	result := m.Standing()
+	if result == expect.NotJudged {
+		result = expect.NotDecidable
 	}
-	p.put(ln)
+	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
+		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
+	s.Cases = append(s.Cases, all)
+	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
+	for _, g := range m.Campaign.Groups {
+		c := report.Case{Group: m.Scenario, Name: g.Name, Result: expect.Otherwise,
+			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}
+		for _, r := range m.Shown {
+			if r.Seed == g.First {
+				c.Story = r.Story(g.Name)
+			}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
 }

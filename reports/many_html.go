@@ -4,67 +4,74 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/fencepost-sim/fencepost/reports/page"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// ManyHTML writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
+// html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
-func ManyHTML(w io.Writer, m *Many, links []Link) error {
-	d := manyPage{Scenario: m.Scenario, Summary: m.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Faults, Links: links,
+func (m *Many) html(w io.Writer, links []report.Link) error {
+	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
 		Repeat: m.Repeat}
-	d.Class = map[string]string{asExpected: "good", notExpected: "bad", undecided: "open"}[d.Standing]
+	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad", report.Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
 	if shown == nil {
-		d.pageFrame, err = newFrame(title)
-	} else if d.Shown, err = newPageData(shown, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+	} else if d.Shown, err = single.NewPage(shown, nil); err == nil {
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
 	d.ShownTitle = why
-	if m.Interrupted {
-		d.Stopped = interruption
+	if !m.Finished() {
+		d.Stopped = report.Interruption
 	}
 	for _, t := range m.totals() {
-		class := map[style]string{green: "good", red: "bad", yellow: "open"}[t.tone]
+		class := map[term.Style]string{term.Green: "good", term.Red: "bad", term.Yellow: "open"}[t.tone]
 		if t.n == 0 {
 			class = ""
 		}
-		d.Totals = append(d.Totals, totalOnPage{grouped(t.n), t.words, class})
+		d.Totals = append(d.Totals, totalOnPage{phrase.Grouped(t.n), t.words, class})
 	}
-	for i := range m.Laws {
-		d.Tally.Rows = append(d.Tally.Rows, m.Laws[i].row())
+	d.Tally.Rows = lawRows(m.Laws, m.Subject)
+	for _, g := range m.Campaign.Groups {
+		d.Groups = append(d.Groups, groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
-	for _, g := range m.Groups {
-		d.Groups = append(d.Groups, groupRow{g.Name, g.Expected, g.came(), grouped(g.Runs), strconv.FormatUint(g.First, 10)})
-	}
-	return pages.ExecuteTemplate(w, "runs.html", d)
+	return page.Write(w, "runs.html", d)
 }
 
 // telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
 // that is undecided, or else a sample of those as expected. It is nil if there is none.
-func (m *Many) telling() (*Run, string) {
+func (m *Many) telling() (*single.Run, string) {
 	switch {
-	case len(m.Runs) == 0:
+	case len(m.Shown) == 0:
 		return m.Sample, "A run that came out as expected"
-	case m.Runs[0].Undecided:
-		return m.Runs[0], "The first run that is undecided"
+	case m.Shown[0].Undecided:
+		return m.Shown[0], "The first run that is undecided"
 	}
-	return m.Runs[0], "The first run that came out otherwise"
+	return m.Shown[0], "The first run that came out otherwise"
 }
 
 // manyPage is what the template shows.
 type manyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow
-	Faults                                                                []PlannedFault
-	Shown                                                                 *pageData
-	Links                                                                 []Link
+	Faults                                                                []tally.Planned
+	Shown                                                                 *single.Page
+	Links                                                                 []report.Link
 }
 
 type totalOnPage struct{ Count, Words, Class string }

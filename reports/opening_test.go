@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
 // A green "as expected" never stands over a law that is broken; what the scenario is there to show is said in words.
@@ -12,32 +14,33 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	pause := "violated by holder outlived its lease (pause)"
 	for _, c := range []struct {
 		what         string
-		expected     []ExpectLine
+		expected     []single.ExpectLine
 		ok, broken   bool
 		word, intent string
 	}{
-		{"it breaks what it should", []ExpectLine{{"mutual-exclusion", pause, pause, true}, {"lease-exclusion", "holds", "holds", true},
-			{"resource-safety", "violated", "violated", true}, {"ownership", "not violated", "holds", true}, {"unavailability", "< 1s", "0.1 s", true}}, true, true,
+		{"it breaks what it should", []single.ExpectLine{expectLine("mutual-exclusion", pause, pause, true), expectLine("lease-exclusion", "holds", "holds", true),
+			expectLine("resource-safety", "violated", "violated", true), expectLine("ownership", "not violated", "holds", true), expectLine("unavailability", "< 1s", "0.1 s", true)}, true, true,
 			"broken, as expected", "Shows what it is there to show: mutual-exclusion and resource-safety broken, lease-exclusion kept, unavailability < 1s."},
-		{"it keeps what it should", []ExpectLine{{"mutual-exclusion", "holds", "holds", true}}, true, false,
+		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true, false,
 			"as expected", "Shows what it is there to show: mutual-exclusion kept."},
-		{"it names nothing", []ExpectLine{{"mutual-exclusion", "not violated", "holds", true}}, true, false, "as expected", ""},
-		{"it breaks something else", []ExpectLine{{"mutual-exclusion", "holds", pause, false}, {"ownership", "holds", "holds", true}}, false, true,
+		{"it names nothing", []single.ExpectLine{expectLine("mutual-exclusion", "not violated", "holds", true)}, true, false, "as expected", ""},
+		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false), expectLine("ownership", "holds", "holds", true)}, false, true,
 			"not as expected", "Not as expected: mutual-exclusion."},
-		{"it breaks a promise", []ExpectLine{{"mutual-exclusion", Promised, pause, false}}, false, true, "not as expected", "Not as promised: mutual-exclusion."},
+		{"it breaks a promise", []single.ExpectLine{expectLine("mutual-exclusion", single.Promised, pause, false)}, false, true, "not as expected", "Not as promised: mutual-exclusion."},
 	} {
 		run := kleppmann()
 		run.Expected, run.OK, run.Undecided = c.expected, c.ok, false
 		if !c.broken {
 			run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Holds}}}
 		}
-		got := text(t, run, TextOptions{Width: 200, Color: true})
+		got := text(t, run, report.TextOptions{Width: 200, Color: true})
 		first, _, _ := strings.Cut(got, "\n")
-		if !strings.Contains(first, c.word) || c.broken && strings.Contains(first, escapes[green]) {
+		if !strings.Contains(first, c.word) || c.broken && strings.Contains(first, "\x1b[32m") {
 			t.Errorf("%s: %q", c.what, first)
 		}
-		if run.intent() != c.intent || !strings.Contains(got, c.intent) {
-			t.Errorf("%s: %q, want %q", c.what, run.intent(), c.intent)
+		said := strings.Contains(got, "Shows what it is") || strings.Contains(got, "Not as ")
+		if !strings.Contains(got, c.intent+"\n") && !strings.Contains(got, c.intent+"\x1b") || said != (c.intent != "") {
+			t.Errorf("%s: want %q in\n%s", c.what, c.intent, got)
 		}
 		if page := render(t, run); c.broken && strings.Contains(page, `<div class="standing good">`) || !strings.Contains(page, c.word) {
 			t.Errorf("%s: the page praises it", c.what)
@@ -51,12 +54,12 @@ func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{
 		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.Untold}},
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
-	run.OK, run.Expected = false, []ExpectLine{{"mutual-exclusion", "violated", "violated", true}, {"token-order", "holds", "violated", false}}
-	if got := run.headline(); !strings.Contains(got, "fencing token") {
+	run.OK, run.Expected = false, []single.ExpectLine{expectLine("mutual-exclusion", "violated", "violated", true), expectLine("token-order", "holds", "violated", false)}
+	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}
 	run.OK, run.Expected[1].OK = true, true
-	if got := run.headline(); !strings.Contains(got, "inside at once") {
+	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "inside at once") {
 		t.Error(got)
 	}
 }

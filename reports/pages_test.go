@@ -1,14 +1,19 @@
 package reports
 
 import (
-	"encoding/xml"
-	"html"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // pageKind is a kind of page, of work that was interrupted or not.
@@ -19,42 +24,44 @@ type pageKind struct {
 
 // allPages are the pages of all commands that can be interrupted, with and without a run to show.
 func allPages() []pageKind {
-	broken := []ExploredLaw{{Law: string(checker.MutualExclusion), Promised: true, Holds: 3, Violated: 2}}
+	broken := tally.Laws{{Law: checker.MutualExclusion, Counts: tally.Counts{Holds: 3, Violated: 2}}}
+	lock := &scenarios.Scenario{Name: "a-lock", Promise: []checker.Law{checker.MutualExclusion}}
+	runs := func(interrupted bool, c expect.Campaign) *search.Runs {
+		r := spanned("a-lock", 5)
+		if r.Laws, r.Campaign = broken, c; interrupted {
+			r.Seeds++
+		}
+		return r
+	}
 	return []pageKind{
 		{"exploration", func(w io.Writer, interrupted bool) error {
-			found := ExploredFinding{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease", Promised: true, Run: kleppmann()}
-			return ExploreHTML(w, &Exploration{Scenario: "a-lock", Laws: broken, Runs: 5, Interrupted: interrupted,
-				Repeat: "fencepost explore", Findings: []ExploredFinding{found}}, nil)
-		}},
-		{"sweep", func(w io.Writer, interrupted bool) error {
-			s := stripSweep()
-			s.Interrupted = interrupted
-			return SweepHTML(w, s)
+			found := foundBy(checker.MutualExclusion, checker.HolderOutlivedLease, true, 2)
+			found.Run = kleppmann()
+			e := &search.Exploration{Span: spanned("a-lock", 5).Span, Laws: broken}
+			return (&Exploration{Exploration: e, Subject: lock, Interrupted: interrupted, Repeat: "fencepost explore",
+				Findings: []ExploredFinding{found}}).html(w, nil)
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
-			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Unexpected: 2, Expected: 3, Laws: broken,
-				Runs: []*Run{kleppmann()}, Interrupted: interrupted,
-				Groups: []Group{{Name: string(checker.MutualExclusion), Expected: "holds", Got: "violated", Runs: 2, First: 3}}}, nil)
+			c := campaign(3, 2, 0, expect.Group{Mismatch: expect.Mismatch{Name: string(checker.MutualExclusion), Want: "holds", Got: "violated"}, Runs: 2, First: 3})
+			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
-			return ManyHTML(w, &Many{Scenario: "a-lock", Seeds: 5, Undecided: 5, Laws: broken, Interrupted: interrupted}, nil)
+			return (&Many{Runs: runs(interrupted, campaign(0, 0, 5)), Subject: lock}).html(w, nil)
 		}},
 		{"verification", func(w io.Writer, interrupted bool) error {
 			v := verified()
-			v.Interrupted = interrupted
-			return VerifyHTML(w, v)
+			if interrupted {
+				v.Stop = verify.AtInterruption
+			}
+			return v.html(w)
 		}},
 		{"verification with a counterexample", func(w io.Writer, interrupted bool) error {
 			v := verified()
-			v.OK, v.Broken, v.Interrupted = false, true, interrupted
-			v.Found = &VerifiedViolation{Law: string(checker.MutualExclusion), Cause: "holder outlived its lease (pause)", Faults: 1,
-				Run: kleppmann()}
-			return VerifyHTML(w, v)
-		}},
-		{"comparison", func(w io.Writer, interrupted bool) error {
-			c := threeLocks()
-			c.Interrupted = interrupted
-			return CompareHTML(w, c)
+			v.counterexample(checker.MutualExclusion, checker.HolderOutlivedLease, 1, kleppmann())
+			if interrupted {
+				v.Stop = verify.AtInterruption
+			}
+			return v.html(w)
 		}},
 	}
 }
@@ -71,83 +78,26 @@ func pageText(t *testing.T, k pageKind, interrupted bool) string {
 func TestPagesSayThatTheWorkWasInterrupted(t *testing.T) {
 	for _, k := range allPages() {
 		for _, interrupted := range []bool{true, false} {
-			if says := strings.Contains(pageText(t, k, interrupted), interruption); says != interrupted {
+			if says := strings.Contains(pageText(t, k, interrupted), report.Interruption); says != interrupted {
 				t.Errorf("%s, interrupted %t: it says so: %t", k.name, interrupted, says)
 			}
 		}
 	}
 }
 
-// namespace is an address that only names what stands in a picture.
-var namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
-
 func TestPagesAreWellFormedAndLoadNothing(t *testing.T) {
 	for _, k := range allPages() {
-		text := pageText(t, k, true)
-		if found := loads.FindString(namespace.ReplaceAllString(text, "")); found != "" {
-			t.Errorf("%s loads something: %q", k.name, found)
-		}
-		d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(text, "")))
-		d.Entity = xml.HTMLEntity
-		for {
-			_, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", k.name, err)
-			}
+		if err := check.Page(pageText(t, k, true)); err != nil {
+			t.Errorf("%s: %v", k.name, err)
 		}
 	}
 }
 
-// TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name, or none that it could explain.
+// TestPagesExplainTheLawsTheyName: each page has the sentence of a law beside its name.
 func TestPagesExplainTheLawsTheyName(t *testing.T) {
 	for _, k := range allPages() {
-		text, explained := pageText(t, k, false), 0
-		for _, law := range checker.Laws {
-			named := strings.Contains(text, ">"+string(law)+"<")
-			says := strings.Contains(text, `title="`+html.EscapeString(law.Says())+`">`+string(law)+`</button>`)
-			if named != says {
-				t.Errorf("%s names %s: %t, explains it: %t", k.name, law, named, says)
-			}
-			if says {
-				explained++
-			}
-		}
-		if explained == 0 && k.name != "comparison" { // which writes out what its marks stand for
-			t.Errorf("%s explains no law", k.name)
-		}
-	}
-}
-
-// TestTheComparisonLosesNoMarkOnItsPage counts the marks of the page against the cells.
-func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
-	c := threeLocks()
-	want := map[string]int{}
-	for _, l := range c.Locks {
-		for i := range l.Cells {
-			if l.Cells[i].Absent != "" {
-				continue
-			}
-			for _, m := range l.Cells[i].marks((&compareTable{Comparison: c}).liveness(l.Cells[i].Trouble)) {
-				want[m.sign]++
-			}
-		}
-	}
-	var b strings.Builder
-	if err := CompareHTML(&b, c); err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(b.String(), "<body>")
-	for mark, n := range want {
-		if got := strings.Count(body, ">"+mark+"</span>"); got != n || n == 0 {
-			t.Errorf("%s stands %d times, want %d", mark, got, n)
-		}
-	}
-	for _, l := range c.Locks {
-		if !strings.Contains(body, milliseconds(l.Alone.P50)+"<i") {
-			t.Errorf("the median of %s is missing", l.Title)
+		if n, err := check.Explained(pageText(t, k, false)); err != nil || n == 0 {
+			t.Errorf("%s explains %d laws: %v", k.name, n, err)
 		}
 	}
 }
@@ -159,12 +109,13 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 		many Many
 		want string
 	}{
-		{Many{Runs: []*Run{odd, open}}, "The first run that came out otherwise: seed"},
-		{Many{Runs: []*Run{open}}, "The first run that is undecided: seed"},
+		{Many{Shown: []*single.Run{odd, open}}, "The first run that came out otherwise: seed"},
+		{Many{Shown: []*single.Run{open}}, "The first run that is undecided: seed"},
 		{Many{Sample: kleppmann()}, "A run that came out as expected: seed"},
 	} {
+		c.many.Runs, c.many.Subject = spanned("a-lock", 1), &scenarios.Scenario{}
 		var b strings.Builder
-		if err := ManyHTML(&b, &c.many, nil); err != nil {
+		if err := c.many.html(&b, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), c.want) || !strings.Contains(b.String(), `id="chart"`) {
@@ -174,10 +125,11 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 }
 
 func TestTotalsAreOpenMetrics(t *testing.T) {
-	many := &Many{Scenario: `a "b"`, Expected: 3, Unexpected: 2, Digests: 4,
-		Laws:   []ExploredLaw{{Law: "token-order", Holds: 3, Violated: 2}},
-		Faults: []PlannedFault{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}}
-	text := string(OpenMetricsMany(many))
+	runs := spanned(`a "b"`, 5)
+	runs.Campaign, runs.Laws = campaign(3, 2, 0), tally.Laws{{Law: checker.TokenOrder, Counts: tally.Counts{Holds: 3, Violated: 2}}}
+	runs.Plan = []tally.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
+	many := &Many{Runs: runs}
+	text := string(many.OpenMetrics())
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		series, _, _ := strings.Cut(line, "} ")
@@ -187,7 +139,7 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 		seen[series] = true
 	}
 	for _, want := range []string{`fencepost_runs{scenario="a \"b\"",outcome="not as expected"} 2`,
-		`fencepost_distinct_runs{scenario="a \"b\""} 4`,
+		`fencepost_distinct_runs{scenario="a \"b\""} 5`,
 		`fencepost_law_runs{scenario="a \"b\"",law="token-order",outcome="violated"} 2`,
 		`fencepost_fault_runs{scenario="a \"b\"",fault="pause client-1",number="1",effect="met a lock in use"} 4`} {
 		if !strings.Contains(text, want+"\n") {

@@ -9,10 +9,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
 // nonsense draws a run whose history need not make any sense.
-func nonsense(r *rand.Rand) *Run {
+func nonsense(r *rand.Rand) *single.Run {
 	oneOf := func(s ...string) string { return s[r.IntN(len(s))] }
 	h := &history.History{}
 	if r.IntN(3) > 0 {
@@ -44,7 +48,7 @@ func nonsense(r *rand.Rand) *Run {
 		}
 		h.Events = append(h.Events, e)
 	}
-	run := &Run{History: h, OK: r.IntN(2) == 0, Repeat: "again"}
+	run := &single.Run{History: h, OK: r.IntN(2) == 0, Repeat: "again"}
 	for _, law := range checker.Laws {
 		f := checker.Finding{Law: law, Outcome: checker.Outcome(r.IntN(4))}
 		for range r.IntN(5) {
@@ -57,22 +61,22 @@ func nonsense(r *rand.Rand) *Run {
 
 func TestNoHistoryBreaksAReport(t *testing.T) {
 	n := 1500
-	if !full() {
+	if !testkit.Full() {
 		n = 300
 	}
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		run := nonsense(r)
 		width := 60 + r.IntN(141)
-		for _, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
-			if cells(l) > width || strings.ContainsRune(l, 0x1b) {
+		for _, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
+			if term.Cells(l) > width || strings.ContainsRune(l, 0x1b) {
 				t.Fatalf("seed %d, width %d: %q", seed, width, l)
 			}
 		}
-		if err := HTML(io.Discard, run, nil); err != nil {
+		if err := run.HTML(io.Discard, nil); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		_, _ = JSON("run", run) // an event that a history file cannot hold is an error, never a panic
+		_, _ = run.JSON("run") // an event that a history file cannot hold is an error, never a panic
 	}
 }
 
@@ -80,8 +84,8 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 	for seed := range 50 {
 		run := nonsense(rand.New(rand.NewPCG(uint64(seed), 1)))
 		before := fmt.Sprintf("%+v", run.History)
-		text(t, run, TextOptions{})
-		_ = HTML(io.Discard, run, nil)
+		text(t, run, report.TextOptions{})
+		_ = run.HTML(io.Discard, nil)
 		if after := fmt.Sprintf("%+v", run.History); after != before {
 			t.Fatalf("seed %d: the history changed", seed)
 		}
@@ -91,13 +95,13 @@ func TestReportsLeaveTheRunAlone(t *testing.T) {
 func BenchmarkText(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = Text(io.Discard, run, TextOptions{Width: 100})
+		_ = run.Text(io.Discard, report.TextOptions{Width: 100})
 	}
 }
 
 func BenchmarkHTML(b *testing.B) {
 	run := long()
 	for b.Loop() {
-		_ = HTML(io.Discard, run, nil)
+		_ = run.HTML(io.Discard, nil)
 	}
 }

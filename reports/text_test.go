@@ -1,41 +1,34 @@
 package reports
 
 import (
-	"flag"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it; read the diff). Got:\n%s", path, got)
-	}
+	testkit.Golden(t, filepath.Join("testdata", name), got)
 }
 
-func text(t *testing.T, run *Run, opt TextOptions) string {
+func text(t *testing.T, run *single.Run, opt report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Text(&b, run, opt); err != nil {
+	if err := run.Text(&b, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -45,7 +38,7 @@ func TestText(t *testing.T) {
 	for _, r := range runs {
 		for _, width := range []int{80, 160} {
 			t.Run(fmt.Sprintf("%s-%d", r.name, width), func(t *testing.T) {
-				golden(t, fmt.Sprintf("%s-%d.txt", r.name, width), text(t, r.run(), TextOptions{Width: width}))
+				golden(t, fmt.Sprintf("%s-%d.txt", r.name, width), text(t, r.run(), report.TextOptions{Width: width}))
 			})
 		}
 	}
@@ -58,13 +51,13 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	wide.Plan = append(wide.Plan, "cut client-1 | "+strings.Repeat("redis-1 ", 40)+"at 1s for 5s")
 	for _, r := range append(runs, struct {
 		name string
-		run  func() *Run
-	}{"wide", func() *Run { return wide }}) {
+		run  func() *single.Run
+	}{"wide", func() *single.Run { return wide }}) {
 		run := r.run()
 		for width := 60; width <= 200; width++ {
-			for n, l := range strings.Split(text(t, run, TextOptions{Width: width}), "\n") {
-				if cells(l) > width {
-					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, cells(l), l)
+			for n, l := range strings.Split(text(t, run, report.TextOptions{Width: width}), "\n") {
+				if term.Cells(l) > width {
+					t.Fatalf("%s at %d: line %d has %d cells: %q", r.name, width, n+1, term.Cells(l), l)
 				}
 			}
 		}
@@ -74,8 +67,8 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 func TestColourAddsEscapesAndNothingElse(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[(0|1|1;31|32|33)m")
 	for _, r := range runs {
-		plain := text(t, r.run(), TextOptions{Width: 100})
-		coloured := text(t, r.run(), TextOptions{Width: 100, Color: true})
+		plain := text(t, r.run(), report.TextOptions{Width: 100})
+		coloured := text(t, r.run(), report.TextOptions{Width: 100, Color: true})
 		if strings.Contains(plain, "\x1b") || !strings.Contains(coloured, "\x1b") {
 			t.Errorf("%s: escapes are not where they should be", r.name)
 		}
@@ -87,8 +80,9 @@ func TestColourAddsEscapesAndNothingElse(t *testing.T) {
 
 func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
 	for _, r := range runs {
-		lines := strings.Split(strings.TrimSpace(text(t, r.run(), TextOptions{})), "\n")
-		if !strings.Contains(lines[0], r.run().standing()) {
+		lines := strings.Split(strings.TrimSpace(text(t, r.run(), report.TextOptions{})), "\n")
+		standing := map[bool]string{false: report.NotExpected, true: report.AsExpected}[r.run().OK]
+		if !strings.HasSuffix(lines[0], standing) {
 			t.Errorf("%s begins with %q", r.name, lines[0])
 		}
 		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "again   "+r.run().Repeat) {
@@ -98,7 +92,7 @@ func TestVerdictComesFirstAndTheCommandLast(t *testing.T) {
 }
 
 func TestCalmRunStaysShort(t *testing.T) {
-	body := text(t, calm(), TextOptions{Width: 80})
+	body := text(t, calm(), report.TextOptions{Width: 80})
 	from := strings.Index(body, "seconds")
 	to := strings.Index(body, "\nmetrics")
 	if n := strings.Count(body[from:to], "\n"); n > 41 {
@@ -110,7 +104,7 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 	r := calm()
 	r.Undecided = true
 	r.Verdict.Findings[5] = checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Undecided, Explanation: "The run ended too soon."}
-	got := text(t, r, TextOptions{})
+	got := text(t, r, report.TextOptions{})
 	if !strings.Contains(got, "? deadlock-freedom  undecided") || !strings.Contains(got, "The run ended too soon.") {
 		t.Error(got)
 	}
@@ -120,7 +114,7 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 }
 
 func TestEmptyRunIsNoPass(t *testing.T) {
-	got := text(t, &Run{Scenario: "nothing"}, TextOptions{})
+	got := text(t, &single.Run{Scenario: "nothing"}, report.TextOptions{})
 	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") || strings.Contains(got, "✓") {
 		t.Error(got)
 	}
@@ -128,25 +122,48 @@ func TestEmptyRunIsNoPass(t *testing.T) {
 
 // many is a thousand seeds of which some came out otherwise.
 func many() *Many {
-	return &Many{Scenario: "restart-forgets", Summary: "A node restarts empty while a lock is held by the bare quorum.",
-		Seeds: 1000, From: 1, Expected: 988, Unexpected: 11, Undecided: 1, Digests: 1000,
-		Groups: []Group{
-			{"mutual-exclusion", "holds", "violated by lost in crash (no persistence)", 9, 7},
-			{"unavailability", "9s..11s", "", 2, 99},
-		},
-		Runs: []*Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+	runs := spanned("restart-forgets", 1000)
+	runs.Campaign = campaign(988, 11, 1,
+		expect.Group{Mismatch: expect.Mismatch{Name: "mutual-exclusion", Want: "holds", Got: "violated by lost in crash (no persistence)"}, Runs: 9, First: 7},
+		expect.Group{Mismatch: expect.Mismatch{Name: "unavailability", Want: "9s..11s"}, Runs: 2, First: 99})
+	return &Many{Runs: runs, Subject: &scenarios.Scenario{Summary: "A node restarts empty while a lock is held by the bare quorum."},
+		Shown: []*single.Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+}
+
+// spanned are so many runs of a scenario, all made.
+func spanned(scenario string, n int) *search.Runs {
+	return &search.Runs{Span: search.Span{Scenario: scenario, From: 1, Seeds: n, Shard: search.Whole, Done: n}}
+}
+
+// campaign is how runs came out, each of which differs from all others.
+func campaign(expected, otherwise, undecided int, groups ...expect.Group) (c expect.Campaign) {
+	seeds := expected + otherwise + undecided
+	digests := []string{}
+	for i := range seeds {
+		digests = append(digests, strconv.FormatInt(int64(i), 16))
+	}
+	text, err := json.Marshal(map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": undecided,
+		"digests": digests})
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		panic(err)
+	}
+	c.Groups = groups
+	return c
 }
 
 func TestTextMany(t *testing.T) {
 	var b strings.Builder
-	if err := TextMany(&b, many(), TextOptions{}); err != nil {
+	if err := many().Text(&b, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "many-80.txt", b.String())
 }
 
 func TestManyRunsWithoutAnyIsNoPass(t *testing.T) {
-	if got := (&Many{}).standing(); got == asExpected {
+	if got := (&Many{Runs: spanned("a-lock", 0)}).standing(); got == report.AsExpected {
 		t.Errorf("no run at all is %q", got)
 	}
 }
@@ -156,10 +173,10 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestWriteErrorIsReturned(t *testing.T) {
-	if err := Text(brokenWriter{}, kleppmann(), TextOptions{}); err != os.ErrClosed {
+	if err := kleppmann().Text(brokenWriter{}, report.TextOptions{}); err != os.ErrClosed {
 		t.Error(err)
 	}
-	if err := HTML(brokenWriter{}, kleppmann(), nil); err == nil {
-		t.Error("HTML hides the error")
+	if err := kleppmann().HTML(brokenWriter{}, nil); err == nil {
+		t.Error("html hides the error")
 	}
 }

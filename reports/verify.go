@@ -5,137 +5,118 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // Verification is what came of trying every placement of up to K faults in a scenario.
 type Verification struct {
-	Scenario    string
-	Summary     string
-	Seed        uint64 // of back-offs and owner values
-	Faults      int    // the most in one placement
-	OK          bool   // everything was tried, no promise broken, and every promise that had to be was exercised
-	Broken      bool   // a promise was
-	Open        []string
-	Laws        []ExploredLaw // the promised ones, over all schedules
-	Lengths     []VerifiedLength
-	Kinds       []VerifiedKind
-	Delays      []string // the assignments of delays, in words
-	AllEnds     bool     // the earlier of several faults took each of their ends, not one for each story
-	LeftOut     []VerifiedGap
-	Excluded    []string // sorts of faults that the scenario does not promise to survive
-	Own         []string // the scenario's own faults, if they strike in every run
-	Found       *VerifiedViolation
-	Interrupted bool   // a signal came before everything was tried
-	Files       string // folder with the verdict and what was found
-	Repeat      string // command to paste that verifies again
-}
-
-// VerifiedLength counts the schedules with one number of faults.
-type VerifiedLength struct {
-	Faults    int
-	Starts    int     // that were told apart for the last fault
-	Schedules int     // run and judged
-	Idle      int     // run, but the last fault found nothing to strike
-	Stands    float64 // placements, to the nanosecond, that the schedules stand for
-	Whole     bool    // all were tried
-}
-
-// VerifiedKind counts what was tried of one kind of fault, as the last of a placement.
-type VerifiedKind struct {
-	Kind              string
-	Starts, Schedules int
-}
-
-// VerifiedGap is a kind of fault that was not tried.
-type VerifiedGap struct{ Kind, Why string }
-
-// VerifiedViolation is the placement with the fewest faults that breaks a promise.
-type VerifiedViolation struct {
-	Law, Cause string
-	Faults     int    // besides the scenario's own
-	Delay      string // the assignment of delays, in words
-	Run        *Run
+	*verify.Verification
+	Run    *single.Run // of the counterexample; nil if there is none
+	Files  string      // folder with the verdict and what was found
+	Repeat string      // command to paste that verifies again
 }
 
 func (v *Verification) standing() string {
-	switch {
-	case v.Broken:
+	switch standing, _ := v.Standing(); standing {
+	case expect.Otherwise:
 		return "violated"
-	case v.OK:
+	case expect.AsExpected:
 		return "holds"
 	}
-	return undecided
+	return report.Undecided
 }
 
-// VerifyText writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
+// open says why it cannot be told whether the promises are kept.
+func (v *Verification) open() []string {
+	_, open := v.Standing()
+	return open
+}
+
+// interrupted reports whether a signal came before everything was tried.
+func (v *Verification) interrupted() bool { return v.Stop == verify.AtInterruption }
+
+// size is up to how many faults were placed.
+func (v *Verification) size() string { return "up to " + phrase.Count(v.Options.Faults, "fault") }
+
+// found are how many faults break a promise, besides the scenario's own, and with which delays, in words.
+func (v *Verification) found() (faults int, delay string) {
+	return len(v.Found.Plan.Faults) - len(v.Own()), v.Assignments[v.Found.Assignment].Name
+}
+
+// Text writes a verification: what came out, what was tried and for how much it stands, what is not claimed, and the
 // counterexample in full if there is one. The error is w's.
-func VerifyText(w io.Writer, v *Verification, opt TextOptions) error {
-	p := opt.page(w)
+func (v *Verification) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
 	v.title(p)
-	if v.Summary != "" {
-		p.text(plain, 2, v.Summary)
+	if v.Scenario.Summary != "" {
+		p.Text(term.Plain, 2, v.Scenario.Summary)
 	}
-	p.blank()
-	p.text(plain, 0, v.conclusion())
-	p.blank()
-	lawTable(p, v.Laws, "")
-	p.blank()
+	p.Blank()
+	p.Text(term.Plain, 0, v.conclusion())
+	p.Blank()
+	lawTable(p, promised(v.Laws(), v.Scenario), "")
+	p.Blank()
 	v.lengths(p)
-	p.blank()
+	p.Blank()
 	v.kinds(p)
-	p.blank()
+	p.Blank()
 	if v.Found == nil {
 		v.claim(p)
 	}
-	stopped(p, v.Interrupted)
-	notes(p, "open    ", v.Open)
-	closing(p, v.Files, v.Repeat)
+	report.Stopped(p, v.interrupted())
+	report.Notes(p, "open    ", v.open())
+	report.Closing(p, v.Files, v.Repeat)
 	if v.Found != nil {
-		p.blank()
-		rule(p)
-		textRun(p, v.Found.Run)
+		p.Blank()
+		p.Rule()
+		single.Write(p, v.Run)
 	}
-	return p.err
+	return p.Err()
 }
 
-func (v *Verification) title(p *page) {
-	what, standing := "up to "+count(v.Faults, "fault"), v.standing()
-	tone := map[string]style{"violated": red, "holds": green, undecided: yellow}[standing]
-	room := p.width - cells(what) - cells(standing) - 6
-	ln := new(line).add(bold, clip(v.Scenario, room)).add(plain, "  "+what)
-	p.put(ln.to(p.margin()-cells(standing)-2).add(plain, "  ").add(tone, standing))
+func (v *Verification) title(p *term.Writer) {
+	what, standing := v.size(), v.standing()
+	tone := map[string]term.Style{"violated": term.Red, "holds": term.Green, report.Undecided: term.Yellow}[standing]
+	p.Title(v.Scenario.Name, what, standing, tone)
 }
 
 // conclusion is the result in a sentence or two.
 func (v *Verification) conclusion() string {
 	if f := v.Found; f != nil {
-		by := "by " + count(f.Faults, "fault")
+		faults, delay := v.found()
+		by := "by " + phrase.Count(faults, "fault")
 		switch {
-		case f.Faults == 0 && len(v.Own) > 0:
+		case faults == 0 && len(v.Own()) > 0:
 			by = "without any fault but the scenario's own"
-		case f.Faults == 0:
+		case faults == 0:
 			by = "without any fault"
 		}
-		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, f.Delay)
-		if f.Faults > 0 {
+		text := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
+		if faults > 0 {
 			text += " " + v.shorter()
 		}
 		return text
 	}
-	if !v.OK {
+	if v.standing() != "holds" {
 		return "Nothing broke a promise, but that is no proof. " + v.shorter()
 	}
 	var kept, unseen []string
-	for _, l := range v.Laws {
+	for _, l := range v.Laws() {
 		if l.Holds > 0 {
-			kept = append(kept, l.Law)
+			kept = append(kept, string(l.Law))
 		} else {
-			unseen = append(unseen, l.Law)
+			unseen = append(unseen, string(l.Law))
 		}
 	}
-	text := fmt.Sprintf("No placement of up to %s breaks %s.", count(v.Faults, "fault"), join(kept, " or "))
+	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Options.Faults, "fault"), phrase.Join(kept, " or "))
 	if len(unseen) > 0 {
-		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", join(unseen, " and "))
+		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
 	}
 	return text
 }
@@ -154,87 +135,103 @@ func (v *Verification) shorter() string {
 	case whole == 0:
 		return "Without a fault no promise is broken."
 	}
-	return fmt.Sprintf("No placement of up to %s breaks a promise.", count(whole, "fault"))
-}
-
-// join joins words with commas, and the last with another word: "a, b or c".
-func join(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
+	return fmt.Sprintf("No placement of up to %s breaks a promise.", phrase.Count(whole, "fault"))
 }
 
 // lengths is a table of how much was tried.
-func (v *Verification) lengths(p *page) {
-	p.put(new(line).add(bold, "tried").to(18).add(plain, "starts").to(27).add(plain, "schedules").to(39).add(plain, "which stand for"))
+func (v *Verification) lengths(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules").To(39).Add(term.Plain, "which stand for"))
 	for _, l := range v.Lengths {
-		ln := new(line).add(plain, "  "+count(l.Faults, "fault"))
+		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
-			right(ln, 24, l.Starts)
+			ln.Right(24, phrase.Grouped(l.Starts))
 		}
-		right(ln, 36, l.Schedules).to(39)
-		if ln.add(plain, placements(l.Stands)); !l.Whole {
-			ln.add(yellow, "; not all")
+		ln.Right(36, phrase.Grouped(l.Schedules)).To(39)
+		if ln.Add(term.Plain, placements(l.Stands)); !l.Whole {
+			ln.Add(term.Yellow, "; not all")
 		}
-		p.put(ln)
+		p.Put(ln)
 	}
 }
 
 // placements writes how many there are: 2.1e13 placements.
 func placements(n float64) string {
 	if n < 1e6 {
-		return countGrouped(int(n), "placement")
+		return phrase.CountGrouped(int(n), "placement")
 	}
 	return strconv.FormatFloat(n, 'g', 2, 64) + " placements"
 }
 
 // kinds is a table of the faults, by the last of a placement.
-func (v *Verification) kinds(p *page) {
-	p.put(new(line).add(bold, "last fault").to(18).add(plain, "starts").to(27).add(plain, "schedules"))
-	for _, k := range v.Kinds {
-		ln := new(line).add(plain, "  "+k.Kind)
-		right(ln, 24, k.Starts)
-		p.put(right(ln, 36, k.Schedules))
+func (v *Verification) kinds(p *term.Writer) {
+	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules"))
+	for i, k := range v.ByKind() {
+		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
+		ln.Right(24, phrase.Grouped(k.Starts))
+		p.Put(ln.Right(36, phrase.Grouped(k.Schedules)))
 	}
 }
 
 // claim says what the result is about, and what it is not about.
-func (v *Verification) claim(p *page) {
+func (v *Verification) claim(p *term.Writer) {
 	for _, c := range v.claims() {
-		p.hang(0, c.Name+strings.Repeat(" ", 8-cells(c.Name)), plain, c.Value)
+		p.Hang(0, c.Name+strings.Repeat(" ", 8-term.Cells(c.Name)), term.Plain, c.Value)
 	}
 }
 
 // claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
 // it belongs to the one before.
-func (v *Verification) claims() []fact {
+func (v *Verification) claims() []report.Fact {
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
 		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
 		"changes the target in between."
 	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
 		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
-	if v.Faults > 1 && !v.AllEnds {
+	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
-	all := []fact{{"starts", starts}, {"ends", ends}}
+	all := []report.Fact{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}
 	each := func(label string, things []string) {
 		for _, t := range things {
-			all = append(all, fact{label, t})
+			all = append(all, report.Fact{Name: label, Value: t})
 			label = ""
 		}
 	}
 	var delays, untried []string
-	for i, d := range v.Delays {
-		delays = append(delays, strconv.Itoa(i+1)+" "+d)
+	for i, a := range v.Assignments {
+		delays = append(delays, strconv.Itoa(i+1)+" "+a.Name)
 	}
 	for _, g := range v.LeftOut {
-		untried = append(untried, g.Kind+": "+g.Why)
+		untried = append(untried, g.Kind.String()+": "+g.Why)
 	}
 	each("delays", delays)
-	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Seed)})
-	each("always", v.Own)
-	each("without", v.Excluded)
+	each("seed", []string{fmt.Sprintf("%d, for back-offs and owner values", v.Options.Seed)})
+	each("always", report.Texts(v.Own()))
+	each("without", report.Texts(v.Scenario.Mix.Without))
 	each("untried", untried)
 	return all
+}
+
+// Suite has a case for each promised law, and one for each reason why nothing can be said.
+func (v *Verification) Suite() report.Suite {
+	name := v.Scenario.Name
+	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
+	for _, l := range v.Laws() {
+		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		switch {
+		case l.Violated > 0 && v.Found != nil:
+			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)
+		case l.Undecided > 0:
+			c.Result, c.Message = expect.NotDecidable, fmt.Sprintf("undecided in %d schedules", l.Undecided)
+		case v.standing() != "holds":
+			c.Result = expect.NotJudged
+			c.Message = fmt.Sprintf("not reached: kept in %d schedules, then the search ended", l.Holds)
+		case l.Holds == 0:
+			c.Result, c.Message = expect.NotJudged, "no schedule exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Cases = append(s.Cases, report.OpenCases(name, v.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, v.interrupted())...)
+	return s
 }

@@ -3,57 +3,61 @@ package reports
 import (
 	"fmt"
 	"io"
+
+	"github.com/fencepost-sim/fencepost/reports/page"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// VerifyHTML writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
+// html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
 // if there is one, what was tried, and what that covers. The error is w's.
-func VerifyHTML(w io.Writer, v *Verification) error {
-	size := "up to " + count(v.Faults, "fault")
-	d := verifyPage{Scenario: v.Scenario, Summary: v.Summary, Standing: v.standing(), Size: size, Conclusion: v.conclusion(),
-		Open: v.Open, Repeat: v.Repeat}
-	d.Class = map[string]string{"holds": "good", "violated": "bad", undecided: "open"}[d.Standing]
-	title := fmt.Sprintf("%s, %s: %s", v.Scenario, size, d.Standing)
+func (v *Verification) html(w io.Writer) error {
+	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
+		Open: v.open(), Repeat: v.Repeat}
+	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
+	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
 	if v.Found == nil {
 		d.Claims = v.claims()
-		d.pageFrame, err = newFrame(title)
-	} else if d.Counterexample, err = newPageData(v.Found.Run, nil); err == nil {
-		d.pageFrame, err = newFrame(title, "chart.js")
+		d.Frame, err = page.New(title)
+	} else if d.Counterexample, err = single.NewPage(v.Run, nil); err == nil {
+		d.Frame, err = page.New(title)
+		d.Script += timeline.Script
 	}
 	if err != nil {
 		return err
 	}
-	if v.Interrupted {
-		d.Stopped = interruption
+	if v.interrupted() {
+		d.Stopped = report.Interruption
 	}
-	for i := range v.Laws {
-		d.Tally.Rows = append(d.Tally.Rows, v.Laws[i].row())
-	}
+	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
-		row := triedRow{Name: count(l.Faults, "fault"), Schedules: grouped(l.Schedules), Stands: placements(l.Stands)}
+		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules), Stands: placements(l.Stands)}
 		if l.Faults > 0 {
-			row.Starts = grouped(l.Starts)
+			row.Starts = phrase.Grouped(l.Starts)
 		}
 		if !l.Whole {
 			row.Stands += "; not all"
 		}
 		d.Lengths = append(d.Lengths, row)
 	}
-	for _, k := range v.Kinds {
-		d.Kinds = append(d.Kinds, triedRow{Name: k.Kind, Starts: grouped(k.Starts), Schedules: grouped(k.Schedules)})
+	for i, k := range v.ByKind() {
+		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
 	}
-	return pages.ExecuteTemplate(w, "verify.html", d)
+	return page.Write(w, "verify.html", d)
 }
 
 // verifyPage is what the template shows.
 type verifyPage struct {
-	pageFrame
+	page.Frame
 	Scenario, Summary, Standing, Class, Size, Conclusion, Stopped, Repeat string
 	Open                                                                  []string
 	Tally                                                                 tallyOnPage
 	Lengths, Kinds                                                        []triedRow
-	Claims                                                                []fact
-	Counterexample                                                        *pageData // nil if there is none
+	Claims                                                                []report.Fact
+	Counterexample                                                        *single.Page // nil if there is none
 }
 
 type triedRow struct{ Name, Starts, Schedules, Stands string }

@@ -1,76 +1,79 @@
 package reports
 
-// VerifyJSON gives a verification as one JSON object, ended by a newline: schema, command, scenario, faults (the most in one placement),
-// seed, outcome (holds, violated or undecided), laws, lengths, kinds, delays, all_ends, excluded, own_faults, left_out (kinds
-// that were not tried, and why), interrupted, open, and the counterexample, null if there is none: law, cause, delay, and its run as JSON
-// gives it. A length has its faults, starts, schedules, idle (those whose last fault struck nothing), placements (for which
-// the schedules stand) and whole (all were tried).
-func VerifyJSON(v *Verification) ([]byte, error) {
-	o := document("verify")
-	o.field("scenario", v.Scenario)
-	o.field("faults", v.Faults)
-	o.field("seed", v.Seed)
-	o.field("outcome", v.standing())
-	o.key("laws")
-	o.open('{')
-	for i := range v.Laws {
-		l := &v.Laws[i]
-		o.key(l.Law)
-		o.open('{')
-		o.lawCounts(l)
-		o.close('}')
-	}
-	o.close('}')
-	o.list("lengths", len(v.Lengths), func(i int) { o.verifiedLength(&v.Lengths[i]) })
-	o.key("kinds")
-	o.open('{')
-	for _, k := range v.Kinds {
-		o.key(k.Kind)
-		o.open('{')
-		o.field("starts", k.Starts)
-		o.field("schedules", k.Schedules)
-		o.close('}')
-	}
-	o.close('}')
-	o.strings("delays", v.Delays)
-	o.field("all_ends", v.AllEnds)
-	o.strings("excluded", v.Excluded)
-	o.strings("own_faults", v.Own)
-	o.key("left_out")
-	o.open('{')
-	for _, g := range v.LeftOut {
-		o.field(g.Kind, g.Why)
-	}
-	o.close('}')
-	o.field("interrupted", v.Interrupted)
-	o.strings("open", v.Open)
-	o.verifiedViolation(v.Found)
-	o.close('}')
-	return o.done()
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type verifyJSON struct {
+	report.Head
+	Scenario       string                       `json:"scenario"`
+	Faults         int                          `json:"faults"`  // the most in one placement
+	Seed           uint64                       `json:"seed"`    // of back-offs and owner values
+	Outcome        string                       `json:"outcome"` // holds, violated or undecided
+	Laws           map[checker.Law]tally.Counts `json:"laws"`
+	Lengths        []lengthJSON                 `json:"lengths"`
+	Kinds          map[string]kindJSON          `json:"kinds"`
+	Delays         []string                     `json:"delays"`
+	AllEnds        bool                         `json:"all_ends"`
+	Excluded       []string                     `json:"excluded"` // sorts of faults that the scenario does not promise to survive
+	OwnFaults      []string                     `json:"own_faults"`
+	LeftOut        map[string]string            `json:"left_out"` // kinds that were not tried, and why
+	Interrupted    bool                         `json:"interrupted"`
+	Open           []string                     `json:"open"`
+	Counterexample *counterexampleJSON          `json:"counterexample"`
 }
 
-func (o *object) verifiedLength(l *VerifiedLength) {
-	o.open('{')
-	o.field("faults", l.Faults)
-	o.field("starts", l.Starts)
-	o.field("schedules", l.Schedules)
-	o.field("idle", l.Idle)
-	o.field("placements", l.Stands)
-	o.field("whole", l.Whole)
-	o.close('}')
+type lengthJSON struct {
+	Faults     int     `json:"faults"`
+	Starts     int     `json:"starts"`
+	Schedules  int     `json:"schedules"`
+	Idle       int     `json:"idle"`       // whose last fault struck nothing
+	Placements float64 `json:"placements"` // for which the schedules stand
+	Whole      bool    `json:"whole"`      // all were tried
 }
 
-func (o *object) verifiedViolation(f *VerifiedViolation) {
-	if f == nil {
-		o.field("counterexample", nil)
-		return
+// kindJSON counts what was tried of a kind of fault, as the last of a placement.
+type kindJSON struct {
+	Starts    int `json:"starts"`
+	Schedules int `json:"schedules"`
+}
+
+type counterexampleJSON struct {
+	Law   checker.Law       `json:"law"`
+	Cause string            `json:"cause"`
+	Delay string            `json:"delay"`
+	Run   *single.RunObject `json:"run"`
+}
+
+// JSON gives the verification as one JSON object, ended by a newline.
+func (v *Verification) JSON(command string) ([]byte, error) {
+	o := &v.Options
+	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed, Outcome: v.standing(),
+		Laws: countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{}, AllEnds: o.AllEnds,
+		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()), LeftOut: map[string]string{},
+		Interrupted: v.interrupted(), Open: report.Some(v.open())}
+	for _, l := range v.Lengths {
+		d.Lengths = append(d.Lengths, lengthJSON{l.Faults, l.Starts, l.Schedules, l.Idle, l.Stands, l.Whole})
 	}
-	o.key("counterexample")
-	o.open('{')
-	o.field("law", f.Law)
-	o.field("cause", f.Cause)
-	o.field("delay", f.Delay)
-	o.key("run")
-	o.run(f.Run)
-	o.close('}')
+	for i, k := range v.ByKind() {
+		d.Kinds[o.Kinds[i].String()] = kindJSON(k)
+	}
+	for _, a := range v.Assignments {
+		d.Delays = append(d.Delays, a.Name)
+	}
+	for _, l := range v.LeftOut {
+		d.LeftOut[l.Kind.String()] = l.Why
+	}
+	if v.Found != nil {
+		run, err := v.Run.Object()
+		if err != nil {
+			return nil, err
+		}
+		_, delay := v.found()
+		d.Counterexample = &counterexampleJSON{v.Found.Law, v.Found.Cause.String(), delay, run}
+	}
+	return report.Encode(d)
 }

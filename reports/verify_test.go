@@ -5,29 +5,61 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verified is a verification with something in each place.
 func verified() *Verification {
-	return &Verification{Scenario: "a-lock", Summary: "A lock, and what it is for.", Seed: 1, Faults: 2, OK: true,
-		Laws: []ExploredLaw{{Law: "lease-exclusion", Promised: true, Holds: 1_234_567}, {Law: "token-order", Promised: true, Unchecked: 1_234_567}},
-		Lengths: []VerifiedLength{{Schedules: 1, Stands: 1, Whole: true}, {Faults: 1, Starts: 203, Schedules: 2658, Stands: 1.39e11, Whole: true},
-			{Faults: 2, Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21, Whole: true}},
-		Kinds:    []VerifiedKind{{"pause", 15_133, 197_487}, {"delay message", 6836, 126_011}},
-		Delays:   []string{"every message takes 1.1ms", "messages to and from client-1 take 200us, all others 2ms"},
-		LeftOut:  []VerifiedGap{{"drift", "what it does grows with its length: no few starts and ends stand for the others"}},
-		Excluded: []string{"jump of servers"}, Own: []string{"crash redis-3 losing everything at 1s"}, Files: "_runs/verify-a-lock",
-		Repeat: "fencepost verify a-lock --faults 2"}
+	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
+	if err != nil {
+		panic(err)
+	}
+	excluded, err := nemesis.ParseExclusion("jump of servers")
+	if err != nil {
+		panic(err)
+	}
+	s := &scenarios.Scenario{Name: "a-lock", Summary: "A lock, and what it is for.", Faults: []nemesis.Fault{own},
+		Promise: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}
+	s.Mix.Without = append(s.Mix.Without, excluded)
+	length := func(faults int, t verify.Tally, kinds ...verify.KindTally) verify.LengthTally {
+		if t.Laws = tally.NewLaws(s.Promise); faults == 2 {
+			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
+		}
+		return verify.LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
+	}
+	return &Verification{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2", Verification: &verify.Verification{
+		Scenario: s, Options: verify.Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage}, Seed: 1, KeepFaults: true},
+		Lengths: []verify.LengthTally{length(0, verify.Tally{Schedules: 1, Stands: 1}),
+			length(1, verify.Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11}, verify.KindTally{Starts: 133, Schedules: 487}, verify.KindTally{}),
+			length(2, verify.Tally{Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21}, verify.KindTally{Starts: 15_000, Schedules: 197_000},
+				verify.KindTally{Starts: 6836, Schedules: 126_011})},
+		Assignments: []verify.Assignment{{Name: "every message takes 1.1ms"}, {Name: "messages to and from client-1 take 200us, all others 2ms"}},
+		LeftOut:     []verify.LeftOut{{Kind: nemesis.Drift, Why: "what it does grows with its length: no few starts and ends stand for the others"}}}}
+}
+
+// counterexample ends the verification with faults that break a law.
+func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
+	v.Stop, v.Options.KeepFaults, v.Run = verify.AtCounterexample, false, run
+	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind}, Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
+	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false
 }
 
 func verifyText(t *testing.T, v *Verification, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := VerifyText(&b, v, TextOptions{Width: width}); err != nil {
+	if err := v.Text(&b, report.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ln := range strings.Split(b.String(), "\n") {
-		if cells(ln) > width && !strings.HasPrefix(ln, "again") {
+		if term.Cells(ln) > width && !strings.HasPrefix(ln, "again") {
 			t.Errorf("at %d cells: %q", width, ln)
 		}
 	}
@@ -43,7 +75,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 		for _, want := range []string{"a-lock up to 2 faults holds", "No placement of up to 2 faults breaks lease-exclusion.",
 			"Nothing exercised token-order: that is no pass.", "✓ lease-exclusion 1,234,567", "– token-order 0", "2 faults 42,322 1,231,908 1.2e+21 placements",
 			"1 every message takes 1.1ms 2 messages to and from client-1", "always crash redis-3 losing everything at 1s", "without jump of servers",
-			"untried drift: what it does grows", "one is taken further", "again fencepost verify a-lock --faults 2"} {
+			"untried drift: what it does grows", "pause 15,133 197,487", "one is taken further", "again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d cells %q is missing in\n%s", width, want, text)
 			}
@@ -54,10 +86,11 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 // TestOnlyAWholeVerificationHolds: neither the zero value does, nor one that ended early, however much it tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
-	early.OK, early.Open, early.Lengths[2].Whole = false, []string{"the budget of runs is used up"}, false
-	for _, v := range []*Verification{{}, {Scenario: "x", Faults: 1}, early} {
+	early.Stop, early.Lengths[2].Whole = verify.AtBudget, false
+	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
+		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"}, Options: verify.Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
+		if v.standing() != report.Undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
 			t.Errorf("%s:\n%s", v.standing(), text)
 		}
 	}
@@ -71,9 +104,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 
 func TestACounterexampleIsToldInFull(t *testing.T) {
 	v := verified()
-	v.OK, v.Broken, v.Own = false, true, nil
-	v.Laws[0].Violated, v.Lengths[2].Whole = 1, false
-	v.Found = &VerifiedViolation{Law: "lease-exclusion", Cause: "validity miscounted", Faults: 2, Delay: "every message takes 1.1ms", Run: calm()}
+	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 2, calm())
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated", "lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
 		"No placement of up to 1 fault breaks a promise.", "✗ lease-exclusion", "seconds"} {
@@ -84,7 +115,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 	if strings.Contains(text, "starts All") {
 		t.Errorf("a claim of completeness with a counterexample:\n%s", text)
 	}
-	v.Found.Faults = 0
+	v.Found.Plan.Faults = nil
 	if text := squeezed(verifyText(t, v, 80)); !strings.Contains(text, "is broken without any fault (") {
 		t.Error(text)
 	}
@@ -92,7 +123,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 
 func TestAVerificationAsJSON(t *testing.T) {
 	v := verified()
-	text, err := VerifyJSON(v)
+	text, err := v.JSON("verify")
 	if err != nil || !bytes.HasSuffix(text, []byte("}\n")) {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -118,9 +149,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 		got.LeftOut["drift"] == "" || got.Counterexample != nil {
 		t.Errorf("%+v", got)
 	}
-	v.OK, v.Broken = false, true
-	v.Found = &VerifiedViolation{Law: "lease-exclusion", Run: calm()}
-	if text, err = VerifyJSON(v); err != nil {
+	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 1, calm())
+	if text, err = v.JSON("verify"); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &got); err != nil || got.Outcome != "violated" || got.Counterexample.Law != "lease-exclusion" ||

@@ -86,7 +86,7 @@ type bareScript struct {
 }
 
 func newBareServers(b *testing.B, s *Scenario, faults *mix.Generator) *bareServers {
-	all := &bareServers{scripts: make([]bareScript, s.Servers.Redis)}
+	all := &bareServers{scripts: make([]bareScript, s.Servers.N)}
 	r := NewRunner(s)
 	r.tap = func(id sim.ProcessID, s sim.Server) sim.Server {
 		return &listener{Server: s, to: &all.scripts[int(id[len(id)-1]-'1')]}

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
 func seedsPerScenario() int {
-	if !full() || raceEnabled {
+	if !testkit.Full() || raceEnabled {
 		return 4
 	}
 	return 1000
@@ -47,16 +49,16 @@ func named(t *testing.T, name string) *Scenario {
 	return s
 }
 
-func campaign(t *testing.T, s *Scenario, seeds int) *Campaign {
+func campaign(t *testing.T, s *Scenario, seeds int) *expect.Campaign {
 	t.Helper()
-	var c Campaign
+	var c expect.Campaign
 	r := NewRunner(s)
 	for seed := range uint64(seeds) {
 		result, err := r.Run(s.Plan(seed + 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Add(result, s.Judge(result))
+		c.Add(result.Plan.Seed, result.Digest, s.Judge(result))
 	}
 	return &c
 }

@@ -2,16 +2,10 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/consensus"
-	"github.com/fencepost-sim/fencepost/sim/etcd"
-	"github.com/fencepost-sim/fencepost/sim/redis"
-	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // observer is the Sentinel of replicated masters.
@@ -27,18 +21,7 @@ type cluster interface {
 }
 
 // newCluster makes the servers that s asks for.
-func newCluster(s *Servers) cluster {
-	switch {
-	case s.Etcd > 0:
-		c := consensus.Config{Fsync: s.Fsync}
-		return &etcdCluster{etcd.New(c, s.names()), c}
-	case s.ZooKeeper > 0:
-		c := zookeeper.Config{Log: consensus.Config{Fsync: s.Fsync}}
-		return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
-	default:
-		return newRedisCluster(s)
-	}
-}
+func newCluster(s *Servers) cluster { return s.backend().cluster(s) }
 
 // numbered gives the names of n processes of one sort.
 func numbered(sort string, n int) []sim.ProcessID {
@@ -50,15 +33,14 @@ func numbered(sort string, n int) []sim.ProcessID {
 }
 
 // asked are the servers that a client of the lock asks: the masters, or the members of a cluster.
-func (s *Servers) asked() []sim.ProcessID {
-	switch {
-	case s.Etcd > 0:
-		return numbered("etcd", s.Etcd)
-	case s.ZooKeeper > 0:
-		return numbered("zookeeper", s.ZooKeeper)
-	default:
-		return numbered("redis", s.Redis)
+func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
+
+// masters is how many servers stand alone, or with replicas of their own; 0 if they agree on one log, or are not known.
+func (s *Servers) masters() int {
+	if s.consensus() {
+		return 0
 	}
+	return s.N
 }
 
 // names lists the lock servers, replicas last.
@@ -70,6 +52,14 @@ func (s *Servers) names() []sim.ProcessID {
 		}
 	}
 	return names
+}
+
+// dialled lists the servers to which a client can connect: the Sentinel last.
+func (s *Servers) dialled() []sim.ProcessID {
+	if s.Replicas > 0 {
+		return append(s.names(), observer)
+	}
+	return s.names()
 }
 
 // groups are the servers that hold the same data: a master with its replicas, or a whole cluster. There is none
@@ -89,7 +79,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 }
 
 // consensus reports whether the servers agree on one log.
-func (s *Servers) consensus() bool { return s.Etcd > 0 || s.ZooKeeper > 0 }
+func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.log }
 
 // targets are the servers that faults can strike, and the resource.
 func (s *Servers) targets() nemesis.Names {
@@ -103,89 +93,4 @@ func (s *Servers) targets() nemesis.Names {
 		names.Sentinel = observer
 	}
 	return names
-}
-
-// etcdCluster is the members of an etcd cluster.
-type etcdCluster struct {
-	*consensus.Cluster
-	config consensus.Config
-}
-
-func (c *etcdCluster) add(w *sim.World, _ tap) {
-	c.Reset(c.config)
-	c.AddTo(w)
-}
-
-// zooKeeperCluster is the members of a ZooKeeper ensemble.
-type zooKeeperCluster struct {
-	*zookeeper.Ensemble
-	config zookeeper.Config
-}
-
-func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
-	c.Reset(c.config)
-	c.AddTo(w)
-}
-
-// redisCluster is Redis masters, each alone or with replicas and a Sentinel that watches them.
-type redisCluster struct {
-	*Servers
-	names  []sim.ProcessID
-	groups [][]sim.ProcessID // none without replicas
-	nodes  []*redis.Node
-}
-
-func newRedisCluster(s *Servers) *redisCluster {
-	c := &redisCluster{Servers: s, names: s.names(), groups: s.groups()}
-	for range c.names {
-		c.nodes = append(c.nodes, redis.New(redis.Config{}))
-	}
-	return c
-}
-
-func (c *redisCluster) add(w *sim.World, wrap tap) {
-	if len(c.groups) == 0 {
-		for _, node := range c.nodes {
-			node.Reset(c.config())
-		}
-	}
-	for _, group := range c.groups {
-		c.resetGroup(w, group)
-	}
-	for i, id := range c.names {
-		w.AddServer(id, wrap(id, c.nodes[i]))
-	}
-	if len(c.groups) > 0 {
-		w.AddServer(observer, sentinel.New(sentinel.Config{Groups: c.groups, DownAfter: c.DownAfter,
-			ReconfigureAfter: c.ReconfigureAfter}))
-	}
-}
-
-func (c *redisCluster) config() redis.Config {
-	return redis.Config{Persistence: c.Persistence, FsyncTime: c.Fsync}
-}
-
-// resetGroup prepares a master and its replicas for a run.
-func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
-	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { recordFailOver(w, old, promoted) }}
-	config := c.config()
-	config.Group = group
-	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
-	config.SemiSync, config.SemiSyncTimeout = c.SemiSync, c.SemiSyncTimeout
-	for i, id := range members {
-		config.Replicas, config.Replicates = members[1:], ""
-		if i > 0 {
-			config.Replicas, config.Replicates = nil, members[0]
-		}
-		c.nodes[slices.Index(c.names, id)].Reset(config)
-	}
-}
-
-// recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
-func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
-	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
-	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
-	w.Record(history.Nemesis, e)
-	e.Type = history.OK
-	w.Record(history.Nemesis, e)
 }

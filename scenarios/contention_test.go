@@ -10,7 +10,7 @@ import (
 // TestTheAlarmOfContentionRingsWhereClientsCrowd: eight clients that never give up find the lock taken most of the
 // time; one alone never does. It is no matter of patience: nobody gives up.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {
 			s := parseText(t, minimal[d.Name]+"clients: "+clients+"\nwork: {cycles: 3, hold: 1s}\n")
 			result, err := NewRunner(s).Run(s.Plan(1))

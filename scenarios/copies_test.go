@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
@@ -72,7 +74,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 
 // serviceOf is the first part of the names of a scenario's servers.
 func serviceOf(s *Scenario) string {
-	if s.Servers.ZooKeeper > 0 {
+	if s.Servers.Backend == locks.OnZooKeeper {
 		return "zookeeper"
 	}
 	return "etcd"

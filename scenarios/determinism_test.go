@@ -3,7 +3,6 @@ package scenarios
 import (
 	"bytes"
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,11 +10,10 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 )
-
-var updateDigests = flag.Bool("update-digests", false, "rewrite testdata/digests.txt")
 
 // childVar makes the test binary print its fingerprints and exit.
 const childVar = "FENCEPOST_PRINT_FINGERPRINTS"
@@ -81,7 +79,7 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	var threads []string
-	if full() {
+	if testkit.Full() {
 		if again, err := fingerprints(); err != nil || again != here {
 			t.Fatalf("the second time in one process differs: %s %v", firstDifference(here, again), err)
 		}
@@ -99,17 +97,15 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 		}
 	}
 	const file = "testdata/digests.txt"
-	if *updateDigests {
-		if err := os.WriteFile(file, []byte(here), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	if *testkit.Update {
+		testkit.Write(t, file, here)
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(want) != here {
-		t.Errorf("differs from %s (rewrite with -update-digests): %s", file, firstDifference(string(want), here))
+		t.Errorf("differs from %s (rewrite with -update): %s", file, firstDifference(string(want), here))
 	}
 }
 

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
 // family is the servers that a scenario's lock is on.
 func family(s *Scenario) string {
 	switch {
-	case s.Servers.Etcd > 0:
+	case s.Servers.Backend == locks.OnEtcd:
 		return "etcd"
-	case s.Servers.ZooKeeper > 0:
+	case s.Servers.Backend == locks.OnZooKeeper:
 		return "ZooKeeper"
 	case s.Servers.Replicas > 0:
 		return "replicated Redis"

@@ -8,8 +8,10 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -147,7 +149,9 @@ func (f *file) settle() {
 	f.checkResource()
 	f.checkServers()
 	f.readLinks(names)
-	f.readMetrics(names)
+	if f.metrics != nil {
+		f.scenario.Expect.Metrics = expect.ReadMetrics(f.Reader, f.metrics, names)
+	}
 	f.readFaults(names)
 	f.readMix(names)
 	f.readClients(names)
@@ -173,4 +177,18 @@ func clientNames(n int) []sim.ProcessID {
 		names[i] = sim.ProcessID(fmt.Sprintf("client-%d", i+1))
 	}
 	return names
+}
+
+// expectFields are the laws, and metrics.
+func (f *file) expectFields() []field {
+	var fields []field
+	for _, law := range checker.Laws {
+		fields = append(fields, field{name: string(law), read: func(n ast.Node) {
+			if e, ok := expect.ReadLaw(f.Reader, n); ok {
+				f.scenario.Expect.Laws[law] = e
+			}
+		}})
+	}
+	return append(fields, field{name: "metrics", read: func(n ast.Node) { f.metrics = n },
+		doc: doc{values: "mapping", standard: "none", meaning: "bounds on metrics; see Metrics"}})
 }

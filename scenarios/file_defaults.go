@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -12,11 +13,11 @@ import (
 
 // newFile is a file in which no key has been given.
 func newFile(r *format.Reader) *file {
-	f := &file{Reader: r, scenario: &Scenario{Expect: Expect{Laws: map[checker.Law]Expectation{}}},
+	f := &file{Reader: r, scenario: &Scenario{Expect: expect.All{Laws: map[checker.Law]expect.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
 	s.Servers.Persistence = aof.Everysec
-	standards(serverKeys, &s.Servers)
+	standards(serverSettings, &s.Servers)
 	standards(networkKeys, &s.Network)
 	standards(resourceKeys, &s.Resource)
 	standards(timeKeys, s)

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
-
-var updateFormat = flag.Bool("update-format", false, "rewrite testdata/format/errors.txt")
 
 var errorCases = filepath.Join("testdata", "format", "errors.txt")
 
@@ -47,15 +45,13 @@ func TestFormatErrors(t *testing.T) {
 			t.Fatalf("%s: no error, or a scenario beside it: %v", c.title, s)
 		}
 		got := fmt.Sprint(err)
-		if got != c.want && !*updateFormat {
+		if got != c.want && !*testkit.Update {
 			t.Errorf("%s:\n%s\ngot\n%s\nwant\n%s", c.title, c.text, got, c.want)
 		}
 		out += "== " + c.title + "\n" + c.text + "--\n" + got + "\n"
 	}
-	if *updateFormat {
-		if err := os.WriteFile(errorCases, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if *testkit.Update {
+		testkit.Write(t, errorCases, out)
 	}
 }
 
@@ -117,7 +113,7 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
 	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a", "a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
-		if !full() && i%10 > 0 {
+		if !testkit.Full() && i%10 > 0 {
 			continue
 		}
 		var before, after runtime.MemStats

@@ -80,7 +80,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 // foreign are, for each protocol, the keys that others take, each with why this one does not.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		for _, s := range locks.Settings() {
 			if d.Setting(s.Path) == nil {
 				all[d.Name] = append(all[d.Name], field{name: s.Path, instead: whyNot(d, s.Path, "")})
@@ -116,7 +116,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 		}
 	}
 	var form setting.Form
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		form.Words = append(form.Words, string(d.Name))
 	}
 	name := setting.Form{Kind: setting.Name}
@@ -151,16 +151,15 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	if n := s.Redis; n > 0 && l.config.Quorum > n {
-		refuse("quorum", "the quorum is %d, but there are only %d servers", l.config.Quorum, n)
+	for _, d := range locks.Definitions() { // of a protocol that is misspelled, whatever any refuses
+		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
+			continue
+		}
+		for _, r := range d.Refused(&l.config, s.masters()) {
+			refuse(r.Key, "%s", r.Why)
+		}
 	}
-	if l.config.Asking == locks.AskUntilQuorum && l.config.Contact == locks.Parallel {
-		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
-			"take contact: sequential"
-		refuse("ask", why)
-		refuse("contact", why)
-	}
-	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.Redis > 0 {
+	if w := l.config.Wait; w != nil && w.Replicas > s.Replicas && s.masters() > 0 {
 		refuse("wait", "wait asks for more replicas (%d) than there are (%d)", w.Replicas, s.Replicas)
 	}
 }

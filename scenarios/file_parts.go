@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -26,16 +27,16 @@ const (
 	maxCount    = 10_000 // cycles, writes of a section
 )
 
-// serverKeys are the keys under servers but persistence.
-var serverKeys = []setting.Key[Servers]{
-	setting.Number("redis", func(s *Servers) *int { return &s.Redis }, 0, 1, maxServers,
-		"how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A "+
-			"file gives "+
-			"one of `redis`, `etcd` and `zookeeper`").Depending("none"),
-	setting.Number("etcd", func(s *Servers) *int { return &s.Etcd }, 0, 1, maxMembers,
-		"how many members of an etcd cluster: etcd-1 …").Depending("none"),
-	setting.Number("zookeeper", func(s *Servers) *int { return &s.ZooKeeper }, 0, 1, maxMembers,
-		"how many members of a ZooKeeper ensemble: zookeeper-1 …").Depending("none"),
+// serverKeys are the keys under servers but persistence, those that say what servers there are first.
+func serverKeys() (keys []setting.Key[Servers]) {
+	for _, b := range backends {
+		keys = append(keys, b.key())
+	}
+	return append(keys, serverSettings...)
+}
+
+// serverSettings are the keys under servers that say how they are set.
+var serverSettings = []setting.Key[Servers]{
 	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, time.Millisecond,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
@@ -58,11 +59,10 @@ var serverKeys = []setting.Key[Servers]{
 }
 
 func (f *file) serverFields() []field {
-	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys, to: &f.scenario.Servers,
+	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys(), to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := t.fields("")
-	const kinds = 3
-	return slices.Insert(fields, kinds, field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
+	return slices.Insert(fields, len(backends), field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 		kind: setting.Word, number: wordOf,
 		doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
 			meaning: "`none` turns the append-only file off: every restart comes back empty"}})
@@ -89,15 +89,12 @@ func (f *file) readPersistence(n ast.Node) {
 			s.Persistence = aof.None
 			return
 		}
-		f.Problem(format.StartOf(n), nemesis.Nearest(text, []string{"none"}),
+		f.Problem(format.StartOf(n), nearest.Word(text, []string{"none"}),
 			"expected none, or a mapping such as {append-fsync: always}, found %s", format.Found(text))
 		return
 	}
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields())
 }
-
-// serverKinds are the keys that say what servers there are; a file gives one of them.
-var serverKinds = []string{"redis", "etcd", "zookeeper"}
 
 // redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
 var (
@@ -108,15 +105,15 @@ var (
 // checkServers refuses servers that the protocol would never ask, and settings that none of them has.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
-	for _, key := range serverKinds {
+	for _, key := range backendNames() {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.Problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(serverKinds, ", "))
+				f.Problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(backendNames(), ", "))
 			}
 		}
 	}
 	if kinds == 0 && f.serversAt != (format.Place{}) {
-		f.Problem(f.serversAt, "", "servers needs one of %s", strings.Join(serverKinds, ", "))
+		f.Problem(f.serversAt, "", "servers needs one of %s", strings.Join(backendNames(), ", "))
 	}
 	if kinds != 1 {
 		return
@@ -139,20 +136,13 @@ func (f *file) checkServers() {
 // checkProtocol holds the protocol against the servers.
 func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
-	key := locks.OnRedis
-	switch {
-	case s.Etcd > 0:
-		key = locks.OnEtcd
-	case s.ZooKeeper > 0:
-		key = locks.OnZooKeeper
-	}
 	switch {
 	case d == nil || len(s.asked()) == 0: // missing or wrong, and told so
-	case d.Backend != key:
-		f.Problem(f.inServers[string(key)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, key)
-	case !d.Several && s.Redis > 1:
-		f.Problem(f.inServers["redis"], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
-			s.Redis)
+	case d.Backend != s.Backend:
+		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
+	case !d.Several && s.N > 1:
+		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
+			s.N)
 	}
 }
 
@@ -238,7 +228,7 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 	for i, q := range all {
 		list[i] = string(q)
 	}
-	return nemesis.Nearest(string(p), list)
+	return nearest.Word(string(p), list)
 }
 
 var resourceKeys = []setting.Key[ResourceConfig]{
@@ -277,7 +267,7 @@ func (f *file) checkResource() {
 }
 
 func tokenGivers() (names []locks.Protocol) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		if d.Tokens {
 			names = append(names, d.Name)
 		}

@@ -2,11 +2,11 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
@@ -26,14 +26,12 @@ func TestReferenceIsMadeFromTheTables(t *testing.T) {
 		t.Fatal("FORMAT.md has no place for the keys")
 	}
 	made := reference()
-	if *updateFormat {
-		if err := os.WriteFile("FORMAT.md", []byte(before+keysBegin+made+keysEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if *testkit.Update {
+		testkit.Write(t, "FORMAT.md", before+keysBegin+made+keysEnd+after)
 		return
 	}
 	if made != stands {
-		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update-format. They say now:\n%s", made)
+		t.Errorf("the keys in FORMAT.md differ from the tables; rewrite with -update. They say now:\n%s", made)
 	}
 }
 
@@ -61,7 +59,7 @@ func reference() string {
 		}
 	}
 	b.WriteString("\n### Protocols\n\n| protocol | what it does |\n|---|---|\n")
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, d.Text)
 	}
 	return b.String()
@@ -83,7 +81,7 @@ func rows(b *strings.Builder, under string, fields []field, wanted func(path str
 
 func titleOf(takers []locks.Protocol) string {
 	switch {
-	case len(takers) == len(locks.Definitions):
+	case len(takers) == len(locks.Definitions()):
 		return "Of every lock"
 	case len(takers) == 1:
 		return "Only with " + string(takers[0])

@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
-	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
@@ -46,13 +47,23 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Redis: 5}).asked(), TTL: 10 * time.Second,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Backend: locks.OnRedis, N: 5}).asked(), TTL: 10 * time.Second,
 		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
-		Contact: locks.Sequential, Order: locks.Listed, Quorum: 3, ElapsedCheck: true,
-		Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic, ReleaseOnFailure: true,
-		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic, ReleaseTo: locks.ReleaseToAll,
-		Asking: locks.AskAll,
+		ElapsedCheck: true, Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic,
+		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic,
 	}
+	for _, own := range []struct {
+		path string
+		want setting.Value
+	}{
+		{"contact", setting.Value{Word: "sequential"}}, {"order", setting.Value{Word: "listed"}}, {"quorum", setting.Value{N: 3}},
+		{"release-on-failure", setting.Value{Word: "on"}}, {"release-to", setting.Value{Word: "all"}}, {"ask", setting.Value{Word: "all"}},
+	} {
+		if got := lockSetting(s, own.path); got != own.want {
+			t.Errorf("%s is %v, not %v", own.path, got, own.want)
+		}
+	}
+	redlock.Own = s.Clients[0].Lock.Own // of a type that only the protocol knows; its values are those above
 	second := redlock
 	second.First = 2
 	work := Work{Cycles: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
@@ -67,7 +78,7 @@ func TestExample(t *testing.T) {
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
 			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Redis: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
@@ -78,13 +89,13 @@ func TestExample(t *testing.T) {
 		Shown:    []checker.Law{checker.LeaseExclusion},
 		Limit:    60 * time.Second,
 		Bound:    10 * time.Second,
-		Expect: Expect{
-			Laws: map[checker.Law]Expectation{
+		Expect: expect.All{
+			Laws: map[checker.Law]expect.Law{
 				checker.LeaseExclusion:  {Outcome: checker.Holds},
 				checker.MutualExclusion: {Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
 				checker.ResourceSafety:  {Outcome: checker.Violated},
 			},
-			Metrics: []MetricBound{{Name: "fencing_token_reject_rate", Text: "0"}},
+			Metrics: []expect.Bound{{Name: "fencing_token_reject_rate", Text: "0"}},
 		},
 	}
 	if !reflect.DeepEqual(s, want) {
@@ -102,8 +113,8 @@ var everyValue = []struct {
 	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, aof.Always},
 	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, aof.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
-	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 50},
-	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return s.Clients[0].Lock.Quorum }, 1},
+	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 50}},
+	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
 	{oneRedis, "clients", "1", func(s *Scenario) any { return len(s.Clients) }, 1},
 	{oneRedis, "clients", "99", func(s *Scenario) any { return s.Clients[98].ID }, sim.ProcessID("client-99")},
 	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Lo: 1500 * time.Microsecond, Hi: 1500 * time.Microsecond}},
@@ -115,7 +126,7 @@ var everyValue = []struct {
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
 	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
 	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
-	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, format.MaxDuration},
+	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, nemesis.MaxDuration},
 	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},
 	{oneRedis, "lock.release", "del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
 	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
@@ -138,17 +149,17 @@ var everyValue = []struct {
 	{oneRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
 	{oneRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},
-	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return firstLock(s).Contact }, locks.Parallel},
-	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return firstLock(s).Order }, locks.Rotated},
-	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return firstLock(s).Quorum }, 1},
-	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return firstLock(s).Quorum }, 5},
+	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return lockSetting(s, "contact") }, setting.Value{Word: "parallel"}},
+	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return lockSetting(s, "order") }, setting.Value{Word: "rotated"}},
+	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
+	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 5}},
 	{fiveRedis, "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
 	{fiveRedis, "lock.drift-allowance", "off", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{}},
 	{fiveRedis, "lock.drift-allowance", "0.5%", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 5000}},
 	{fiveRedis, "lock.drift-allowance", "3ms", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{Plus: 3 * time.Millisecond}},
 	{fiveRedis, "lock.drift-allowance", "100% + 0s", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 1_000_000}},
 	{fiveRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
-	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return firstLock(s).ReleaseOnFailure }, false},
+	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return lockSetting(s, "release-on-failure") }, setting.Value{Word: "off"}},
 	{fiveRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "work.cycles", "10000", func(s *Scenario) any { return s.Clients[1].Work.Cycles }, 10000},
 	{oneRedis, "work.stagger", "0s", func(s *Scenario) any { return s.Clients[1].Work.Start }, sim.Delay{}},
@@ -157,15 +168,15 @@ var everyValue = []struct {
 	{oneRedis, "work.compute", "1h", func(s *Scenario) any { return s.Clients[1].Work.Compute }, time.Hour},
 	{oneRedis, "work.hold", "validity", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldValidity},
 	{oneRedis, "work.hold", "forever", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldForever},
-	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return firstLock(s).Expiry }, locks.AbsoluteExpiry},
+	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return lockSetting(s, "expiry") }, setting.Value{Word: "absolute"}},
 	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry }, locks.OverwritingReentry},
 	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendOrAcquire},
-	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return firstLock(s).TokenRead }, locks.TokenLater},
+	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return lockSetting(s, "read-token") }, setting.Value{Word: "later"}},
 	{"name: x\nservers: {redis: 1, replicas: 1}\nlock: {protocol: set-nx-px}\n", "lock.wait.same-connection", "off",
 		func(s *Scenario) any { return firstLock(s).Wait.SameConnection }, false},
-	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return firstLock(s).CompareRevision }, false},
-	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return firstLock(s).Names }, locks.BareNames},
-	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return firstLock(s).CheckSession }, false},
+	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return lockSetting(s, "compare-revision") }, setting.Value{Word: "off"}},
+	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return lockSetting(s, "names") }, setting.Value{Word: "bare"}},
+	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return lockSetting(s, "check-session") }, setting.Value{Word: "off"}},
 	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
 	{onFenced, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
@@ -174,9 +185,15 @@ var everyValue = []struct {
 	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
 	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
 	{oneRedis, "bound", "1s", func(s *Scenario) any { return s.Bound }, time.Second},
-	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, format.MaxDuration},
+	{oneRedis, "limit", "24h", func(s *Scenario) any { return s.Limit }, nemesis.MaxDuration},
 	{oneRedis, "faults", "[]", func(s *Scenario) any { return len(s.Faults) }, 0},
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
+}
+
+// lockSetting is what is in force of a key under lock, for the first client.
+func lockSetting(s *Scenario, path string) setting.Value {
+	c := &s.Clients[0].Lock
+	return locks.Define(c.Protocol).Setting(path).Get(c)
 }
 
 func firstLock(s *Scenario) *locks.Config { return &s.Clients[0].Lock }
@@ -214,13 +231,15 @@ overrides:
 `)
 	first, second, third := s.Clients[0], s.Clients[1], s.Clients[2]
 	same := third
-	same.ID, same.Lock.Retry, same.Lock.Extension, same.Lock.Quorum = first.ID, first.Lock.Retry, first.Lock.Extension, first.Lock.Quorum
+	same.ID, same.Lock.Retry, same.Lock.Extension = first.ID, first.Lock.Retry, first.Lock.Extension
+	quorum := locks.Define(locks.Redlock).Setting("quorum")
+	quorum.Set(&same.Lock, setting.Value{N: 3})
 	same.Lock.First, same.Work.Hold, same.Work.HoldKind, same.Work.Start = 0, 0, HoldForever, sim.Delay{}
 	if !reflect.DeepEqual(same, first) {
 		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)
 	}
 	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
-		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || third.Lock.Quorum != 2 || third.Lock.First != 2 ||
+		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || quorum.Get(&third.Lock).N != 2 || third.Lock.First != 2 ||
 		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
 	}
@@ -251,7 +270,7 @@ overrides:
 
 func TestMetricBounds(t *testing.T) {
 	inf := math.Inf(1)
-	for text, want := range map[string]MetricBound{
+	for text, want := range map[string]expect.Bound{
 		`unavailability: ">= 9s"`:         {Min: 9, Max: inf},
 		`unavailability: "<= 9s"`:         {Min: -inf, Max: 9},
 		`unavailability: 2ms..10ms`:       {Min: 0.002, Max: 0.01},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -129,7 +130,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	f.Entries(f.overrides, "overrides", func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
-			f.Problem(place, nemesis.Nearest(key, format.Missing(clients, f.overrides)), "no client of this run is called %s", format.Found(key))
+			f.Problem(place, nearest.Word(key, format.Missing(clients, f.overrides)), "no client of this run is called %s", format.Found(key))
 		}
 		lock, work := f.lock.copied(), f.work
 		if i >= 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -24,7 +25,7 @@ func TestNoControlCharacterGetsIn(t *testing.T) {
 	}
 	tried := 0
 	for i, path := range files {
-		if !full() && i%8 > 0 {
+		if !testkit.Full() && i%8 > 0 {
 			continue
 		}
 		text, err := os.ReadFile(path)

@@ -9,18 +9,18 @@ import (
 
 // service is the kind of lock service that the clients of s use.
 func (s *Scenario) service() history.Service {
-	switch {
-	case s.Servers.Etcd > 0:
-		return history.Etcd
-	case s.Servers.ZooKeeper > 0:
-		return history.ZooKeeper
+	if d := s.definition(); d != nil {
+		return d.Service
 	}
-	for i := range s.Clients {
-		if s.Clients[i].Lock.Protocol == locks.Redlock {
-			return history.Redlock
-		}
+	return ""
+}
+
+// definition is that of the protocol, which all clients share; nil if there is no client.
+func (s *Scenario) definition() *locks.Definition {
+	if len(s.Clients) == 0 {
+		return nil
 	}
-	return history.Redis
+	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
 // measures lists what every client and server of s does for its safety, so that no remedy asks for it.
@@ -33,19 +33,20 @@ func (s *Scenario) measures() []history.Measure {
 		}
 		return true
 	}
-	session := s.Servers.consensus()
+	session, d := s.Servers.consensus(), s.definition()
+	if d == nil {
+		return nil
+	}
 	var list []history.Measure
 	for _, m := range []struct {
 		measure history.Measure
 		applied bool
 	}{
-		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && everybody(func(c *Client) bool { return c.givesToken() })},
+		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
 		{history.FsyncAlways, session || s.Servers.Persistence == aof.Always},
 		{history.WaitForReplicas, s.Servers.Replicas > 0 && everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
-		{history.Expiry, everybody(func(c *Client) bool {
-			return session || c.Lock.Protocol != locks.SetNX && c.Lock.Protocol != locks.SetNXExpire
-		})},
+		{history.Expiry, d.Expires && !d.Later},
 		{history.OwnerCheck, session || everybody(func(c *Client) bool {
 			return c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
 		})},
@@ -55,7 +56,7 @@ func (s *Scenario) measures() []history.Measure {
 		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} })},
 		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},
 		{history.StopWhenLost, everybody(func(c *Client) bool {
-			return c.Work.StopWhenLost && (!session || c.Lock.Listener == locks.StopsAtOnce)
+			return c.Work.StopWhenLost && (!session || d.Applies(&c.Lock, history.StopWhenLost))
 		})},
 		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension, everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
@@ -63,21 +64,12 @@ func (s *Scenario) measures() []history.Measure {
 			return c.Lock.Retry.Hi > c.Lock.Retry.Lo || c.Lock.Wake == locks.WakeOnMessage
 		})},
 		{history.LooksAgain, everybody(func(c *Client) bool { return c.Lock.Wake != locks.WakeOnMessage })},
-		{history.Parallel, everybody(func(c *Client) bool { return c.Lock.Contact == locks.Parallel })},
-		{history.Recheck, everybody(func(c *Client) bool { return c.Lock.Recheck })},
+		{history.Parallel, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Parallel) })},
+		{history.Recheck, everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.Recheck) })},
 	} {
 		if m.applied {
 			list = append(list, m.measure)
 		}
 	}
 	return list
-}
-
-// givesToken reports whether a client's lock hands out fencing tokens.
-func (c *Client) givesToken() bool {
-	switch c.Lock.Protocol {
-	case locks.Fenced, locks.Etcd, locks.ZooKeeper:
-		return true
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -60,7 +61,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 			"mix: {faults: 1..3, weights: {pause: 3, crash: 1}, points: [acquired], without: [jump of servers]}\npromise: [mutual-exclusion]\n" +
 			"expect: {ownership: holds, mutual-exclusion: violated by lost in failover, metrics: {unavailability: 1s..9s, lock_timeout_rate: 0}}\n"}
 	names := []string{"failover-wait"}
-	if full() {
+	if testkit.Full() {
 		names = Names()
 	}
 	for _, name := range names {
@@ -139,7 +140,7 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 	text := string(example(t))
 	seen := map[string]bool{}
 	step := 7
-	if full() {
+	if testkit.Full() {
 		step = 1
 	}
 	for at := 0; at <= len(text); at += step {

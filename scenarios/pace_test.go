@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -12,14 +13,14 @@ import (
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}
-	if !full() {
+	if !testkit.Full() {
 		shorts = shorts[:1]
 	}
 	refused := map[string]bool{}
 	tried := 0
 	for _, row := range documented(t) {
 		for _, short := range shorts {
-			for _, d := range locks.Definitions {
+			for _, d := range locks.Definitions() {
 				base := minimal[d.Name]
 				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 					{"lock.extension", "{}"}, {"servers.replicas", "1"}} {

@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
@@ -38,15 +39,13 @@ type Scenario struct {
 	Shown    []checker.Law // that some run must exercise: those promised in so many words, or expected to hold
 	Limit    time.Duration // of simulated time; default 120 s
 	Bound    time.Duration // of an uncontended acquire or release; default the lock's TTL
-	Expect   Expect
+	Expect   expect.All
 }
 
 // Servers are the lock servers.
 type Servers struct {
-	// Exactly one of Redis, Etcd and ZooKeeper is above zero.
-	Redis       int           // masters: redis-1 …; 1 to 99
-	Etcd        int           // members: etcd-1 …; 1 to 9
-	ZooKeeper   int           // members: zookeeper-1 …; 1 to 9
+	Backend     locks.Backend // which they are
+	N           int           // masters of Redis, or members of a cluster: redis-1 …
 	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence aof.Policy    // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
@@ -142,26 +141,6 @@ const (
 	CompareAndSet                  // only onto the value that the writer has read
 	Idempotent                     // an operation's identity is applied once; all clients run the same job
 )
-
-// Expect is what must come out.
-type Expect struct {
-	Laws    map[checker.Law]Expectation
-	Metrics []MetricBound
-}
-
-// Expectation is the outcome one law must have; Cause, where the file gives one, must match too.
-type Expectation struct {
-	Any     bool            // whatever comes out is right; the other fields are zero then
-	Outcome checker.Outcome // Holds or Violated
-	Cause   checker.Cause   // zero: any. Without Detail: any detail
-}
-
-// MetricBound is a closed range in which a metric must lie.
-type MetricBound struct {
-	Name     string
-	Min, Max float64 // in the metric's own unit; ±Inf where open
-	Text     string  // as written
-}
 
 // Text is the file's text, which must not be changed.
 func (s *Scenario) Text() []byte { return s.text }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -30,16 +30,16 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	}
 	var refused strings.Builder
 	tried, telling := 0, tellingOf{}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		pool := situations(t, d)
 		for _, s := range settingsOfTheFormat() {
 			for _, path := range []string{s.path, "overrides.client-2." + s.path} {
 				own := strings.HasPrefix(s.path, "lock.") || strings.HasPrefix(s.path, "work.")
-				if path != s.path && (!own || !full()) {
+				if path != s.path && (!own || !testkit.Full()) {
 					continue
 				}
 				tried++
-				judged := full() || tried%8 == 0 // the others need only be accepted
+				judged := testkit.Full() || tried%8 == 0 // the others need only be accepted
 				switch why, matters := pool.try(t, telling, path, s.value, judged); {
 				case why != "" && path == s.path:
 					fmt.Fprintf(&refused, "%s  %s: %s\n    %s\n", d.Name, path, s.value, why)
@@ -52,16 +52,7 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if tried < 900 {
 		t.Errorf("only %d settings were tried", tried)
 	}
-	golden := filepath.Join("testdata", "format", "refused.txt")
-	if *updateFormat {
-		if err := os.WriteFile(golden, []byte(refused.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || string(want) != refused.String() {
-		t.Errorf("what is refused differs from %s (%v); rewrite it with -update-format, and read the reasons", golden, err)
-	}
+	testkit.Golden(t, filepath.Join("testdata", "format", "refused.txt"), refused.String())
 }
 
 // settingsOfTheFormat lists every key that says how a run goes, is drawn or is judged, with values for it.

@@ -8,13 +8,14 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/slow"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 )
 
 // plansPerScenario is how many runs of each scenario both checkers judge.
 func plansPerScenario() int {
-	if !full() || raceEnabled {
+	if !testkit.Full() || raceEnabled {
 		return 4
 	}
 	return 24
@@ -55,7 +56,7 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {
-		if !full() && variant%2 != len(s.Name)%2 {
+		if !testkit.Full() && variant%2 != len(s.Name)%2 {
 			continue
 		}
 		if variant == 2 {

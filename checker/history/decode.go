@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
@@ -97,7 +99,7 @@ func headerError(err error) error {
 }
 
 func unknown(what, word string, choices []string) error {
-	if near := nearest(word, choices); near != "" {
+	if near := nearest.Word(word, choices); near != "" {
 		return fmt.Errorf("%s %q (did you mean %q?)", what, word, near)
 	}
 	return fmt.Errorf("%s %q", what, word)

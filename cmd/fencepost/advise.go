@@ -8,22 +8,19 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/advice"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
 // adviseJob is one call of advise.
 type adviseJob struct {
-	output
+	frame.Frame
 	options  advise.Options
-	out      string
 	target   string // the scenario's name or file, as it was given
 	scenario *scenarios.Scenario
-	command  *cobra.Command
 }
 
 func newAdvise() *cobra.Command {
@@ -44,8 +41,8 @@ Ctrl-C ended it first.`,
   fencepost advise my-lock.yaml --out advised
   patch my-lock.yaml advised/1.diff`,
 		Args: oneArgument("a scenario's name or file"),
-		RunE: func(c *cobra.Command, args []string) error {
-			j.target, j.command = args[0], c
+		RunE: func(_ *cobra.Command, args []string) error {
+			j.target = args[0]
 			return j.run()
 		},
 	}
@@ -53,8 +50,8 @@ Ctrl-C ended it first.`,
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
 	f.IntVar(&j.options.Seeds, "seeds", 100, "how many random plans to look for faults in, and to try each change under")
 	f.IntVar(&j.options.Workers, "workers", 0, "how many changes to try at once (default: one a core)")
-	f.StringVar(&j.out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
-	j.register(c)
+	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
+	j.Register(c)
 	return c
 }
 
@@ -66,7 +63,7 @@ const mostAdviceSeeds = 1_000_000
 
 // run makes sure that everything can be read and written, then tries, writes and tells.
 func (j *adviseJob) run() error {
-	defer j.close()
+	defer j.Close()
 	if j.options.Seeds < 1 || j.options.Seeds > mostAdviceSeeds {
 		return fmt.Errorf("--seeds must be 1 to %d, not %d", mostAdviceSeeds, j.options.Seeds)
 	}
@@ -77,109 +74,33 @@ func (j *adviseJob) run() error {
 	if j.scenario, err = open(j.target); err != nil {
 		return err
 	}
-	if j.out == "" {
-		j.out = "_runs/advise-" + j.scenario.Name
+	if j.Out == "" {
+		j.Out = "_runs/advise-" + j.scenario.Name
 	}
-	if err = j.open(j.out, "advise", "", ""); err != nil {
+	if err = j.Open("advise"); err != nil {
 		return err
 	}
-	if err = j.files.Spare(verdictFile); err != nil {
+	if err = j.Files.Spare(verdictFile); err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
-	j.options.Progress = progressOn(j.command.ErrOrStderr())
+	j.options.Progress = j.Progress()
 	a, err := advise.Try(ctx, j.scenario, j.options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := j.report(a)
-	if err = j.save(a, report); err != nil {
+	report := &advice.Advice{Advice: a, Scenario: j.scenario, Files: j.Out, Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
+		program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
+	if err = j.save(report); err != nil {
 		return err
 	}
-	text, err := reports.AdviseJSON(report)
-	if err != nil {
-		return err
-	}
-	j.files.Keep(artefact.File{Name: verdictFile, Content: text})
-	j.tell(adviseSuite(report))
-	if w := j.command.OutOrStdout(); j.json {
-		_, err = w.Write(text)
-	} else {
-		s := screenOf(w)
-		err = reports.AdviseText(w, report, reports.TextOptions{Width: s.width, Color: s.color})
-	}
-	if err != nil {
-		return err
-	}
-	standing := map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise}
-	return j.exit(standing[report.Result()])
-}
-
-// report is all that was found, but for what is written.
-func (j *adviseJob) report(a *advise.Advice) *reports.Advice {
-	s := j.scenario
-	r := &reports.Advice{Scenario: s.Name, Summary: s.Summary, Own: a.Own, Explored: a.Explored, Runs: a.Base.Given.Runs,
-		Fresh: a.Base.Fresh.Runs, Others: a.Base.Others.Runs + len(a.Base.Everyday), Base: reports.AdvisedCost(a.Base.Cost), Singles: a.Singles, Pairs: a.Pairs,
-		Interrupted: a.Interrupted, Files: j.out, Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d", program(), shellWord(nameOf(s)),
-			j.options.From, j.options.Seeds)}
-	if a.Own {
-		for _, f := range s.Faults {
-			r.Plans = append(r.Plans, f.String())
-		}
-	}
-	for _, p := range a.Plans {
-		if line := planLine(p); !a.Own && (len(r.Plans) == 0 || r.Plans[len(r.Plans)-1] != line) {
-			r.Plans = append(r.Plans, line)
-		}
-	}
-	for _, law := range a.Broken {
-		of := reports.AdvisedLaw{Law: string(law), Runs: a.Base.Given.Violated(law), Fresh: a.Base.Fresh.Violated(law), Nature: a.ByNature[law]}
-		for _, f := range a.Base.Given.Findings {
-			if f.Law == law {
-				of.Causes = append(of.Causes, f.Cause.String())
-			}
-		}
-		r.Broken = append(r.Broken, of)
-	}
-	for _, t := range a.Mending {
-		c := reports.AdvisedChange{Keeps: a.Keeps(t), Mends: lawNames(t.Mended), Leaves: lawNames(t.Left), GivesUp: t.GivesUp, Spared: t.Spared,
-			Cost: reports.AdvisedCost(t.Cost)}
-		for i := range t.Changes {
-			c.Changes = append(c.Changes, t.Changes[i].String())
-		}
-		for _, f := range t.Anew {
-			c.Breaks = append(c.Breaks, reports.AdvisedBreach{Law: string(f.Law), Cause: f.Cause.String()})
-		}
-		for _, f := range t.Otherwise {
-			c.Else = append(c.Else, reports.AdvisedBreach{Law: string(f.Law), Cause: f.Cause.String()})
-		}
-		r.Changes = append(r.Changes, c)
-	}
-	if len(a.Broken) == 0 {
-		r.Open = a.Doubts()
-	}
-	return r
-}
-
-// planLine is the faults of a plan in a line.
-func planLine(p nemesis.Plan) string {
-	var lines []string
-	for _, f := range p.Faults {
-		lines = append(lines, f.String())
-	}
-	return strings.Join(lines, "; ")
-}
-
-func lawNames(laws []checker.Law) (list []string) {
-	for _, l := range laws {
-		list = append(list, string(l))
-	}
-	return list
+	j.Keep(verdictFile, "advise", report)
+	return j.Emit(report, report.Standing())
 }
 
 // save writes the best changes as scenario files and diffs: 1.yaml and 1.diff are the first.
-func (j *adviseJob) save(a *advise.Advice, r *reports.Advice) error {
+func (j *adviseJob) save(a *advice.Advice) error {
 	before := j.scenario.Text()
 	named := j.scenario.Name + ".yaml"
 	if j.scenario.Path != "" {
@@ -192,31 +113,11 @@ func (j *adviseJob) save(a *advise.Advice, r *reports.Advice) error {
 		}
 		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
 		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n") // without a line that only Go's tools know
-		j.files.Keep(artefact.File{Name: file, Content: text}, artefact.File{Name: patch, Content: []byte(change)})
-		r.Changes[i].File = filepath.ToSlash(filepath.Join(j.out, file))
+		j.Files.Keep(artefact.File{Name: file, Content: text}, artefact.File{Name: patch, Content: []byte(change)})
+		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))
 		if i == 0 {
-			r.File, r.Diff = r.Changes[i].File, change
+			a.Diff = change
 		}
 	}
 	return nil
-}
-
-// adviseSuite has a case for each broken promise, or one for all.
-func adviseSuite(a *reports.Advice) reports.Suite {
-	s := reports.Suite{Name: "advise " + a.Scenario, Repeat: a.Repeat}
-	for _, l := range a.Broken {
-		c := reports.Case{Group: a.Scenario, Name: l.Law, Result: reports.Failed, Message: strings.Join(l.Causes, "; ")}
-		if a.Result() == reports.Passed {
-			c.Result, c.Message = reports.Passed, "saved by "+strings.Join(a.Changes[0].Changes, ", ")
-		}
-		if l.Nature != "" {
-			c.Message = l.Nature
-		}
-		s.Cases = append(s.Cases, c)
-	}
-	if len(s.Cases) == 0 && a.Result() == reports.Passed {
-		s.Cases = append(s.Cases, reports.Case{Group: a.Scenario, Name: "promises", Result: reports.Passed, Message: "nothing broken"})
-	}
-	s.Cases = append(s.Cases, openCases(a.Scenario, a.Open)...)
-	return reports.Suite{Name: s.Name, Repeat: s.Repeat, Cases: append(s.Cases, reports.Interrupted(a.Scenario, a.Interrupted)...)}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"time"
@@ -11,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/hunted"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 func newCorpus() *cobra.Command {
@@ -33,28 +33,24 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
   fencepost corpus --sound 1000000
   fencepost corpus --sound 1000000 --seed 200000000`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			h.stdout, h.stderr, h.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
+		RunE: func(*cobra.Command, []string) error {
 			return h.run()
 		},
 	}
-	h.register(c)
+	h.Register(c)
 	c.Flags().Uint64Var(&h.from, "seed", 0, "the first seed of each mutant and of each sound lock")
 	c.Flags().IntVar(&h.seeds, "seeds", 20_000, "how many runs a mutant has at most")
 	c.Flags().IntVar(&h.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
 	c.Flags().IntVar(&h.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&h.out, "out", "", "write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
+	c.Flags().StringVar(&h.Out, "out", "", "write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
 	return c
 }
 
 // hunt is one call of corpus.
 type hunt struct {
-	output
+	frame.Frame
 	from                  uint64
 	seeds, sound, workers int
-	out                   string
-	screen                screen
-	stdout, stderr        io.Writer
 }
 
 func (h *hunt) run() error {
@@ -69,13 +65,13 @@ func (h *hunt) run() error {
 	if err := checkWorkers(h.workers); err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	if err := h.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
-	report := &reports.Corpus{First: h.from, Seeds: h.seeds, Files: h.out, Repeat: h.repeat()}
+	report := &hunted.Corpus{First: h.from, Seeds: h.seeds, Files: h.Out, Repeat: h.repeat()}
 	if err := h.mutants(ctx, report); err != nil {
 		return err
 	}
@@ -84,25 +80,25 @@ func (h *hunt) run() error {
 			return err
 		}
 	}
-	report.Interrupted = ctx.Err() != nil && report.Standing() != reports.Passed
-	return h.conclude(report)
+	report.Interrupted = ctx.Err() != nil && report.Standing() != expect.AsExpected
+	return h.Emit(report, report.Standing())
 }
 
 // prepare makes sure that the scenario of each mutant and each lock can be written.
 func (h *hunt) prepare() error {
-	if h.out == "" {
-		h.out = fmt.Sprintf("_runs/corpus-%d-%d-%d", h.from, h.seeds, h.sound)
+	if h.Out == "" {
+		h.Out = fmt.Sprintf("_runs/corpus-%d-%d-%d", h.from, h.seeds, h.sound)
 	}
-	if err := h.open(h.out, "corpus", "", ""); err != nil {
+	if err := h.Open("corpus"); err != nil {
 		return err
 	}
 	for _, m := range corpus.Mutants() {
-		if err := h.files.Spare(m.Name + ".yaml"); err != nil {
+		if err := h.Files.Spare(m.Name + ".yaml"); err != nil {
 			return err
 		}
 	}
 	for _, name := range corpus.Names() {
-		if err := h.files.Spare(name + ".yaml"); err != nil {
+		if err := h.Files.Spare(name + ".yaml"); err != nil {
 			return err
 		}
 	}
@@ -122,10 +118,10 @@ func (h *hunt) repeat() string {
 }
 
 // file is where the scenario of a mutant or a lock is written.
-func (h *hunt) file(name string) string { return filepath.Join(h.out, name+".yaml") }
+func (h *hunt) file(name string) string { return filepath.Join(h.Out, name+".yaml") }
 
 // mutants hunts through the mutants.
-func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
+func (h *hunt) mutants(ctx context.Context, report *hunted.Corpus) error {
 	all := corpus.Mutants()
 	list := make([]*scenarios.Scenario, len(all))
 	var files []artefact.File
@@ -138,41 +134,33 @@ func (h *hunt) mutants(ctx context.Context, report *reports.Corpus) error {
 		if list[i], err = scenarios.Parse(h.file(m.Name), text); err != nil {
 			return err
 		}
-		told := reports.HuntedMutant{Name: m.Name, Of: m.Of, Defect: m.Defect, Source: m.Source, Scenario: h.file(m.Name)}
-		for _, e := range m.Edits {
-			told.Edits = append(told.Edits, e.String())
-		}
-		report.Mutants = append(report.Mutants, told)
+		report.Mutants = append(report.Mutants, hunted.HuntedMutant{Mutant: m, File: h.file(m.Name)})
 	}
-	h.files.Keep(files...)
-	progress := progressOn(h.stderr)
+	h.Files.Keep(files...)
+	progress := h.Progress()
 	timed := func(i int, hunt func()) {
 		start := time.Now()
 		hunt()
 		report.Mutants[i].Took = time.Since(start)
 	}
 	return search.Hunts(ctx, list, h.from, h.seeds, h.workers, timed, func(i int, p search.Hunted) error {
-		m := &report.Mutants[i]
-		m.Hunted, m.Caught, m.Runs = !p.Cut, p.Caught, p.Seeds
-		if p.Caught {
-			m.Law, m.Cause = string(p.Law), p.Cause.String()
-		}
+		report.Mutants[i].Hunt = &p
 		progress("mutants", i+1, len(all))
 		return nil
 	})
 }
 
 // locks tries the sound locks: each has its share of the runs.
-func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
+func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
 	names := corpus.Names()
-	progress := progressOn(h.stderr)
+	progress := h.Progress()
 	before := 0
 	for i, name := range names {
 		s, err := corpus.Lock(name)
 		if err != nil {
 			return err
 		}
-		h.files.Keep(artefact.File{Name: name + ".yaml", Content: s.Text()})
+		h.Files.Keep(artefact.File{Name: name + ".yaml", Content: s.Text()})
 		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
 		if err != nil {
 			return err
@@ -181,42 +169,8 @@ func (h *hunt) locks(ctx context.Context, report *reports.Corpus) error {
 			return err
 		}
 		before += e.Done
-		report.Sound = append(report.Sound, h.told(s, e))
+		report.Sound = append(report.Sound, hunted.SoundLock{Exploration: e, Lock: s,
+			Repeat: fmt.Sprintf("%s explore %s", program(), shellWord(h.file(name)))})
 	}
-	report.Bound = tally.UpperBound(before)
 	return nil
-}
-
-// told says how one sound lock fared.
-func (h *hunt) told(s *scenarios.Scenario, e *search.Exploration) reports.SoundLock {
-	l := reports.SoundLock{Name: s.Name, Runs: e.Done}
-	for _, law := range s.Promise {
-		l.Promise = append(l.Promise, string(law))
-	}
-	_, l.Open = e.Standing(s)
-	for _, f := range e.Findings {
-		if f.Promised(s.Promise) {
-			l.Broken = append(l.Broken, reports.BrokenPromise{Law: string(f.Law), Cause: f.Cause.String(), Runs: f.Runs, First: f.First,
-				Repeat: fmt.Sprintf("%s explore %s --seed %d --seeds 1", program(), shellWord(h.file(s.Name)), f.First)})
-		}
-	}
-	return l
-}
-
-// conclude tells what came of it.
-func (h *hunt) conclude(report *reports.Corpus) error {
-	h.tell(corpusSuite(report))
-	if h.json {
-		text, err := reports.CorpusJSON(report)
-		if err != nil {
-			return err
-		}
-		if _, err := h.stdout.Write(text); err != nil {
-			return err
-		}
-	} else if err := reports.CorpusText(h.stdout, report, reports.TextOptions{Width: h.screen.width, Color: h.screen.color}); err != nil {
-		return err
-	}
-	return h.exit(map[reports.Result]scenarios.Standing{reports.Passed: scenarios.AsExpected, reports.Failed: scenarios.Otherwise,
-		reports.Undecided: scenarios.NotDecidable}[report.Standing()])
 }

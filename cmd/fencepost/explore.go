@@ -1,23 +1,21 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 func newExplore() *cobra.Command {
-	x := explore{conclusion: conclusion{command: "explore"}}
+	x := explore{}
 	var shard string
 	c := &cobra.Command{
-		Use:               "explore SCENARIO|FILE",
+		Use:               "explore SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Run a scenario under random faults, and cut down what breaks it",
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
@@ -30,11 +28,12 @@ by default any that it does not expect to be violated. Ctrl-C stops the search a
 what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Example: `  fencepost explore kleppmann-gc-pause
   fencepost explore my-lock.yaml --seeds 1000000 --out found
-  fencepost explore --resume found`,
+  fencepost explore --resume found
+  fencepost explore ./mylock --run TestMyLock`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			x.stdout, x.stderr, x.screen = c.OutOrStdout(), c.ErrOrStderr(), screenOf(c.OutOrStdout())
-			defer x.close()
+			defer x.Close()
+			defer closeTest()
 			err := checkWorkers(x.workers)
 			if err != nil {
 				return err
@@ -57,6 +56,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		},
 	}
 	x.register(c)
+	c.Flags().StringVar(&x.test, "run", "", runUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
@@ -73,11 +73,12 @@ type explore struct {
 	workers int
 	shard   search.Shard
 	resume  string
+	test    string
 }
 
 // begin prepares a new exploration.
 func (x *explore) begin(name string) error {
-	s, err := open(name)
+	s, err := openTest(name, x.test)
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (x *explore) begin(name string) error {
 	if x.found, err = search.NewExploration(s, x.from, x.seeds, x.shard); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if x.out == "" {
-		x.out = defaultFolder(x.found)
+	if x.Out == "" {
+		x.Out = defaultFolder(x.found)
 	}
 	if err := x.prepare(); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (x *explore) begin(name string) error {
 
 // refuse makes sure that no other exploration's results are overwritten, and none that is not finished.
 func (x *explore) refuse() error {
-	before, err := readRecord(x.out)
+	before, err := readRecord(x.Out)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
@@ -107,15 +108,15 @@ func (x *explore) refuse() error {
 		return fmt.Errorf("%w; name another folder with --out", err)
 	}
 	if err := before.Matches(x.scenario); err != nil {
-		return fmt.Errorf("%s %w; name another folder with --out", x.out, err)
+		return fmt.Errorf("%s %w; name another folder with --out", x.Out, err)
 	}
 	same := before.From == x.found.From && before.Seeds == x.found.Seeds && before.Shard == x.found.Shard
 	switch {
 	case !same:
-		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.out, before.Seeds,
+		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.Out, before.Seeds,
 			before.From, before.Shard)
 	case !before.Finished():
-		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.out, program(), shellWord(x.out))
+		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.Out, program(), shellWord(x.Out))
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if _, err := readRecord(x.resume); err != nil {
 		return err
 	}
-	x.out = x.resume
+	x.Out = x.resume
 	err := x.prepare()
 	if err != nil {
 		return err
@@ -138,11 +139,13 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have gone on with it until now
 		return err
 	}
-	if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
-		return err
+	if x.test == "" {
+		if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
+			return err
+		}
 	}
 	if len(args) == 1 {
-		if x.scenario, err = open(args[0]); err != nil {
+		if x.scenario, err = openTest(args[0], x.test); err != nil {
 			return err
 		}
 		if err := x.found.Matches(x.scenario); err != nil {
@@ -160,24 +163,17 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 
 // run explores, keeps what is found as it goes, and tells it.
 func (x *explore) run() error {
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
 	x.save()
-	progress := progressOn(x.stderr)
+	progress := x.Progress()
 	err := x.found.Run(ctx, x.scenario, x.workers, func() {
 		progress("runs", x.found.Done, x.found.Size())
 		x.saveNowAndThen()
 	})
 	x.save()
-	if x.files.Fail(err); err != nil && x.found.Done == 0 {
+	if x.Files.Fail(err); err != nil && x.found.Done == 0 {
 		return err
 	}
 	return x.conclude(ctx) // also if a run failed: what was found before is told, and the failure at the end
-}
-
-// interruptible is done at the first Ctrl-C, so that what was found so far is told; a second one ends the program at once.
-var interruptible = func() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // What random plans find in a simple lock is told on one screen: at most fifty lines of eighty columns, the gravest first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
-	fullOnly(t)
+	testkit.FullOnly(t)
 	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once", "set-nx-px-holder-crash": "inside at once"} {
 		var out, errs bytes.Buffer
 		if code := run([]string{"explore", name, "--out", filepath.Join(t.TempDir(), "found")}, &out, &errs); code != 1 || errs.Len() > 0 {

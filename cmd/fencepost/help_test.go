@@ -10,7 +10,7 @@ import (
 // The list of commands fits a terminal of 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, c := range newRoot().Commands() {
-		if n := len(c.Short); n > defaultWidth-len("  completion  ") {
+		if n := len(c.Short); n > 80-len("  completion  ") {
 			t.Errorf("%s: %d characters: %s", c.Name(), n, c.Short)
 		}
 	}
@@ -20,7 +20,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		words = append(words, string(d.Backend))
 	}
 	for _, w := range words {

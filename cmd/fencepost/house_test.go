@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 const module = "github.com/fencepost-sim/fencepost/"
@@ -20,54 +23,107 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
 // to all.
 var arrows = map[string][]string{
-	"checker/history":    {},
-	"checker/linear":     {"checker/history"},
-	"checker":            {"checker/history", "checker/linear"},
-	"checker/slow":       {"checker/history"},
-	"sim":                {"checker/history"},
-	"sim/redis":          {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/tracking"},
-	"sim/redis/aof":      {"sim/redis/keyspace"},
-	"sim/redis/command":  {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/lua":      {"sim"},
-	"sim/redis/resp":     {"sim"},
-	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
-	"sim/redis/tracking": {"sim/redis/resp"},
-	"sim/consensus":      {"checker/history", "sim"},
-	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
-	"nemesis":            {"checker/history", "sim"},
-	"nemesis/cast":       {"sim"},
-	"nemesis/mix":        {"nemesis", "sim"},
-	"nemesis/shrink":     {"nemesis", "sim"},
-	"scenarios/setting":  {"sim"},
-	"scenarios/locks":    {"checker/history", "scenarios/setting", "sim", "sim/zookeeper"},
-	"scenarios/format":   {"checker/history", "nemesis", "nemesis/mix", "scenarios/locks", "scenarios/setting", "sim"},
-	"scenarios":          {"checker", "checker/history", "nemesis", "nemesis/mix", "scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
+	"checker/nearest": {},
+	"checker/history": {"checker/nearest"},
+	"checker/linear":  {},
+	"checker":         {"checker/history", "checker/linear", "checker/trace"},
+	"checker/trace":   {"checker/history", "checker/linear"},
+	"checker/slow":    {"checker/history"},
+	"checker/testkit": {},
+	"sim":             {"checker/history"},
+	"sim/redis": {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace",
+		"sim/redis/lua", "sim/redis/resp", "sim/redis/tracking"},
+	"sim/redis/aof":            {"sim/redis/keyspace"},
+	"sim/redis/command":        {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/keyspace":       {"checker/history", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/resp":           {"sim"},
+	"sim/redis/lua":            {"sim"},
+	"sim/redis/sentinel":       {"sim", "sim/redis", "sim/redis/resp"},
+	"sim/redis/tracking":       {"sim/redis/resp"},
+	"sim/bubble":               {"checker/history", "sim"},
+	"sim/consensus":            {"checker/history", "sim"},
+	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":            {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                  {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":             {"sim"},
+	"nemesis/mix":              {"nemesis", "sim"},
+	"nemesis/shrink":           {"nemesis", "sim"},
+	"scenarios/setting":        {"sim"},
+	"scenarios/locks":          {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim", "sim/zookeeper"},
+	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
+	"scenarios/format": {"checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/locks",
+		"scenarios/setting", "sim"},
+	"scenarios/expect": {"checker", "checker/history", "checker/nearest", "nemesis", "scenarios/format", "sim"},
+	"scenarios": {"checker", "checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/expect",
+		"scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis",
+		"sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/parallel": {},
+	"scenarios/rerun":    {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
-	"scenarios/search":   {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/verify":   {"checker", "checker/history", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
-	"scenarios/sweep":    {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
-	"scenarios/compare":  {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel", "sim"},
-	"scenarios/amend":    {"scenarios", "scenarios/format"},
-	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel",
-		"scenarios/search", "scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":       {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"reports":                {"checker", "checker/history", "reports/headline", "reports/paper"},
-	"reports/headline":       {"checker", "checker/history"},
-	"reports/paper":          {},
-	"reports/schema":         {},
+	"scenarios/search": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios",
+		"scenarios/expect", "scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/verify": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/expect",
+		"scenarios/format", "scenarios/parallel", "scenarios/tally", "sim"},
+	"scenarios/sweep": {"checker", "checker/nearest", "nemesis", "scenarios", "scenarios/expect",
+		"scenarios/format", "scenarios/parallel", "scenarios/setting", "scenarios/tally"},
+	"scenarios/compare": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/parallel",
+		"scenarios/tally", "sim"},
+	"scenarios/amend": {"scenarios", "scenarios/format"},
+	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios",
+		"scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel", "scenarios/search",
+		"scenarios/setting", "scenarios/tally", "sim"},
+	"scenarios/corpus":   {"checker", "nemesis", "scenarios", "scenarios/format"},
+	"scenarios/remote":   {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
+	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/remote", "scenarios/search", "sim", "sim/bubble"},
+	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/search",
+		"scenarios/tally", "scenarios/verify"},
+	"reports/advice": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/advise", "scenarios/expect", "scenarios/tally"},
+	"reports/check": {"checker"},
+	"reports/compared": {"checker", "reports/page", "reports/phrase", "reports/report", "reports/term",
+		"scenarios/compare", "scenarios/expect", "scenarios/tally"},
+	"reports/headline": {"checker", "checker/history", "reports/phrase"},
+	"reports/hunted": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios",
+		"scenarios/corpus", "scenarios/expect", "scenarios/search", "scenarios/tally"},
+	"reports/paper":  {},
+	"reports/phrase": {"checker/history"},
+	"reports/report": {"checker", "checker/history", "reports/term", "scenarios/expect"},
+	"reports/schema": {},
+	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
+		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/rerun",
+		"scenarios/tally"},
+	"reports/timeline": {"checker", "checker/history", "checker/trace", "reports/phrase", "reports/tell",
+		"reports/term"},
+	"reports/term": {"checker/history"},
+	"reports/tell": {"checker/history", "reports/phrase"},
+	"reports/tale": {"checker", "checker/history", "nemesis"},
+	"reports/page": {"checker"},
+	"reports/sweepmap": {"checker", "reports/page", "reports/paper", "reports/phrase", "reports/report",
+		"reports/single", "reports/term", "scenarios", "scenarios/expect", "scenarios/sweep", "scenarios/tally"},
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost": {"checker", "checker/history", "cmd/fencepost/artefact", "nemesis", "reports", "reports/schema", "scenarios", "scenarios/advise", "scenarios/compare", "scenarios/corpus", "scenarios/format",
-		"scenarios/locks", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
+		"scenarios/expect"},
+	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame",
+		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
+		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote", "scenarios/search",
+		"scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
-// nested are the modules inside this one: they hold tests that need what users are not to compile. Nothing of the house
-// imports them, and they import nothing of it.
-var nested = []string{"reports/browser"}
+// nested are the modules inside this one, each with what it imports of the house: they hold tests that need what users are
+// not to compile. Nothing of the house imports them.
+var nested = map[string][]string{
+	"reports/browser":              {},
+	"scenarios/locktest/libraries": {"checker", "scenarios/locktest", "sim", "sim/bubble", "sim/redis"},
+}
+
+func isNested(room string) bool {
+	_, is := nested[room]
+	return is
+}
 
 func TestModulesInsideHoldOnlyTests(t *testing.T) {
 	var found []string
@@ -82,29 +138,103 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(found, nested) {
-		t.Errorf("there are modules in %v, and may be in %v", found, nested)
+	if want := slices.Sorted(maps.Keys(nested)); !slices.Equal(found, want) {
+		t.Errorf("there are modules in %v, and may be in %v", found, want)
 	}
 	for _, s := range sources(t) {
-		inside := slices.Contains(nested, s.room)
+		allowed, inside := nested[s.room]
 		if inside && !s.test && len(s.file.Decls) > 0 {
 			t.Errorf("%s: a module inside holds tests and a package comment, no more", s.path)
 		}
 		for _, path := range s.imports() {
-			if room, ours := strings.CutPrefix(path, module); ours && (inside || slices.Contains(nested, room)) {
+			room, ours := strings.CutPrefix(path, module)
+			if _, in := nested[room]; in || ours && inside && !slices.Contains(allowed, room) {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
 	}
 }
 
+// testsOnly are the rooms of this module that nothing but tests imports.
+var testsOnly = []string{"checker/testkit"}
+
+// TestOnlyTestsImportTheTestKit: what it does at its start is for tests, and so is its flag.
+func TestOnlyTestsImportTheTestKit(t *testing.T) {
+	for room, allowed := range arrows {
+		for _, other := range testsOnly {
+			if slices.Contains(allowed, other) {
+				t.Errorf("an arrow leads from %s to %s", room, other)
+			}
+		}
+	}
+}
+
+// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one word does
+// it everywhere. The module inside imports nothing of this one, and reads the variable itself.
+func TestOneFlagAndOneSize(t *testing.T) {
+	for _, s := range sources(t) {
+		if slices.Contains(testsOnly, s.room) || isNested(s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, _ := sel.X.(*ast.Ident)
+			arg, _ := call.Args[0].(*ast.BasicLit)
+			switch {
+			case x == nil || arg == nil || !s.test:
+			case x.Name == "flag" && strings.Contains(arg.Value, "update"), x.Name == "os" && arg.Value == `"FENCEPOST_FULL"`:
+				t.Errorf("%s: %s.%s(%s): testkit has it", s.set.Position(n.Pos()), x.Name, sel.Sel.Name, arg.Value)
+			}
+			return true
+		})
+	}
+}
+
+// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way everywhere.
+var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
+
+func TestWhatIsReadInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || isNested(s.room) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			switch name := x.Name + "." + sel.Sel.Name; {
+			case onlyIn[name] == s.path:
+				seen[name] = true
+			case onlyIn[name] != "":
+				t.Errorf("%s: %s: %s has it", s.set.Position(n.Pos()), name, onlyIn[name])
+			}
+			return true
+		})
+	}
+	if len(seen) != len(onlyIn) {
+		t.Errorf("of %v only %v are used", onlyIn, seen)
+	}
+}
+
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp",
-	"sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
-	"scenarios/corpus", "scenarios/format", "scenarios/locks",
+	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
-	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow"}
+	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow", "checker/trace"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
@@ -162,7 +292,7 @@ func (s *source) imports() []string {
 }
 
 func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -177,11 +307,17 @@ func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
 			if ours && !slices.Contains(allowed, room) {
 				t.Errorf("%s imports %s: no arrow leads there", s.path, room)
 			}
+			used[s.room+" "+room] = true
 		}
 	}
 	for room := range arrows {
 		if !seen[room] {
 			t.Errorf("the arrows name %s, which holds nothing", room)
+		}
+		for _, other := range arrows[room] {
+			if !used[room+" "+other] {
+				t.Errorf("an arrow leads from %s to %s, and nothing goes along it", room, other)
+			}
 		}
 	}
 }
@@ -214,22 +350,29 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 	}
 }
 
-// writesFiles is the one room that changes what is on the disk.
+// writesFiles is the one room of the command that changes what is on the disk.
 const writesFiles = "cmd/fencepost/artefact"
 
+// underTests are the rooms that have to do with users' tests: they start processes and write what a failure leaves.
+var underTests = []string{"scenarios/locktest", "scenarios/remote"}
+
+// netErrors are the errors of the operating system that a connection in memory gives as a real one does.
+const netErrors = "sim/bubble/conn.go"
+
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
-	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin", "Stdout", "Stderr", "ErrNotExist", "Interrupt"}
+	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin", "Stdout", "Stderr", "ErrNotExist",
+		"ErrDeadlineExceeded", "Interrupt"}
 	seen := false
 	for _, s := range sources(t) {
 		if s.test {
 			continue
 		}
 		seen = seen || s.room == writesFiles
-		if s.room == writesFiles {
+		if s.room == writesFiles || slices.Contains(testsOnly, s.room) || slices.Contains(underTests, s.room) {
 			continue
 		}
 		for _, path := range s.imports() {
-			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/explore.go" {
+			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" && s.path != netErrors {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
@@ -245,6 +388,88 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	if !seen {
 		t.Errorf("there is no room %s", writesFiles)
 	}
+}
+
+// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as it is.
+var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+
+// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked for.
+func TestResultsAreEmittedInOnePlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.room, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "OutOrStdout" {
+				if seen[s.path] = true; !slices.Contains(prints, s.path) {
+					t.Errorf("%s prints by itself", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	for _, path := range prints {
+		if !seen[path] {
+			t.Errorf("%s prints nothing", path)
+		}
+	}
+}
+
+// laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
+const laysOut = "reports/term"
+
+// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two cells.
+func TestOneRoomMeasuresText(t *testing.T) {
+	seen := false
+	for _, s := range sources(t) {
+		floor, _, _ := strings.Cut(s.room, "/")
+		if s.test || floor != "reports" && floor != "cmd" {
+			continue
+		}
+		measures := slices.Contains(s.imports(), "github.com/clipperhouse/displaywidth")
+		if s.room == laysOut {
+			seen = seen || measures
+			continue
+		}
+		if measures {
+			t.Errorf("%s measures text by itself", s.path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch f := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				if strings.HasPrefix(f.Sel.Name, "RuneCount") {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			case *ast.Ident:
+				if f.Name == "len" && isRunes(call.Args[0]) {
+					t.Errorf("%s counts characters", s.set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	if !seen {
+		t.Errorf("nothing in %s measures text", laysOut)
+	}
+}
+
+// isRunes reports whether an expression is a conversion to characters.
+func isRunes(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	list, ok := call.Fun.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	of, ok := list.Elt.(*ast.Ident)
+	return ok && of.Name == "rune"
 }
 
 func TestFunctionsAndFilesFitTheHead(t *testing.T) {
@@ -264,6 +489,26 @@ func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 			if lines := s.set.Position(f.End()).Line - s.set.Position(f.Pos()).Line + 1; lines > maxFunction {
 				t.Errorf("%s: %s has %d lines", s.path, f.Name.Name, lines)
 			}
+		}
+	}
+}
+
+// TestRoomsFitTheHead counts the lines and files of each room, tests aside.
+func TestRoomsFitTheHead(t *testing.T) {
+	const maxRoom, maxFiles = 3000, 25
+	lines, files := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			lines[s.room] += s.set.File(s.file.Pos()).LineCount() - 1
+			files[s.room]++
+		}
+	}
+	for room := range arrows {
+		if lines[room] > maxRoom {
+			t.Errorf("%s has %d lines", room, lines[room])
+		}
+		if files[room] > maxFiles {
+			t.Errorf("%s has %d files", room, files[room])
 		}
 	}
 }
@@ -323,7 +568,7 @@ func TestOnlyWideIntegers(t *testing.T) {
 // TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
 // counts: the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
-	if !full() {
+	if !testkit.Full() {
 		t.Skip("it compiles for another platform")
 	}
 	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...", "./sim/...", "./scenarios/...")

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/starter"
 )
@@ -31,7 +32,7 @@ func newInit() *cobra.Command {
 			d := locks.Define(locks.Protocol(name))
 			if d == nil {
 				near := ""
-				if word := nemesis.Nearest(name, protocolNames()); word != "" {
+				if word := nearest.Word(name, protocolNames()); word != "" {
 					near = fmt.Sprintf(" (did you mean %q?)", word)
 				}
 				return fmt.Errorf(
@@ -54,7 +55,7 @@ func newInit() *cobra.Command {
 }
 
 func protocolNames() (names []string) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		names = append(names, string(d.Name))
 	}
 	return names
@@ -62,8 +63,8 @@ func protocolNames() (names []string) {
 
 func protocolList() string {
 	var b strings.Builder
-	for _, d := range locks.Definitions {
-		for i, line := range wrap(d.Text, defaultWidth-17) {
+	for _, d := range locks.Definitions() {
+		for i, line := range term.Wrap(d.Text, 63) {
 			name := ""
 			if i == 0 {
 				name = string(d.Name)

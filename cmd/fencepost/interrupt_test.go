@@ -18,6 +18,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -45,13 +48,13 @@ func interruptedMain() {
 			<-signalled.Done()
 		}
 	}
-	begin := interruptible
-	interruptible = func() (context.Context, context.CancelFunc) {
+	begin := frame.Interruptible
+	frame.Interruptible = func() (context.Context, context.CancelFunc) {
 		ctx, stop := begin()
 		signalled = ctx
 		return asked{ctx, instant}, stop
 	}
-	progressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
+	frame.ProgressOn = func(io.Writer) func(string, int, int) { return func(string, int, int) { instant() } }
 	code := run(os.Args[1:], os.Stdout, os.Stderr)
 	fmt.Fprintf(os.Stderr, "instants %d\n", instants.Load())
 	os.Exit(code)
@@ -216,7 +219,7 @@ func tellsWhatTheRecordHolds(t *testing.T, r *told) {
 		}) {
 			t.Errorf("%s by %s is not told", f.Law, f.Cause)
 		}
-		if _, err := os.Stat(filepath.Join(r.dir, "out", slug(string(f.Law), f.Cause.String()), search.PlanFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.dir, "out", (&reports.ExploredFinding{Finding: f}).Slug(), search.PlanFile)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -242,7 +245,7 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
 			if c.args[0] == "corpus" || i%2 > 0 {
-				fullOnly(t)
+				testkit.FullOnly(t)
 			}
 			t.Parallel()
 			args := append(c.args, "--json", "--workers", "1", "--junit", "junit.xml")
@@ -299,7 +302,7 @@ func (r *told) isMarked(t *testing.T, page, complete bool) {
 
 // someInstants are the first few of n, then ever fewer, and the last few; by default one in the middle.
 func someInstants(n int) (all []int) {
-	if !full() {
+	if !testkit.Full() {
 		return []int{n/2 + 1}
 	}
 	step := 1
@@ -317,7 +320,7 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	for _, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
 			if c.args[0] != "explore" {
-				fullOnly(t)
+				testkit.FullOnly(t)
 			}
 			t.Parallel()
 			r := interruptAt(t, 2, interruptedFiles, c.args...)
@@ -368,7 +371,7 @@ func folder(t *testing.T, dir string) map[string]string {
 
 // TestSignalsReachTheProgram builds the program, waits until its record holds a finding, and sends it a signal.
 func TestSignalsReachTheProgram(t *testing.T) {
-	fullOnly(t) // it builds the program
+	testkit.FullOnly(t) // it builds the program
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"), ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -423,7 +426,7 @@ func TestLargestCounts(t *testing.T) {
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			if args[0] == "corpus" || slices.Contains(args, "4096") {
-				fullOnly(t)
+				testkit.FullOnly(t)
 			}
 			t.Parallel()
 			r := interruptAt(t, 3, interruptedFiles, append(args, "--json")...)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // junitElement is what Jenkins' junit-10.xsd says of an element (xunit-plugin, types/model/xsd): which attributes it
@@ -150,7 +152,7 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 
 // Every command that judges writes what CI systems read.
 func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
-	fullOnly(t)
+	testkit.FullOnly(t)
 	t.Chdir(t.TempDir())
 	for name, text := range jsonFiles {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {

@@ -1,4 +1,3 @@
-// Command fencepost runs scenarios of distributed locks under faults and says whether the lock still excludes.
 package main
 
 import (
@@ -8,11 +7,16 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
@@ -29,14 +33,10 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// outcome carries an exit code that is no failure of the command itself.
-type outcome int
-
-func (o outcome) Error() string { return fmt.Sprintf("exit %d", int(o)) }
-
 // run is main without the process around it. Errors are told on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
-	out, problems := forPeople(stdout), forPeople(stderr)
+	out, problems := frame.ForPeople(stdout), frame.ForPeople(stderr)
+	args = withLongRun(args)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -45,14 +45,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.Execute()
 	}
-	var o outcome
+	var ended frame.Ended
 	var badFile *format.Error
 	var badPlan *nemesis.PlanError
 	switch {
 	case err == nil:
 		return exitExpected
-	case errors.As(err, &o):
-		return int(o)
+	case errors.As(err, &ended) && expect.Standing(ended) == expect.Otherwise:
+		return exitOtherwise
+	case errors.As(err, &ended):
+		return exitUndecided
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
 		fmt.Fprintln(problems, err)
 		return exitBadInput
@@ -98,7 +100,7 @@ func flagProblem(c *cobra.Command, err error) string {
 	case errors.As(err, &unknown):
 		var flags []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-		if near := nemesis.Nearest(unknown.GetSpecifiedName(), flags); near != "" {
+		if near := nearest.Word(unknown.GetSpecifiedName(), flags); near != "" {
 			return fmt.Sprintf("%s (did you mean \"--%s\"?)", err, near)
 		}
 	}
@@ -118,4 +120,15 @@ func flagValues(kind string) string {
 		return "no value, or =true or =false"
 	}
 	return "a text without unpaired quotes" // of lists, which are read as CSV
+}
+
+// checkArguments refuses an argument that no line of text can hold, before it gets into a report.
+func checkArguments(args []string) error {
+	for i, arg := range args {
+		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {
+			c, _ := utf8.DecodeRuneInString(arg[at:])
+			return fmt.Errorf("argument %d, %q, has the control character %U", i+1, arg, c)
+		}
+	}
+	return nil
 }

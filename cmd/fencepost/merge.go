@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
@@ -28,28 +29,24 @@ if it had never been divided.`,
 			if len(args) == 0 {
 				return fmt.Errorf("merge needs the folders of the shards\nsee: %s -h", c.CommandPath())
 			}
-			m.dirs, m.cmd = args, c
+			m.dirs = args
 			if _, err := os.Stat(filepath.Join(args[0], runsFile)); err == nil {
 				return m.runs()
 			}
 			return m.explorations()
 		},
 	}
-	m.output.register(c)
-	c.Flags().StringVar(&m.html, "html", "", "write a report to `FILE`, and other pages beside it")
-	c.Flags().BoolVar(&m.all, "all", false, "tell each finding of explorations in full")
-	c.Flags().StringVar(&m.out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
+	m.Register(c)
+	c.Flags().StringVar(&m.HTML, "html", "", "write a report to `FILE`, and other pages beside it")
+	c.Flags().BoolVar(&m.All, "all", false, "tell each finding of explorations in full")
+	c.Flags().StringVar(&m.Out, "out", "", "write what comes of it to `DIR` (default as if it had not been divided)")
 	return c
 }
 
 // merge is one call of merge.
 type merge struct {
-	output
-	html string
-	out  string
-	all  bool
+	frame.Frame
 	dirs []string
-	cmd  *cobra.Command
 }
 
 func (m *merge) explorations() error {
@@ -65,15 +62,14 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
-	x := conclusion{command: "merge", output: m.output, out: m.out, html: m.html, all: m.all, scenario: s, found: whole, screen: screenOf(m.cmd.OutOrStdout()),
-		stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
-	if x.out == "" {
-		x.out = defaultFolder(whole)
+	x := conclusion{Frame: m.Frame, scenario: s, found: whole}
+	if x.Out == "" {
+		x.Out = defaultFolder(whole)
 	}
-	if err := m.spare(x.out); err != nil {
+	if err := m.spare(x.Out); err != nil {
 		return err
 	}
-	defer x.close()
+	defer x.Close()
 	if err := x.prepare(); err != nil {
 		return err
 	}
@@ -81,13 +77,13 @@ func (m *merge) explorations() error {
 		return err
 	}
 	x.save()
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
 	return x.conclude(ctx)
 }
 
 func (m *merge) runs() error {
-	if m.all {
+	if m.All {
 		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
 	}
 	parts, err := readAll(m.dirs, readRuns)
@@ -106,15 +102,14 @@ func (m *merge) runs() error {
 	if err != nil {
 		return err
 	}
-	j := job{command: "merge", scenario: s, flags: flags{output: m.output, out: m.out, html: m.html}, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
-		faults: faults, screen: screenOf(m.cmd.OutOrStdout()), stdout: m.cmd.OutOrStdout(), stderr: m.cmd.ErrOrStderr()}
-	if j.out == "" {
-		j.out = folderOfRuns(s, j.faults, false, j.first, j.seeds)
+	j := job{Frame: m.Frame, scenario: s, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults}
+	if j.Out == "" {
+		j.Out = folderOfRuns(s, j.faults, false, j.first, j.seeds)
 	}
-	if err := m.spare(j.out); err != nil {
+	if err := m.spare(j.Out); err != nil {
 		return err
 	}
-	defer j.close()
+	defer j.Close()
 	if err := j.prepare(); err != nil {
 		return err
 	}

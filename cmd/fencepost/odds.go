@@ -1,22 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/reports"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/compared"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
 func newOdds() *cobra.Command {
-	var o output
+	var f frame.Frame
 	var chance, by string
 	var measure compare.Options
 	var servers, quorum int
@@ -42,31 +39,21 @@ interval.`,
 			if err := checkOdds(&asked, chance, measure); err != nil {
 				return err
 			}
-			defer o.close()
-			if err := o.open("", "odds", "", ""); err != nil {
+			defer f.Close()
+			if err := f.Open("odds"); err != nil {
 				return err
 			}
-			measure.Progress = progressOn(c.ErrOrStderr())
+			measure.Progress = f.Progress()
 			odds, err := measureOdds(asked, measure)
 			if err != nil {
 				return err
 			}
-			if o.json {
-				err = odds.json(c.OutOrStdout())
-			} else {
-				err = odds.table(c.OutOrStdout(), &asked)
-			}
-			if err != nil {
-				return err
-			}
-			suite := odds.suite()
-			suite.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
+			odds.Repeat = fmt.Sprintf("%s odds --servers %d --quorum %d --by %s --chance %s --runs %d", program(),
 				asked.Servers, asked.Quorum, asked.By, chance, measure.Runs)
-			o.tell(suite)
-			return o.exit(odds.standing())
+			return f.Emit(odds, odds.Standing())
 		},
 	}
-	o.register(c)
+	f.Register(c)
 	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
 	c.Flags().IntVar(&measure.Runs, "runs", 4000, "schedules for each number of keys held")
 	c.Flags().IntVar(&measure.Workers, "workers", 0, "how many schedules to run at once (default: one a core)")
@@ -104,31 +91,11 @@ func parseChance(text string) (float64, error) {
 	return v / 100, nil
 }
 
-// odds are what was measured.
-type odds struct {
-	Schema      string    `json:"schema"`
-	Command     string    `json:"command"`
-	Rows        []oddsRow `json:"odds"`
-	Interrupted bool      `json:"interrupted"` // a signal came before all runs were made
-}
-
-// oddsRow is the odds for one number of keys held.
-type oddsRow struct {
-	Held     int     `json:"held"`
-	Runs     int     `json:"runs"` // that were made
-	Measured float64 `json:"measured"`
-	Low      float64 `json:"low"` // of the 99 % interval
-	High     float64 `json:"high"`
-	Formula  float64 `json:"formula"`
-	Article  float64 `json:"article"` // k^N
-	Agrees   bool    `json:"agrees"`
-}
-
 // measureOdds measures for each number of keys held, until it is interrupted.
-func measureOdds(asked compare.Odds, measure compare.Options) (*odds, error) {
-	ctx, stop := interruptible()
+func measureOdds(asked compare.Odds, measure compare.Options) (*compared.Odds, error) {
+	ctx, stop := frame.Interruptible()
 	defer stop()
-	all := &odds{Schema: reports.SchemaName, Command: "odds", Rows: []oddsRow{}}
+	all := &compared.Odds{Asked: asked}
 	for held := asked.Quorum; held <= asked.Servers; held++ {
 		asked.Held = held
 		o, err := asked.Measure(ctx, measure)
@@ -137,63 +104,8 @@ func measureOdds(asked compare.Odds, measure compare.Options) (*odds, error) {
 		}
 		all.Interrupted = all.Interrupted || o.Runs < measure.Runs
 		if o.Runs > 0 {
-			low, high := o.Interval()
-			all.Rows = append(all.Rows, oddsRow{held, o.Runs, o.Measured(), low, high, o.Formula(), o.Article(), o.Agrees()})
+			all.Rows = append(all.Rows, o)
 		}
 	}
 	return all, nil
-}
-
-// standing is Otherwise if the formula lies outside the interval of what was measured.
-func (o *odds) standing() scenarios.Standing {
-	switch {
-	case slices.ContainsFunc(o.Rows, func(r oddsRow) bool { return !r.Agrees }):
-		return scenarios.Otherwise
-	case o.Interrupted:
-		return scenarios.NotDecidable
-	}
-	return scenarios.AsExpected
-}
-
-func (o *odds) table(w io.Writer, asked *compare.Odds) error {
-	what := "masters, each of which fails over and loses the lock by that"
-	if asked.By == compare.ByRestart {
-		what = "servers, each of which restarts and loses the lock by that"
-	}
-	fmt.Fprintf(w, "Redlock with a quorum of %d of %d %s with chance %g %%\n\n", asked.Quorum, asked.Servers, what,
-		asked.Chance*100)
-	fmt.Fprintf(w, "held      runs  measured  99 %% interval        formula    article k^N\n")
-	for _, r := range o.Rows {
-		mark := "agrees"
-		if !r.Agrees {
-			mark = "DISAGREES"
-		}
-		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.Measured, r.Low, r.High, r.Formula, r.Article, mark)
-	}
-	if o.Interrupted {
-		fmt.Fprintf(w, "\nstopped by a signal before all runs were made\n")
-	}
-	_, err := fmt.Fprintf(w, "\nThe article's k^N is the chance that all servers lose the lock at once. A second client needs\n"+
-		"only a quorum of servers that do not know the lock: those that lost it and those that never had it.\n")
-	return err
-}
-
-func (o *odds) json(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(o)
-}
-
-// suite has a case for each row.
-func (o *odds) suite() reports.Suite {
-	s := reports.Suite{Name: "odds", Cases: reports.Interrupted("odds", o.Interrupted)}
-	for _, r := range o.Rows {
-		c := reports.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: reports.Passed,
-			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured, r.Low, r.High, r.Formula)}
-		if !r.Agrees {
-			c.Result = reports.Failed
-		}
-		s.Cases = append(s.Cases, c)
-	}
-	return s
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -21,13 +22,13 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := described(s, result, s.Judge(result))
+		run, err := single.Told(s, result, s.Judge(result))
 		if err != nil {
 			t.Fatal(err)
 		}
 		run.Repeat = "fencepost run " + name + " --seed 1"
 		var b strings.Builder
-		if err := reports.Text(&b, run, reports.TextOptions{Width: 80}); err != nil {
+		if err := run.Text(&b, report.TextOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		opening, _, picture := strings.Cut(b.String(), "\nseconds ")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
@@ -83,7 +83,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{bazelIndex, jobIndex, stepSummary} {
+	for _, name := range []string{bazelIndex, jobIndex, frame.StepSummary} {
 		for _, bad := range hostile {
 			t.Setenv(bazelTotal, "2")
 			t.Setenv(name, "nowhere/"+bad)
@@ -91,7 +91,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 			if name == jobIndex {
 				args = append(args, "--shard", "/2")
 			}
-			if name == stepSummary {
+			if name == frame.StepSummary {
 				t.Setenv(bazelTotal, "")
 			}
 			checkClean(t, name, args...)
@@ -144,43 +144,6 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkClean(t, c.file+" "+quotes[i], c.again...)
-		}
-	}
-}
-
-// TestPrintableTakesTextInPieces writes texts in two pieces, cut anywhere.
-func TestPrintableTakesTextInPieces(t *testing.T) {
-	for text, want := range map[string]string{
-		"a é 世\t\x1b[2J\u009b\n": "a é 世\t" + `\u001b[2J\u009b` + "\n",
-		"\xff\xe4\xb8":           `\xff`, // what is cut off at the end is not written
-	} {
-		for at := range len(text) + 1 {
-			var b bytes.Buffer
-			w := &printable{to: &b, styles: true}
-			for _, piece := range []string{text[:at], text[at:]} {
-				if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
-					t.Fatal(n, err)
-				}
-			}
-			if b.String() != want {
-				t.Errorf("%q cut at %d: got %q, want %q", text, at, b.String(), want)
-			}
-		}
-	}
-}
-
-// TestStylesPassWhereThereAreColours writes all styles of a report, and one that is none of them.
-func TestStylesPassWhereThereAreColours(t *testing.T) {
-	text := strings.Join(reports.Styles, "x")
-	for _, styles := range []bool{false, true} {
-		var b bytes.Buffer
-		fmt.Fprint(&printable{to: &b, styles: styles}, text+"\x1b[5m")
-		want := text
-		if !styles {
-			want = strings.ReplaceAll(text, "\x1b", `\u001b`)
-		}
-		if want += `\u001b[5m`; b.String() != want || len(reports.Styles) < 5 {
-			t.Errorf("styles %t: got %q, want %q", styles, b.String(), want)
 		}
 	}
 }

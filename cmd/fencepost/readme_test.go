@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -40,8 +41,8 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	}
 	for _, b := range blocks {
 		t.Run(b.file+" "+b.mark, func(t *testing.T) {
-			if b.full && !*update {
-				fullOnly(t)
+			if b.full && !*testkit.Update {
+				testkit.FullOnly(t)
 			}
 			path := filepath.Join(root, b.file)
 			text, err := os.ReadFile(path)
@@ -52,12 +53,10 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 			if want == string(text) {
 				return
 			}
-			if !*update {
+			if !*testkit.Update {
 				t.Fatalf("%s shows something else than the program; rewrite it with: go test ./cmd/fencepost -update", b.file)
 			}
-			if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, path, want)
 		})
 	}
 }

@@ -67,8 +67,8 @@ func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 func (x *conclusion) save() {
 	text, err := x.found.Encode()
 	x.saved = time.Now()
-	if x.files.Fail(err); err == nil {
-		x.files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()}, artefact.File{Name: recordFile, Content: text})
+	if x.Files.Fail(err); err == nil {
+		x.Files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()}, artefact.File{Name: recordFile, Content: text})
 	}
 }
 

@@ -10,33 +10,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// flags are what run and replay have in common.
-type flags struct {
-	output
-	html    string
-	metrics string
-	out     string
-}
-
-func (f *flags) register(c *cobra.Command) {
-	f.output.register(c)
-	c.Flags().StringVar(&f.html, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith many seeds also the pages of single runs")
-	c.Flags().StringVar(&f.metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
-	c.Flags().StringVar(&f.out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, with many seeds _runs/SCENARIO-SEED-SEEDS)")
+// register gives run and replay what they have in common.
+func (j *job) register(c *cobra.Command) {
+	j.Register(c)
+	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith many seeds also the pages of single runs")
+	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
+	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, with many seeds _runs/SCENARIO-SEED-SEEDS)")
 }
 
 func newRun() *cobra.Command {
-	var f flags
-	var seed uint64
-	var seeds, workers int
-	var planFile, shard string
+	j := &job{}
+	var planFile, shard, test string
 	c := &cobra.Command{
-		Use:               "run SCENARIO|FILE",
+		Use:               "run SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Run a scenario, by name or file, and judge what happened",
 		Example: `  fencepost run kleppmann-gc-pause
@@ -44,24 +36,22 @@ func newRun() *cobra.Command {
   fencepost run kleppmann-gc-pause --html report.html`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if seeds < 1 {
-				return fmt.Errorf("--seeds must be at least 1, not %d", seeds)
+			if j.seeds < 1 {
+				return fmt.Errorf("--seeds must be at least 1, not %d", j.seeds)
 			}
-			if err := checkWorkers(workers); err != nil {
-				return err
-			}
-			s, err := open(args[0])
+			err := checkWorkers(j.workers)
 			if err != nil {
 				return err
 			}
-			share, err := shardOf(shard)
-			if err != nil {
+			defer closeTest()
+			if j.scenario, err = openTest(args[0], test); err != nil {
 				return err
 			}
-			j := job{command: "run", scenario: s, flags: f, first: seed, seeds: seeds, shard: share, workers: workers, screen: screenOf(c.OutOrStdout()),
-				stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
+			if j.shard, err = shardOf(shard); err != nil {
+				return err
+			}
 			if planFile != "" {
-				plan, err := readPlan(planFile, s)
+				plan, err := readPlan(planFile, j.scenario)
 				if err != nil {
 					return err
 				}
@@ -70,28 +60,29 @@ func newRun() *cobra.Command {
 					j.first = plan.Seed
 				}
 			} else {
-				j.faults = s.Faults
+				j.faults = j.scenario.Faults
 			}
 			return j.run()
 		},
 	}
-	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the first run")
-	c.Flags().IntVar(&seeds, "seeds", 1, "how many runs to make, with one seed after the other")
-	c.Flags().IntVar(&workers, "workers", 0, "how many runs to make at once (default: one a core)")
+	c.Flags().StringVar(&test, "run", "", runUsage)
+	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
+	c.Flags().IntVar(&j.seeds, "seeds", 1, "how many runs to make, with one seed after the other")
+	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")
 	c.Flags().StringVar(&shard, "shard", "", shardUsage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
-	f.register(c)
+	j.register(c)
 	return c
 }
 
 func newReplay() *cobra.Command {
-	var f flags
+	j := &job{seeds: 1, shard: search.Whole, replayed: true}
 	c := &cobra.Command{
 		Use:     "replay PLAN",
 		Short:   "Repeat the run that a plan file describes",
 		Example: "  fencepost replay _runs/kleppmann-gc-pause-1/plan.txt",
 		Args:    oneArgument("a plan file"),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			plan, err := parsePlan(args[0])
 			if err != nil {
 				return err
@@ -103,12 +94,11 @@ func newReplay() *cobra.Command {
 			if err := checkPlan(args[0], plan, s); err != nil {
 				return err
 			}
-			j := job{command: "replay", scenario: s, flags: f, first: plan.Seed, seeds: 1, shard: search.Whole, faults: plan.Faults, replayed: true,
-				screen: screenOf(c.OutOrStdout()), stdout: c.OutOrStdout(), stderr: c.ErrOrStderr()}
+			j.scenario, j.first, j.faults = s, plan.Seed, plan.Faults
 			return j.run()
 		},
 	}
-	f.register(c)
+	j.register(c)
 	return c
 }
 
@@ -140,7 +130,7 @@ func openFrom(dir, name string) (*scenarios.Scenario, error) {
 	s, err := scenarios.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is neither a scenario of the catalogue nor a file%s", name,
-			didYouMean(nemesis.Nearest(name, scenarios.Names())))
+			didYouMean(nearest.Word(name, scenarios.Names())))
 	}
 	return s, err
 }

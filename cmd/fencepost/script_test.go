@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,10 +9,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
@@ -30,7 +28,7 @@ func TestScenario(t *testing.T) {
 	}
 	var some []string
 	for i, f := range files {
-		if full() || *update || i%3 == 0 {
+		if testkit.Full() || *testkit.Update || i%3 == 0 {
 			some = append(some, f)
 		}
 	}
@@ -50,14 +48,14 @@ func runScripts(t *testing.T, p testscript.Params) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 p.Dir,
 		Files:               p.Files,
-		UpdateScripts:       *update,
+		UpdateScripts:       *testkit.Update,
 		RequireExplicitExec: true,
 		// [full] stands before what only the full size runs.
 		Condition: func(cond string) (bool, error) {
 			if cond != "full" {
 				return false, fmt.Errorf("unknown condition %q", cond)
 			}
-			return full(), nil
+			return testkit.Full(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"folders": countFolders},
 		Setup: func(e *testscript.Env) error {

@@ -79,3 +79,14 @@ func touch(file string) error {
 	}
 	return nil
 }
+
+// mostWorkers is more than any machine has cores, and few enough to be started.
+const mostWorkers = 4096
+
+// checkWorkers refuses what is no number of workers; 0 is one a core.
+func checkWorkers(n int) error {
+	if n < 0 || n > mostWorkers {
+		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
+	}
+	return nil
+}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/reports/schema"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -33,7 +33,7 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
 					return fmt.Errorf(
 						"the catalogue has no scenario %s%s",
 						args[0],
-						didYouMean(nemesis.Nearest(args[0], shown())),
+						didYouMean(nearest.Word(args[0], shown())),
 					)
 				}
 				if err != nil {

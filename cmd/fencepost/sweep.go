@@ -6,15 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/sweepmap"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
+// sweepFile is the result of a sweep as JSON, in its folder.
+const sweepFile = "sweep.json"
+
 // sweepJob is one call of sweep.
 type sweepJob struct {
-	output
-	html, out  string
+	frame.Frame
 	set, vary  []string
 	assertions []string
 	laws       []string
@@ -25,7 +28,6 @@ type sweepJob struct {
 	target     string // the scenario's name or file, as it was given
 	scenario   *scenarios.Scenario
 	subject    *sweep.Subject
-	command    *cobra.Command
 }
 
 func newSweep() *cobra.Command {
@@ -47,8 +49,8 @@ it has found; then exit 3 if no assertion failed.`,
       --assert "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
   fencepost sweep restart-everysec --vary append-fsync=always,everysec,no`,
 		Args: oneArgument("a scenario's name or file"),
-		RunE: func(c *cobra.Command, args []string) error {
-			j.target, j.command = args[0], c
+		RunE: func(_ *cobra.Command, args []string) error {
+			j.target = args[0]
 			return j.run()
 		},
 	}
@@ -61,9 +63,9 @@ it has found; then exit 3 if no assertion failed.`,
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
 	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
-	f.StringVar(&j.html, "html", "", "write a report to `FILE`")
-	f.StringVar(&j.out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
-	j.register(c)
+	f.StringVar(&j.HTML, "html", "", "write a report to `FILE`")
+	f.StringVar(&j.Out, "out", "", "write maps, edges and counterexamples to `DIR` (default _runs/sweep-SCENARIO-…)")
+	j.Register(c)
 	return c
 }
 
@@ -73,11 +75,11 @@ func (j *sweepJob) run() error {
 	if err != nil {
 		return err
 	}
-	defer j.close()
+	defer j.Close()
 	if err := j.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
 	swept, err := j.subject.Sweep(ctx, options)
 	if err != nil {
@@ -87,24 +89,13 @@ func (j *sweepJob) run() error {
 	if err != nil {
 		return err
 	}
-	j.write(report)
-	j.tell(sweepSuite(report))
-	w := j.command.OutOrStdout()
-	if j.json {
-		text, err := reports.SweepJSON(report)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	} else {
-		s := screenOf(w)
-		if err := reports.SweepText(w, report, reports.TextOptions{Width: s.width, Color: s.color}); err != nil {
-			return err
-		}
+	j.Keep(sweepFile, "sweep", report)
+	for _, law := range swept.Laws {
+		picture := sweepmap.Map{Sweep: swept, Scenario: j.scenario.Name, Law: sweepmap.Of(swept, law)}
+		j.Draw("sweep-"+string(law)+".svg", picture.SVG)
+		j.Draw("sweep-"+string(law)+".png", picture.PNG)
 	}
-	return j.exit(swept.Standing())
+	return j.Emit(report, swept.Standing())
 }
 
 // options reads the flags.
@@ -124,7 +115,7 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 		}
 	}
 	if len(j.vary) == 0 {
-		return o, fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: %s -h", j.command.CommandPath())
+		return o, fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: fencepost sweep -h")
 	}
 	for _, text := range j.vary {
 		axis, err := j.subject.Axis(text)
@@ -149,19 +140,19 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 		}
 	}
 	o.From, o.Seeds, o.Workers = j.seed, j.seeds, j.workers
-	o.Progress = progressOn(j.command.ErrOrStderr())
+	o.Progress = j.Progress()
 	return o, nil
 }
 
 // prepare makes sure, before anything runs, that what the sweep leaves behind can be written.
 func (j *sweepJob) prepare() error {
-	if j.out == "" {
-		j.out = folderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
+	if j.Out == "" {
+		j.Out = folderFor("sweep-"+j.scenario.Name, j.scenario, j.given()...)
 	}
-	if err := j.open(j.out, "sweep", j.html, ""); err != nil {
+	if err := j.Open("sweep"); err != nil {
 		return err
 	}
-	return j.files.Spare(sweepFile)
+	return j.Files.Spare(sweepFile)
 }
 
 // repeat is the command that sweeps again.

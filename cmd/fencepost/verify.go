@@ -3,31 +3,33 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports"
+	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // verifyJob is one call of verify.
 type verifyJob struct {
-	output
+	frame.Frame
 	options  verify.Options
 	kinds    []string
 	time     time.Duration
-	out      string
-	html     string
 	target   string // the scenario's name or file, as it was given
 	scenario *scenarios.Scenario
-	command  *cobra.Command
+	flags    *pflag.FlagSet
 }
 
 func newVerify() *cobra.Command {
@@ -48,7 +50,7 @@ Ctrl-C ended it first, or if a promise could not be told.`,
   fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			j.target, j.command = args[0], c
+			j.target, j.flags = args[0], c.Flags()
 			return j.run()
 		},
 	}
@@ -63,27 +65,26 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	f.IntVar(&o.Budget, "budget", 0, "end undecided after so many runs (default: no limit)")
 	f.DurationVar(&j.time, "time", 0, "end undecided after this time, such as 2m (default: no limit)")
 	f.IntVar(&o.Workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	f.StringVar(&j.html, "html", "", "write a report to `FILE`, with the picture of a counterexample")
-	f.StringVar(&j.out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
-	j.register(c)
+	f.StringVar(&j.HTML, "html", "", "write a report to `FILE`, with the picture of a counterexample")
+	f.StringVar(&j.Out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
+	j.Register(c)
 	return c
 }
 
 // run makes sure that everything can be read and written, then verifies, writes and tells.
 func (j *verifyJob) run() error {
-	defer j.close()
+	defer j.Close()
 	if err := j.prepare(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := frame.Interruptible()
 	defer stop()
 	if j.time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, j.time)
 		defer cancel()
 	}
-	progress := progressOn(j.command.ErrOrStderr())
-	j.options.Progress = func(faults, done, of int) { progress(fmt.Sprintf("parts with %d faults", faults), done, of) }
+	j.options.Progress = j.Progress()
 	v, err := verify.Scenario(ctx, j.scenario, j.options)
 	if err != nil {
 		return err
@@ -92,26 +93,9 @@ func (j *verifyJob) run() error {
 	if err != nil {
 		return err
 	}
-	text, err := reports.VerifyJSON(report)
-	if err != nil {
-		return err
-	}
-	j.files.Keep(artefact.File{Name: verdictFile, Content: text})
-	if j.html != "" {
-		writePage(j.files, j.html, func(w io.Writer) error { return reports.VerifyHTML(w, report) })
-	}
-	j.tell(verifySuite(report))
-	if w := j.command.OutOrStdout(); j.json {
-		_, err = w.Write(text)
-	} else {
-		s := screenOf(w)
-		err = reports.VerifyText(w, report, reports.TextOptions{Width: s.width, Color: s.color})
-	}
-	if err != nil {
-		return err
-	}
+	j.Keep(verdictFile, "verify", report)
 	standing, _ := v.Standing()
-	return j.exit(standing)
+	return j.Emit(report, standing)
 }
 
 // prepare reads the flags, and makes sure, before anything runs, that what is found can be written.
@@ -120,7 +104,7 @@ func (j *verifyJob) prepare() error {
 	switch {
 	case o.Faults < 0 || o.Faults > verify.MaxFaults:
 		return fmt.Errorf("--faults must be 0 to %d, not %d", verify.MaxFaults, o.Faults)
-	case j.command.Flags().Changed("delays") && o.Delays < 1:
+	case j.flags.Changed("delays") && o.Delays < 1:
 		return fmt.Errorf("--delays must be at least 1, not %d", o.Delays)
 	case o.Budget < 0:
 		return fmt.Errorf("--budget must be at least 1, not %d", o.Budget)
@@ -143,13 +127,13 @@ func (j *verifyJob) prepare() error {
 			o.Delays = 1
 		}
 	}
-	if j.out == "" {
-		j.out = folderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
+	if j.Out == "" {
+		j.Out = folderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
 	}
-	if err := j.open(j.out, "verify", j.html, ""); err != nil {
+	if err := j.Open("verify"); err != nil {
 		return err
 	}
-	return j.files.Spare(verdictFile)
+	return j.Files.Spare(verdictFile)
 }
 
 // chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name of one
@@ -183,8 +167,63 @@ func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, 
 
 // nearestWord suggests one of the words in place of a wrong one.
 func nearestWord(wrong string, words []string) string {
-	if near := nemesis.Nearest(wrong, words); near != "" {
+	if near := nearest.Word(wrong, words); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return "; there are: " + strings.Join(words, ", ")
+}
+
+// report tells what came of a verification, and leaves the files of its counterexample.
+func (j *verifyJob) report(v *verify.Verification) (*reports.Verification, error) {
+	r := &reports.Verification{Verification: v, Files: j.Out, Repeat: j.repeat()}
+	if v.Found == nil {
+		return r, nil
+	}
+	var err error
+	r.Run, err = j.counterexample(v)
+	return r, err
+}
+
+// counterexample runs the placement again and leaves its files. Its scenario goes along, since it holds the delays.
+func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) {
+	s := v.Assignments[v.Found.Assignment].Scenario
+	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
+	if err != nil {
+		return nil, err
+	}
+	run, err := single.Told(s, result, s.Judge(result))
+	if err != nil {
+		return nil, err
+	}
+	run.HoldTo(s.Promise)
+	const place = "counterexample"
+	run.Files = filepath.Join(j.Out, place)
+	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
+	plan := v.Found.Plan
+	plan.Scenario = "./" + search.ScenarioFile
+	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, run.Digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
+	writeRun(&j.Frame, place, files, run)
+	return run, nil
+}
+
+// repeat is the command that verifies again.
+func (j *verifyJob) repeat() string {
+	return strings.Join(append([]string{program(), "verify", shellWord(j.target)}, j.given()...), " ")
+}
+
+// given are the flags that say what is tried, as one types them.
+func (j *verifyJob) given() (call []string) {
+	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget", "time"} {
+		f := j.flags.Lookup(name)
+		switch {
+		case !f.Changed:
+		case f.Value.Type() == "bool":
+			call = append(call, "--"+name)
+		case name == "kinds":
+			call = append(call, "--kinds", shellWord(strings.Join(j.kinds, ",")))
+		default:
+			call = append(call, "--"+name, shellWord(f.Value.String()))
+		}
+	}
+	return call
 }

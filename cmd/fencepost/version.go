@@ -1,49 +1,30 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/reports"
 )
 
 func newVersion() *cobra.Command {
-	var asJSON bool
+	f := frame.Frame{}
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the revision it was built from, and Go's",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			info, known := debug.ReadBuildInfo()
 			if !known {
 				info = &debug.BuildInfo{}
 			}
-			return tellVersion(c.OutOrStdout(), versionIn(info), asJSON)
+			return f.Show(versionIn(info))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, jsonUsage)
+	f.RegisterJSON(c)
 	return c
-}
-
-func tellVersion(w io.Writer, v reports.Version, asJSON bool) error {
-	if asJSON {
-		return printed(w)(reports.VersionJSON(&v))
-	}
-	fmt.Fprintf(w, "fencepost %s\n", v.Version)
-	if v.Revision != "" {
-		changed := ""
-		if v.Modified {
-			changed = ", with changes"
-		}
-		fmt.Fprintf(w, "revision  %s of %s%s\n", v.Revision, v.Time, changed)
-	} else {
-		fmt.Fprintln(w, "revision  not recorded: go build and go install record it")
-	}
-	_, err := fmt.Fprintf(w, "built by  %s\n", v.Go)
-	return err
 }
 
 // versionIn reads what the go command has recorded.

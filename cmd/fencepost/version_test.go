@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"runtime/debug"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
 func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
@@ -21,7 +23,7 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  go1\n":   {GoVersion: "go1"},
 	} {
 		var out bytes.Buffer
-		if err := tellVersion(&out, versionIn(info), false); err != nil || out.String() != want {
+		if err := versionIn(info).Text(&out, report.TextOptions{}); err != nil || out.String() != want {
 			t.Errorf("got %s, want %s", out.String(), want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -112,7 +113,7 @@ func TestTheSimplestFaults(t *testing.T) {
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400
-	if full() {
+	if testkit.Full() {
 		all = 1500
 	}
 	for seed := uint64(0); drawn < all; seed++ {

@@ -8,12 +8,12 @@ package headline
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // order is which violation a headline is about, if there are several: what harms the user's work before how it came about.
@@ -87,9 +87,9 @@ func calm(h *history.History, v checker.Verdict) string {
 	mutual := v.Of(checker.MutualExclusion).Outcome
 	switch {
 	case len(open) > 0 && mutual == checker.Holds:
-		return apart(h) + "; " + list(open) + " could not be decided."
+		return apart(h) + "; " + phrase.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:
-		return "Nothing was broken as far as could be told; " + list(open) + " could not be decided."
+		return "Nothing was broken as far as could be told; " + phrase.Join(open, " and ") + " could not be decided."
 	case mutual == checker.Holds && held > 1:
 		return fmt.Sprintf("%s; the other laws that this run put to the test held too (%d).", apart(h), held-1)
 	case mutual == checker.Holds:
@@ -110,14 +110,6 @@ func apart(h *history.History) string {
 		aside = ", readers aside"
 	}
 	return "No two clients were ever " + where + " at once" + aside
-}
-
-// list joins names as a sentence does.
-func list(names []string) string {
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return strings.Join(names, "")
 }
 
 func capital(s string) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
 // story is a violation in its history.
@@ -69,7 +70,7 @@ func (s *story) inside() string {
 	case !over:
 		return text + ", to the end of the recording"
 	case long > 0:
-		return text + " for " + Lasting(long)
+		return text + " for " + phrase.Lasting(long)
 	}
 	return text + " for a moment"
 }
@@ -113,19 +114,6 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 		return false
 	}
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
-}
-
-// Lasting gives a length of time as a person says it.
-func Lasting(t history.Time) string {
-	switch {
-	case t >= 10e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s"
-	case t >= 1e9:
-		return strconv.FormatFloat(float64(t)/1e9, 'f', 2, 64) + " s"
-	case t >= 1e6:
-		return strconv.FormatFloat(float64(t)/1e6, 'f', 0, 64) + " ms"
-	}
-	return strconv.FormatFloat(float64(t)/1e3, 'f', 0, 64) + " µs"
 }
 
 // why is what made two grants of one lock meet.

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"image"
 	"image/color"
 	stdpng "image/png"
 	"io"
-	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata")
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
 
 var (
 	white = color.NRGBA{0xff, 0xff, 0xff, 0xff}
@@ -36,17 +34,8 @@ func sample() Canvas {
 
 // The picture is the same text everywhere: this one was read by eye.
 func TestSVG(t *testing.T) {
-	const path = "testdata/sample.svg"
 	got := sample().SVG()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || got != string(want) {
-		t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
-	}
+	testkit.Golden(t, "testdata/sample.svg", got)
 	for d := xml.NewDecoder(bytes.NewReader([]byte(got))); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -28,10 +28,9 @@ import (
 
 // Options say how much is tried.
 type Options struct {
-	From     uint64 // the first seed
-	Seeds    int    // random plans to explore with, and as many fresh ones for each change; at least 1
-	Workers  int    // runs at once; 0: one a core
-	Progress func(what string, done, of int)
+	From  uint64 // the first seed
+	Seeds int    // random plans to explore with, and as many fresh ones for each change; at least 1
+	parallel.Crew
 }
 
 // Advice is what was tried, and what came of it.
@@ -81,20 +80,12 @@ type Trial struct {
 	GivenUp  int // acquires that did not get the lock
 }
 
-// law is how one law came out.
-func (t *Trial) law(l checker.Law) tally.Law {
-	if t.Laws == nil {
-		return tally.Law{Law: l}
-	}
-	return t.Laws[slices.Index(checker.Laws, l)]
-}
-
 // Violated is in how many runs a law was broken.
-func (t *Trial) Violated(l checker.Law) int { return t.law(l).Violated }
+func (t *Trial) Violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
 // keeps reports whether a law was seen and never broken.
 func (t *Trial) keeps(l checker.Law) bool {
-	of := t.law(l)
+	of := t.Laws.Of(l)
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
@@ -188,14 +179,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 		}
 		return more
 	}
-	_, err := parallel.InOrder(ctx, b.options.Workers, len(list), func() func(int) (*Tried, error) {
+	_, err := parallel.Do(ctx, b.options.Crew, what, len(list), func() func(int) (*Tried, error) {
 		return func(job int) (*Tried, error) { return b.try(ctx, a.Base, list[job], wanted(list[job])) }
-	}, func(job int, t *Tried) error {
+	}, func(_ int, t *Tried) error {
 		if t != nil {
 			all = append(all, t)
-		}
-		if b.options.Progress != nil {
-			b.options.Progress(what, job+1, len(list))
 		}
 		return nil
 	})
@@ -336,7 +324,7 @@ func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) 
 func (a *Advice) Doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {
-		of := a.Base.Given.law(law)
+		of := a.Base.Given.Laws.Of(law)
 		seen = seen || of.Holds > 0
 		if of.Undecided > 0 {
 			list = append(list, fmt.Sprintf("%s could not be told in %d of %d runs", law, of.Undecided, a.Base.Given.Runs))

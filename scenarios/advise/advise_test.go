@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 func named(t *testing.T, name string) *scenarios.Scenario {
@@ -32,7 +35,7 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 
 func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	t.Helper()
-	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Workers: 1})
+	a, err := Try(context.Background(), s, Options{From: 1, Seeds: seeds, Crew: parallel.Crew{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +55,7 @@ func (a *Advice) find(change string) *Tried {
 // A pause after which no lease can hold: only the resource can keep the data safe, by tokens. What keeps exclusion is a
 // lock that nobody gets any more.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
-	if !full() {
+	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
 	}
 	a := advice(t, named(t, "kleppmann-gc-pause"), 60)
@@ -94,7 +97,7 @@ func TestSavingChanges(t *testing.T) {
 		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"}, []string{"lock.retry.count: 3"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
 	} {
-		if !full() && c.scenario != "get-then-del-race" {
+		if !testkit.Full() && c.scenario != "get-then-del-race" {
 			continue
 		}
 		a := advice(t, named(t, c.scenario), 40)
@@ -118,7 +121,7 @@ func TestSavingChanges(t *testing.T) {
 // Each file comes out as it says with other seeds than those of the trial as well, and the laws that are mended hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause", "failover-loses-lock"} {
-		if i > 0 && !full() {
+		if i > 0 && !testkit.Full() {
 			break
 		}
 		a := advice(t, named(t, name), 5)
@@ -134,7 +137,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := s.Judge(r)
-				if j.Standing() != scenarios.AsExpected {
+				if j.Standing() != expect.AsExpected {
 					t.Errorf("%s, %s, seed %d: %v\n%s", name, change, seed+1, j.Mismatches, text)
 					break
 				}
@@ -188,7 +191,7 @@ func TestNothingBrokenIsSaid(t *testing.T) {
 
 func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	said := func(workers int) (text string) {
-		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Workers: workers})
+		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Crew: parallel.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

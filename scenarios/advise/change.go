@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/amend"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -59,7 +60,7 @@ func (b *subject) offered(path string) bool {
 // changes lists every single change that the format offers for the lock, in the order of FORMAT.md. Some of them it
 // does not take alone.
 func (b *subject) changes() (list []Change) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		if d != b.definition {
 			list = append(list, b.protocol(d))
 		}
@@ -116,7 +117,7 @@ func (b *subject) unused(name string) bool {
 // set gives a key a value for all clients.
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []amend.Edit{{Path: path, Value: value}}}
-	if ttl, err := time.ParseDuration(value); path == "lock.ttl" && err == nil {
+	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit { // time to see what becomes of it
 			c.edits = append(c.edits, amend.Edit{Path: "limit", Value: setting.DurationText(int64(limit))})
 		}
@@ -284,7 +285,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	asked := b.asked()
 	if d.Backend != b.definition.Backend {
 		for _, key := range b.doc.Keys("servers") {
-			if key != "fsync" && (d.Backend != locks.OnRedis || slices.Contains(backends, key)) {
+			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.definition.Backend)) {
 				c.edits = append(c.edits, amend.Edit{Path: "servers." + key, Remove: true})
 			}
 		}
@@ -305,11 +306,5 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	return c
 }
 
-// backends are the keys under servers that say what servers there are.
-var backends = []string{string(locks.OnRedis), string(locks.OnEtcd), string(locks.OnZooKeeper)}
-
 // asked is how many servers a client asks.
-func (b *subject) asked() int {
-	s := &b.scenario.Servers
-	return s.Redis + s.Etcd + s.ZooKeeper
-}
+func (b *subject) asked() int { return b.scenario.Servers.N }

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -62,7 +63,7 @@ func counterpart(id sim.ProcessID, known *nemesis.Names, several bool) sim.Proce
 		return id
 	}
 	kind, rest, _ := strings.Cut(string(id), "-")
-	if !slices.Contains(backends, kind) {
+	if !slices.Contains(locks.Backends(), locks.Backend(kind)) {
 		return ""
 	}
 	number, _, _ := strings.Cut(rest, "-")

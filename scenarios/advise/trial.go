@@ -277,7 +277,7 @@ func (b *subject) staysMended(base, t *Tried, law checker.Law) bool {
 		}
 		t.Otherwise = append(t.Otherwise, f)
 	}
-	return t.Fresh.law(law).Undecided <= base.Fresh.law(law).Undecided
+	return t.Fresh.Laws.Of(law).Undecided <= base.Fresh.Laws.Of(law).Undecided
 }
 
 // edits are those of all changes, in their order.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
@@ -68,7 +69,7 @@ expect: {ownership: holds}
 // with what a Document makes of the same edits, and says so if it differs.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	for i, name := range scenarios.Names() {
-		if i%8 > 0 && !full() {
+		if i%8 > 0 && !testkit.Full() {
 			continue
 		}
 		s, err := scenarios.Named(name)

@@ -17,22 +17,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Options say how much is measured, and how.
 type Options struct {
-	Runs    int // of each scenario, at least 1
-	Workers int // 0: one a core
-	// Progress, if not nil, is told how many of the scenarios or runs are done.
-	Progress func(what string, done, of int)
+	Runs          int // of each scenario, at least 1
+	parallel.Crew     // told how many of the scenarios or runs are done
 }
 
 func (o *Options) check() error {
 	if o.Runs < 1 {
 		return fmt.Errorf("a measurement needs at least one run, not %d", o.Runs)
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int, int) {}
 	}
 	return nil
 }
@@ -106,33 +102,17 @@ type Survival struct {
 	Fencing  bool
 	Absent   string // why nothing was run; then the rest is zero
 	Scenario Written
-	Data     Tally // resource-safety
-	Sections Tally // mutual-exclusion
-	Leases   Tally // lease-exclusion
-	Progress Tally // deadlock-freedom
+	Laws     tally.Laws // in the order of checker.Laws
+}
+
+// Survives reports whether the data's promise was kept in every run.
+func (s *Survival) Survives() bool {
+	data := s.Laws.Of(checker.ResourceSafety)
+	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Untold() == 0
 }
 
 // Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
 type Written struct{ Name, Text string }
-
-// Tally counts how one law came out.
-type Tally struct {
-	Holds, Violated, Undecided, Unchecked int
-	NotRun                                int // runs that an interruption left out
-}
-
-func (t *Tally) add(o checker.Outcome) {
-	switch o {
-	case checker.Holds:
-		t.Holds++
-	case checker.Violated:
-		t.Violated++
-	case checker.Undecided:
-		t.Undecided++
-	default:
-		t.Unchecked++
-	}
-}
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it tells what it has
 // measured by then. An error is a failure of Fencepost's own.
@@ -146,12 +126,11 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 		all = append(all, contenders[i].tasks(&rows[i], o.Runs)...)
 	}
 	cut := false
-	done, err := parallel.InOrder(ctx, o.Workers, len(all), func() func(int) (figure, error) {
+	done, err := parallel.Do(ctx, o.Crew, "scenarios", len(all), func() func(int) (figure, error) {
 		return func(job int) (figure, error) { return all[job](ctx) }
 	}, func(job int, f figure) error {
 		f.keep()
 		cut = cut || f.made < o.Runs
-		o.Progress("scenarios", job+1, len(all))
 		return nil
 	})
 	if err != nil {
@@ -196,37 +175,29 @@ func (c *contender) tasks(row *Lock, runs int) []task {
 // survive runs one cell.
 func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
-	keep := func(laws []Tally, made int) {
+	keep := func(laws tally.Laws, made int) {
 		for i := range laws {
 			laws[i].NotRun = runs - made
 		}
-		of := func(l checker.Law) Tally { return laws[slices.Index(checker.Laws, l)] }
-		cell.Data, cell.Progress = of(checker.ResourceSafety), of(checker.DeadlockFreedom)
-		cell.Sections, cell.Leases = of(checker.MutualExclusion), of(checker.LeaseExclusion)
-		cell.Scenario = Written{scenario.Name, scenario.Text + expectation(laws, runs)}
+		cell.Laws, cell.Scenario = laws, Written{scenario.Name, scenario.Text + expectation(laws, runs)}
 	}
-	keep(make([]Tally, len(checker.Laws)), 0)
+	keep(tally.NewLaws(checker.Laws), 0)
 	return func(ctx context.Context) (figure, error) {
-		laws := make([]Tally, len(checker.Laws))
-		made, err := scenario.run(ctx, runs, func(h *history.History) {
-			v := checker.Check(h)
-			for i, law := range checker.Laws {
-				laws[i].add(v.Of(law).Outcome)
-			}
-		})
+		laws := tally.NewLaws(checker.Laws)
+		made, err := scenario.run(ctx, runs, func(h *history.History) { laws.Count(checker.Check(h)) })
 		return figure{made, func() { keep(laws, made) }}, err
 	}
 }
 
 // expectation names each law that came out alike in all runs, so that a run of the file tells whether it still does.
-func expectation(laws []Tally, runs int) string {
+func expectation(laws tally.Laws, runs int) string {
 	var b strings.Builder
-	for i, law := range checker.Laws {
+	for i := range laws {
 		switch runs {
 		case laws[i].Holds:
-			fmt.Fprintf(&b, "  %s: holds\n", law)
+			fmt.Fprintf(&b, "  %s: holds\n", laws[i].Law)
 		case laws[i].Violated:
-			fmt.Fprintf(&b, "  %s: violated\n", law)
+			fmt.Fprintf(&b, "  %s: violated\n", laws[i].Law)
 		}
 	}
 	if b.Len() == 0 {

@@ -9,13 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // fewSeeds is how many runs each cell of the comparison under test has.
 func fewSeeds() int {
-	if full() {
+	if testkit.Full() {
 		return 3
 	}
 	return 1
@@ -55,7 +59,7 @@ func TestRunningAFileOfTheComparisonRepeatsItsCell(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j := s.Judge(result); j.Standing() != scenarios.AsExpected {
+				if j := s.Judge(result); j.Standing() != expect.AsExpected {
 					t.Errorf("%s, seed %d: %v", f.Name, seed+1, j.Mismatches)
 				}
 			}
@@ -92,7 +96,7 @@ func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	for _, row := range c.Locks {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
-				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Data == Tally{Holds: fewSeeds()}
+				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Laws.Of(checker.ResourceSafety) == tally.Counts{Holds: fewSeeds()}
 			}
 		}
 	}
@@ -158,7 +162,7 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 
 // Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
-	always, never := Tally{Holds: fewSeeds()}, Tally{Violated: fewSeeds()}
+	always, never := tally.Counts{Holds: fewSeeds()}, tally.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
 		for _, s := range row.Survival {
 			want := always
@@ -168,7 +172,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			case s.Trouble == "majority", row.Name == "wait": // its last replica has been promoted, and none is left to wait for
 				want = never
 			}
-			if s.Progress != want || s.Leases != always || s.Sections != always {
+			if s.Laws.Of(checker.DeadlockFreedom) != want || s.Laws.Of(checker.LeaseExclusion) != always ||
+				s.Laws.Of(checker.MutualExclusion) != always {
 				t.Errorf("%s: %+v", cellName(row.Name, s.Trouble, s.Fencing), s)
 			}
 		}
@@ -204,11 +209,11 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	var first *Comparison
 	for workers := 1; workers <= 3; workers++ {
 		last := 0
-		got, err := Locks(context.Background(), Options{Runs: 2, Workers: workers, Progress: func(_ string, done, of int) {
+		got, err := Locks(context.Background(), Options{Runs: 2, Crew: parallel.Crew{Workers: workers, Progress: func(_ string, done, of int) {
 			if last++; done != last || done > of {
 				t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
 			}
-		}})
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,11 +233,11 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 	for _, stop := range stops {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		c, err := Locks(ctx, Options{Runs: fewSeeds(), Workers: 1, Progress: func(_ string, done, _ int) {
+		c, err := Locks(ctx, Options{Runs: fewSeeds(), Crew: parallel.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
 			if done == stop {
 				cancel()
 			}
-		}})
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,8 +249,8 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 				t.Errorf("stopped after %d: %s has other times", stop, row.Title)
 			}
 			for k, cell := range row.Survival {
-				d := cell.Data
-				if sum := d.Holds + d.Violated + d.Undecided + d.Unchecked + d.NotRun; cell.Absent == "" && sum != fewSeeds() {
+				d := cell.Laws.Of(checker.ResourceSafety)
+				if sum := d.Exercised() + d.Untold(); cell.Absent == "" && sum != fewSeeds() {
 					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum, cellName(row.Name, cell.Trouble, cell.Fencing))
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
@@ -256,32 +261,15 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 	}
 }
 
-// The obvious reading of a percentile: try each observation, and count.
-func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
-	for n := range 6 {
-		for code := range 1 << (2 * n) { // every list of n times from 0 to 3
-			var times []history.Time
-			for i := range n {
-				times = append(times, history.Time(code>>(2*i)&3))
-			}
-			for _, p := range []int{1, 50, 99, 100} {
-				want := time.Duration(0)
-				for x := history.Time(3); x >= 0 && n > 0; x-- {
-					within, there := 0, false
-					for _, y := range times {
-						if y <= x {
-							within++
-						}
-						there = there || y == x
-					}
-					if there && within*100 >= p*n {
-						want = x.Duration()
-					}
-				}
-				if got := nearestRank(append([]history.Time(nil), times...), p); got != want {
-					t.Fatalf("%d %% of %v: %v, want %v", p, times, got, want)
-				}
-			}
+func TestOnlyWhatWasRunAndKeptTheDataSurvives(t *testing.T) {
+	for code := range 32 {
+		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		s := Survival{Laws: tally.Laws{{Law: checker.ResourceSafety, Counts: data}}}
+		if s.Survives() != (data == tally.Counts{Holds: 1}) {
+			t.Errorf("%+v: survives %v", data, s.Survives())
+		}
+		if s.Absent = "gives no token"; s.Survives() {
+			t.Error("a cell that was not run survives")
 		}
 	}
 }

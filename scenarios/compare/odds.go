@@ -107,11 +107,10 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 			return c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated, nil
 		}
 	}
-	o.Runs, err = parallel.InOrder(ctx, how.Workers, how.Runs, start, func(seed int, lost bool) error {
+	o.Runs, err = parallel.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start, func(seed int, lost bool) error {
 		if lost {
 			o.Lost++
 		}
-		how.Progress(fmt.Sprintf("runs with %d keys held", o.Held), seed+1, how.Runs)
 		return nil
 	})
 	return &o, err

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
 func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
@@ -56,7 +59,7 @@ func compareWithSum(t *testing.T, o Odds) {
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 	runs := 4000
-	if !full() || raceEnabled {
+	if !testkit.Full() || raceEnabled {
 		runs = 200
 	}
 	for _, asked := range []Odds{
@@ -89,7 +92,7 @@ func TestOddsAreTheSameForAnyNumberOfWorkers(t *testing.T) {
 	asked := Odds{Servers: 3, Quorum: 2, Held: 3, By: ByRestart, Chance: 0.5}
 	var first *Odds
 	for workers := 1; workers <= 3; workers++ {
-		got, err := asked.Measure(context.Background(), Options{Runs: 50, Workers: workers})
+		got, err := asked.Measure(context.Background(), Options{Runs: 50, Crew: parallel.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

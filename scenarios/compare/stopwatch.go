@@ -3,9 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -75,8 +73,8 @@ func (s *stopwatch) expectation() string {
 }
 
 func (s *stopwatch) timing() Timing {
-	t := Timing{Acquires: len(s.first) + len(s.later), P50: nearestRank(s.later, 50), P99: nearestRank(s.later, 99),
-		First: nearestRank(s.first, 50)}
+	t := Timing{Acquires: len(s.first) + len(s.later), P50: checker.NearestRank(s.later, 50).Duration(), P99: checker.NearestRank(s.later, 99).Duration(),
+		First: checker.NearestRank(s.first, 50).Duration()}
 	if s.busy > 0 {
 		t.PerSecond = float64(s.released) * 1e9 / float64(s.busy)
 	}
@@ -84,13 +82,4 @@ func (s *stopwatch) timing() Timing {
 		t.Requests = float64(s.messages) / float64(t.Acquires)
 	}
 	return t
-}
-
-// nearestRank is the smallest of the times that at least p of a hundred do not exceed; 0 of none.
-func nearestRank(times []history.Time, p int) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[(len(times)*p+99)/100-1].Duration()
 }

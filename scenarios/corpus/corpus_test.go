@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -128,7 +129,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	most := 20_000
-	if !full() {
+	if !testkit.Full() {
 		most = 100 // and only those that this is enough for
 	}
 	var list []*scenarios.Scenario
@@ -158,7 +159,7 @@ func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 
 func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	seeds := 150
-	if !full() {
+	if !testkit.Full() {
 		seeds = 20
 	}
 	for _, name := range corpus.Names() {

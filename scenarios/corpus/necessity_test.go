@@ -6,9 +6,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -20,7 +22,7 @@ import (
 // meets another pause (twice), or a fault tied to a moment of the run strikes at another one (twice).
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	n, fewest := necessity{t: t, seeds: 3, each: 1}, 100
-	if full() {
+	if testkit.Full() {
 		n.seeds, n.each, fewest = 150, 4, 1000
 	}
 	for _, s := range n.scenarios() {
@@ -68,7 +70,7 @@ func (n *necessity) search(s *scenarios.Scenario) {
 			plans = append(plans, random.Plan(uint64(seed+1)))
 		}
 	}
-	runner, rerun := scenarios.NewRunner(s), scenarios.NewRerun(s)
+	runner, again := scenarios.NewRunner(s), rerun.New(s)
 	seen := map[string]int{}
 	for _, p := range plans {
 		result, err := runner.Run(p)
@@ -78,17 +80,17 @@ func (n *necessity) search(s *scenarios.Scenario) {
 		for _, f := range checker.Check(result.History).Findings {
 			if key := string(f.Law) + f.Cause.String(); f.Outcome == checker.Violated && seen[key] < n.each {
 				seen[key]++
-				n.finding(s, rerun, p, result.History, f)
+				n.finding(s, again, p, result.History, f)
 			}
 		}
 	}
 }
 
-func (n *necessity) finding(s *scenarios.Scenario, rerun *scenarios.Rerun, p nemesis.Plan, h *history.History, f checker.Finding) {
+func (n *necessity) finding(s *scenarios.Scenario, again *rerun.Trials, p nemesis.Plan, h *history.History, f checker.Finding) {
 	n.findings++
-	named, later := scenarios.NamedIn(p, h, &f), scenarios.Later(p, h, &f)
+	named, later := rerun.NamedIn(p, h, &f), rerun.Later(p, h, &f)
 	without := func(drop ...int) bool { // reports whether the violation stays away; what struck later is no reason of it
-		g, err := rerun.Without(p, f.Law, append(slices.Clone(later), drop...)...)
+		g, err := again.Without(p, f.Law, append(slices.Clone(later), drop...)...)
 		if err != nil {
 			n.t.Fatal(err)
 		}

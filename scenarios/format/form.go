@@ -6,7 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
@@ -56,12 +56,12 @@ func (r *Reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 	if !ok {
 		return setting.Value{}, false
 	}
-	d, problem, nearest := parseDuration(text)
+	d, problem, near := parseDuration(text)
 	if problem != "" {
-		if word := nemesis.Nearest(text, f.Words); word != "" {
-			problem, nearest = "expected "+what, word
+		if word := nearest.Word(text, f.Words); word != "" {
+			problem, near = "expected "+what, word
 		}
-		r.Problem(StartOf(n), nearest, "%s, found %s", problem, Found(text))
+		r.Problem(StartOf(n), near, "%s, found %s", problem, Found(text))
 		return setting.Value{}, false
 	}
 	v := setting.Value{N: int64(d)}

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
 // Reader walks over the nodes of a YAML document and collects what is wrong with them.
@@ -56,7 +56,7 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Key) Given {
 		f := lookup(known, key)
 		switch {
 		case f == nil:
-			r.Problem(place, nemesis.Nearest(key, Missing(names(known), n)), "unknown key %s%s", Found(key), in(name))
+			r.Problem(place, nearest.Word(key, Missing(names(known), n)), "unknown key %s%s", Found(key), in(name))
 		case f.Instead != "":
 			r.Problem(place, "", "%s", f.Instead)
 		case isNull(value) && f.Required:

@@ -1,19 +1,18 @@
 package format
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// MaxDuration is the longest duration that a scenario file may state.
-const MaxDuration = 24 * time.Hour
 
 // choice is a word and what it stands for.
 type choice[T any] struct {
@@ -69,7 +68,7 @@ func meant(text string, list []string) string {
 			return w
 		}
 	}
-	return nemesis.Nearest(text, list)
+	return nearest.Word(text, list)
 }
 
 // OnOff reads a switch.
@@ -155,58 +154,22 @@ func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 
 // DurationAt reads a duration out of a text that begins at place.
 func (r *Reader) DurationAt(place Place, text string) (time.Duration, bool) {
-	d, problem, nearest := parseDuration(text)
+	d, problem, near := parseDuration(text)
 	if problem != "" {
-		r.Problem(place, nearest, "%s, found %s", problem, Found(text))
+		r.Problem(place, near, "%s, found %s", problem, Found(text))
 		return 0, false
 	}
 	return d, true
 }
 
-// parseDuration reads a duration in Go's notation, not negative. On failure problem says why.
-func parseDuration(text string) (d time.Duration, problem, nearest string) {
-	digits := strings.TrimLeft(text, "0123456789.")
-	number, unit := text[:len(text)-len(digits)], strings.TrimSpace(digits)
-	d, err := time.ParseDuration(text)
-	switch {
-	case strings.HasPrefix(text, "-"):
-		return 0, "a duration cannot be negative", ""
-	case strings.HasPrefix(text, "+"):
-		return 0, "a duration here has no sign", text[1:]
-	case err == nil && text == "0":
-		return 0, "a duration needs a unit: write 0s", ""
-	case err == nil && d > MaxDuration:
-		return 0, "a duration is at most 24h", ""
-	case err == nil:
-		return d, "", ""
-	case strings.Trim(number, ".") == "" || strings.Count(number, ".") > 1:
-		return 0, "expected a duration such as 500ms", ""
-	case unit == "":
-		return 0, "a duration needs a unit: write " + nemesis.WithUnit("", number), ""
+// parseDuration reads a duration. On failure problem says why, and near is the nearest right text, if there is one.
+func parseDuration(text string) (d time.Duration, problem, near string) {
+	d, err := nemesis.ParseDuration(text)
+	var bad *nemesis.ParseError
+	if errors.As(err, &bad) {
+		return 0, bad.Msg, bad.Nearest
 	}
-	if meant := unitMeant(unit); meant == digits {
-		return 0, "a duration is at most 24h", "" // too large even to be one
-	} else if meant != "" {
-		return 0, "expected a duration such as 500ms", number + meant
-	}
-	return 0, "expected a duration such as 500ms", ""
-}
-
-// unitMeant is the unit that a word for it stands for, such as sec; empty if word is none.
-func unitMeant(word string) string {
-	word = strings.ToLower(word)
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzµ") != "" {
-		return ""
-	}
-	for _, u := range []struct{ prefix, unit string }{
-		{"ms", "ms"}, {"mil", "ms"}, {"us", "us"}, {"µs", "us"}, {"mic", "us"}, {"ns", "ns"}, {"nano", "ns"},
-		{"s", "s"}, {"m", "m"}, {"h", "h"},
-	} {
-		if strings.HasPrefix(word, u.prefix) {
-			return u.unit
-		}
-	}
-	return ""
+	return d, "", ""
 }
 
 // Delay reads a duration, or a range of them such as 50ms..250ms.
@@ -285,16 +248,16 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 			return a, false
 		}
 	}
-	d, problem, nearest := parseDuration(strings.TrimSpace(plus))
+	d, problem, near := parseDuration(strings.TrimSpace(plus))
 	if problem != "" {
 		_, isShare := parsePercent(text)
 		switch {
-		case hasPercent && nearest != "":
-			nearest = percent + "% + " + nearest
+		case hasPercent && near != "":
+			near = percent + "% + " + near
 		case isShare: // a mere number
-			nearest = text + "%"
+			near = text + "%"
 		}
-		r.Problem(StartOf(n), nearest, "expected %s, found %s", what, Found(text))
+		r.Problem(StartOf(n), near, "expected %s, found %s", what, Found(text))
 		return a, false
 	}
 	a.Plus = d

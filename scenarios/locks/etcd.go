@@ -1,7 +1,10 @@
 package locks
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -9,33 +12,88 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// etcdDefinition is etcd's own recipe.
-var etcdDefinition = Definition{
-	Name: Etcd, Text: "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
-	Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
-	Settings: []Setting{
-		ttlKey.With(func(f *setting.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
-		retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
-		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-		setting.Switch("recheck", func(c *Config) *bool { return &c.Recheck }, true,
-			"look, after waiting, whether the own key still stands (etcd issue 11456)"),
-		setting.Choice("count-from", func(c *Config) *LeaseCount { return &c.Count },
-			"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
-				"it, when "+
-				"the answer came", setting.Options(FromSending, FromReceipt)...),
-		setting.Choice("line", func(c *Config) *Line { return &c.Line },
-			"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all ask for "+
-				"one key, which is put if there is none, and who finds it taken tries again after the delay",
-			setting.Options(OwnKeys, OneKey)...),
-		setting.Choice("keepalive", func(c *Config) *KeepAlive { return &c.KeepAlive },
-			"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
-				"`until-error`: the first request without an answer ends the keepalive, and nobody is told",
-			setting.Options(UntilLost, UntilError)...),
-		setting.Switch("compare-revision", func(c *Config) *bool { return &c.CompareRevision }, true,
-			"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
-	},
-	Without: withoutRedis(Etcd, "lease"),
-	make:    func(r requester) protocol { return &etcd{requester: r, caller: etcdCaller{config: r.config}} },
+// Etcd is etcd's own recipe: a lease, a key of one's own, the oldest key holds (clientv3/concurrency).
+const Etcd Protocol = "etcd"
+
+func init() {
+	register(&Definition{
+		Name: Etcd, Place: 6, Service: history.Etcd, Text: "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
+		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
+		Settings: slices.Concat([]Setting{
+			ttlKey.With(func(f *setting.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
+			retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
+			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+		}, own(etcdKeys...)),
+		Without: withoutRedis(Etcd, "lease"),
+		make: func(r requester) protocol {
+			return &etcd{requester: r, own: ownOf[etcdConfig](r.config), caller: etcdCaller{config: r.config}}
+		},
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[etcdConfig](c).recheck {
+				return []history.Measure{history.Recheck}
+			}
+			return nil
+		},
+		clash: func(a, b history.Lock) string {
+			if !strings.HasPrefix(string(b), string(a)+"/") {
+				return ""
+			}
+			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and those for lock %s would be among them: write %s",
+				a, a, b, strings.ReplaceAll(string(b), "/", "-"))
+		},
+	})
+}
+
+// etcdConfig are the settings of this protocol alone.
+type etcdConfig struct {
+	recheck         bool       // look, after waiting, whether the own key still stands (etcd issue 11456); default on
+	count           leaseCount // default sending
+	line            lineKind   // default own-keys
+	keepAlive       keepAlive  // default until-lost
+	compareRevision bool       // delete the own key only if it is still this attempt's (etcd issue 22082); default on
+}
+
+// leaseCount says from when an etcd client counts its lease.
+type leaseCount string
+
+const (
+	fromSending leaseCount = "sending" // from when the request left that prolonged it: never longer than the server's
+	fromReceipt leaseCount = "receipt" // from its answer, looking twice a second: the shipped client
+)
+
+// lineKind says what clients of etcd put.
+type lineKind string
+
+const (
+	ownKeys lineKind = "own-keys" // each a key of its own, and waits in line: etcd's recipe
+	oneKey  lineKind = "one-key"  // one key for all, if there is none: no line (youngju.dev)
+)
+
+// keepAlive says when an etcd client gives its lease up.
+type keepAlive string
+
+const (
+	untilLost  keepAlive = "until-lost"  // it asks one member after another until the lease is over, and tells its client
+	untilError keepAlive = "until-error" // the first request without an answer ends it, and nobody is told (youngju.dev)
+)
+
+var etcdKeys = []setting.Key[etcdConfig]{
+	setting.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
+		"look, after waiting, whether the own key still stands (etcd issue 11456)"),
+	setting.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
+		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
+			"it, when "+
+			"the answer came", setting.Options(fromSending, fromReceipt)...),
+	setting.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
+		"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all ask for "+
+			"one key, which is put if there is none, and who finds it taken tries again after the delay",
+		setting.Options(ownKeys, oneKey)...),
+	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
+		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
+			"`until-error`: the first request without an answer ends the keepalive, and nobody is told",
+		setting.Options(untilLost, untilError)...),
+	setting.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
+		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
 }
 
 // withoutRedis says why a lock on a coordination service has no settings of Redis.
@@ -55,6 +113,7 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 // the key of the lowest create revision holds. The create revision is the fencing token.
 type etcd struct {
 	requester
+	own    etcdConfig
 	caller etcdCaller
 }
 
@@ -93,20 +152,20 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	s := l.library.etcd
 	key := string(l.config.Key) + "/" + s.lease
 	enter := l.enter
-	if l.config.Line == OneKey {
+	if l.own.line == oneKey {
 		key, enter = string(l.config.Key)+"/key", l.put
 	}
 	h.value = key
 	first, entered := enter(env, h, key)
 	l.library.counted(entered && !first)
-	if !entered || !first && (l.config.Line == OneKey || !l.waitInLine(env, h, key, patience)) {
+	if !entered || !first && (l.own.line == oneKey || !l.waitInLine(env, h, key, patience)) {
 		if h.Token == 0 || l.leave(env, h) != Confirmed {
 			l.Close(env) // the key may still be there, or come to be: it goes with the lease
 		}
 		return nil
 	}
 	env.Point(sim.QuorumReached)
-	if l.config.Recheck && !s.alive(env) {
+	if l.own.recheck && !s.alive(env) {
 		l.Close(env)
 		return nil
 	}
@@ -163,7 +222,7 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 		}
 		older := keysOf(&r[2])
 		if len(older) == 0 {
-			return !waited || !l.config.Recheck || l.stands(env, h, key)
+			return !waited || !l.own.recheck || l.stands(env, h, key)
 		}
 		l.watch(env, h, older[0].key, integer(&r[0]), patience)
 	}
@@ -220,7 +279,7 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 // one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an
 // answer, although its lease lives, is gone by that.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
-	if !l.config.CompareRevision {
+	if !l.own.compareRevision {
 		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
 			return Unanswered
 		}

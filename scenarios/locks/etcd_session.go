@@ -12,6 +12,7 @@ import (
 type etcdSession struct {
 	caller  etcdCaller
 	config  *Config
+	own     etcdConfig
 	attempt history.Attempt // that asked for the lease
 	lease   string
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
@@ -63,7 +64,7 @@ func (c *etcdCaller) member() sim.Conn {
 
 // openEtcdSession is granted a lease and begins to keep it alive; nil if nobody answers in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
-	s := &etcdSession{config: l.config, attempt: attempt, library: l.library, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
+	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
 	r := l.caller.call(env, attempt, patience, "LEASE", "GRANT", strconv.Itoa(int(s.config.TTL/time.Second)))
 	if len(r) < 2 {
 		return nil
@@ -76,7 +77,7 @@ func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience tim
 
 // counted notes the end of the lease from an answer to a request sent at the given time.
 func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
-	if s.config.Count == FromReceipt {
+	if s.own.count == fromReceipt {
 		sent = env.Monotonic()
 	}
 	s.until = sent + time.Duration(integer(ttl))*time.Second
@@ -86,7 +87,7 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		patience := s.until - env.Monotonic()
-		if s.config.KeepAlive == UntilError {
+		if s.own.keepAlive == untilError {
 			patience = min(patience, s.config.Timeout) // for one answer
 		}
 		r := s.caller.call(env, s.attempt, patience, "LEASE", "KEEPALIVE", s.lease)
@@ -94,7 +95,7 @@ func (s *etcdSession) keepalive(env sim.Env) {
 			return
 		}
 		switch {
-		case len(r) < 2 && s.config.KeepAlive == UntilError:
+		case len(r) < 2 && s.own.keepAlive == untilError:
 			return
 		case len(r) < 2 || integer(&r[1]) == 0:
 			s.giveUp(env)
@@ -113,7 +114,7 @@ const looksEvery = 500 * time.Millisecond
 
 // giveUp tells that the lease is lost: at once if it is counted from sending, else when the client next looks.
 func (s *etcdSession) giveUp(env sim.Env) {
-	if s.config.Count == FromReceipt {
+	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)
 	}
 	s.lost.Raise()

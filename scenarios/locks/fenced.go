@@ -1,26 +1,57 @@
 package locks
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// fenced is SET NX PX and INCR of a token counter, in one script.
-var fenced = Definition{
-	Name: Fenced, Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
-	Expires: true, Tokens: true,
-	Settings: onOneRedis(reentrantKey, releaseKey, readTokenKey),
-	Without:  withoutOnOneRedis,
-	make:     onOne(sendFenced),
+// Fenced is SET NX PX and INCR of a token counter, in one script.
+const Fenced Protocol = "fenced"
+
+func init() {
+	register(&Definition{
+		Name: Fenced, Place: 4, Service: history.Redis, Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
+		Expires: true, Tokens: true,
+		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(readTokenKey)...)...),
+		Without:  withoutOnOneRedis,
+		make: func(r requester) protocol {
+			l := newSingle(r, sendFenced)
+			if ownOf[fencedConfig](r.config).tokenRead == tokenLater {
+				l.token = readToken
+			}
+			return l
+		},
+		clash: func(a, b history.Lock) string {
+			if string(b) != tokenCounter(a) {
+				return ""
+			}
+			return fmt.Sprintf("the key %s is the token counter of lock %s: write %s", b, a, strings.ReplaceAll(string(b), ":", "-"))
+		},
+	})
 }
 
-var readTokenKey = setting.Choice("read-token", func(c *Config) *TokenRead { return &c.TokenRead },
+// fencedConfig are the settings of this protocol alone.
+type fencedConfig struct {
+	tokenRead tokenRead // default in-step
+}
+
+// tokenRead says when the client of a fenced lock learns its token.
+type tokenRead string
+
+const (
+	tokenInStep tokenRead = "in-step" // from the script that takes the lock
+	tokenLater  tokenRead = "later"   // from the counter, once it has the lock: perhaps a later holder's (Redisson's fenced lock)
+)
+
+var readTokenKey = setting.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
 	"the fencing token comes from the script that takes the lock, or is read from the counter once the client has it: "+
 		"perhaps "+
-		"a later holder's (Redisson's fenced lock)", setting.Options(TokenInStep, TokenLater)...)
+		"a later holder's (Redisson's fenced lock)", setting.Options(tokenInStep, tokenLater)...)
 
 // tokenCounter is the key of a fenced lock's counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }
@@ -33,7 +64,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 }
 
 // readToken takes what the counter says now for the hold's fencing token.
-func (l *single) readToken(env sim.Env, h *Hold) bool {
+func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)
 	h.Token = history.Token(n)

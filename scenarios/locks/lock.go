@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Errors that a client is told.
@@ -72,13 +72,10 @@ type Hold struct {
 	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens pauses
 	// its work, and takes the lock anew when it is connected again.
 	Suspended *sim.Signal
-	value     string          // owner value at the servers
-	server    sim.ProcessID   // one Redis only: where it was last written
-	granted   []sim.ProcessID // Redlock only: who has said yes to the acquisition
-	taken     bool            // another was found to have the lock
-	entered   int             // how often the client has taken the lock once more and not given that back
-	extended  int             // how often
-	node      zooKeeperHold   // ZooKeeper only
+	value     string // owner value at the servers
+	entered   int    // how often the client has taken the lock once more and not given that back
+	extended  int    // how often
+	own       any    // what its protocol keeps of it beside; nil: nothing
 }
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
@@ -140,7 +137,7 @@ type Library struct {
 	attempts  int
 	taken     int // of the attempts: those that found the lock taken
 	etcd      *etcdSession
-	zooKeeper *zookeeper.Client
+	zooKeeper *zkclient.Client
 	holds     []*Hold // what the session keeps alive
 }
 

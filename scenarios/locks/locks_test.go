@@ -84,8 +84,9 @@ func (b *bench) wantHeard(want ...string) {
 // config is Redlock as documented, with what the test changes.
 func config(change func(*Config)) Config {
 	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second, Retry: sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
-		Timeout: 50 * time.Millisecond, Contact: Sequential, Order: Listed, Quorum: 3, ElapsedCheck: true,
-		Drift: Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}, Clock: sim.Monotonic, ReleaseOnFailure: true, TokenScope: PerRequest}
+		Timeout: 50 * time.Millisecond, ElapsedCheck: true,
+		Drift: Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}, Clock: sim.Monotonic, TokenScope: PerRequest,
+		Own: redlockConfig{contact: sequential, order: listed, quorum: 3, releaseOnFailure: true}}
 	for i := range 5 {
 		c.Servers = append(c.Servers, sim.ProcessID(fmt.Sprintf("redis-%d", i+1)))
 	}
@@ -143,7 +144,9 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 	})
 	var values []string
 	b.run(func(env sim.Env) {
-		h, err := newLock(config(func(c *Config) { c.Contact = Parallel })).Acquire(env)
+		h, err := newLock(config(func(c *Config) {
+			c.Own = redlockConfig{contact: parallel, order: listed, quorum: 3, releaseOnFailure: true}
+		})).Acquire(env)
 		if err != nil || h.Attempt != "client-1/2" {
 			t.Errorf("attempt %s, %v", h.Attempt, err)
 		}
@@ -201,13 +204,15 @@ func TestRedlockNeedsItsQuorum(t *testing.T) {
 }
 
 func TestClientsBeginWhereTheOrderSays(t *testing.T) {
-	for order, want := range map[Order]string{
-		Listed:  "redis-1 redis-2 redis-3 redis-4 redis-5",
-		Rotated: "redis-4 redis-5 redis-1 redis-2 redis-3",
+	for order, want := range map[askOrder]string{
+		listed:  "redis-1 redis-2 redis-3 redis-4 redis-5",
+		rotated: "redis-4 redis-5 redis-1 redis-2 redis-3",
 	} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			newLock(config(func(c *Config) { c.Order, c.First = order, 3 })).Acquire(env)
+			newLock(config(func(c *Config) {
+				c.Own, c.First = redlockConfig{contact: sequential, order: order, quorum: 3, releaseOnFailure: true}, 3
+			})).Acquire(env)
 		})
 		var asked []string
 		for _, s := range b.heard {

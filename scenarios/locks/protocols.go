@@ -1,9 +1,11 @@
 package locks
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
@@ -21,29 +23,81 @@ const (
 )
 
 // Definition is all that is known of a protocol: what it is, what a scenario may set of it, and how its locks are made.
-// A protocol's file holds its Definition.
+// A protocol's file registers its Definition; no other file knows of it.
 type Definition struct {
 	Name    Protocol
+	Place   int    // in the reference, from 1; of protocols in one place the name decides
 	Text    string // what it does, in a phrase
 	Backend Backend
-	Several bool // it asks several independent servers; otherwise one, or one service
-	Expires bool // a lock ends by itself, and its holder is told when
-	Renews  bool // the library keeps the lock alive by itself, so that a client may be told that it is lost
-	Tokens  bool // a lock comes with a fencing token
+	Service history.Service // whose users the advice for a finding is for
+	Several bool            // it asks several independent servers; otherwise one, or one service
+	Expires bool            // a lock ends by itself, and its holder is told when
+	Later   bool            // its end is set in a second step, and until then it has none
+	Renews  bool            // the library keeps the lock alive by itself, so that a client may be told that it is lost
+	Tokens  bool            // a lock comes with a fencing token
 	// Settings are the keys that it takes, each with the words and the default that it has here.
 	Settings []Setting
 	// Without says, of keys that others take, why this one does not and what to write instead.
 	Without map[string]string
-	make    func(requester) protocol
+	// Measures are those that a lock applies by settings of its own; nil: none.
+	Measures func(*Config) []history.Measure
+	// Refused says which settings contradict each other or the number of Redis masters, 0 if that is not known; nil: none
+	// do.
+	Refused func(c *Config, masters int) []Refusal
+
+	make     func(requester) protocol
+	complete func(c *Config, servers int) // fills in own settings that depend on the number of servers; nil: none do
+	// badName says why no lock can have the name, and the nearest that one can have, if any; nil: all names are good.
+	badName func(history.Lock) (problem, right string)
+	// clash says why the second of two locks would be taken for a part of the first, and what to write; nil: none is.
+	clash func(a, b history.Lock) string
 }
 
-// Definitions are the protocols, in the order of the reference.
-var Definitions = []*Definition{&setNX, &setNXExpire, &setNXPX, &fenced, &redlockDefinition, &etcdDefinition,
-	&zooKeeperDefinition}
+// Refusal says why what stands under a key cannot be.
+type Refusal struct{ Key, Why string }
+
+// The protocols in the order of the reference, and the keys of all of them.
+var (
+	definitions []*Definition
+	settings    []Setting
+)
+
+// register makes a protocol known. It is for the init function of the protocol's file: the order in which files are
+// initialised says nothing about the order of the reference.
+func register(d *Definition) {
+	if Define(d.Name) != nil {
+		panic("locks: two protocols are called " + string(d.Name))
+	}
+	definitions = append(definitions, d)
+	slices.SortFunc(definitions, func(a, b *Definition) int {
+		return cmp.Or(a.Place-b.Place, cmp.Compare(a.Name, b.Name))
+	})
+	settings = slices.Clone(common)
+	for _, d := range definitions {
+		for _, s := range d.Settings {
+			if !slices.ContainsFunc(settings, func(other Setting) bool { return other.Path == s.Path }) {
+				settings = append(settings, s)
+			}
+		}
+	}
+}
+
+// Definitions are the protocols, in the order of the reference. The list must not be changed.
+func Definitions() []*Definition { return definitions }
+
+// Backends are the kinds of servers on which some protocol locks, in the order of the reference.
+func Backends() (kinds []Backend) {
+	for _, d := range definitions {
+		if !slices.Contains(kinds, d.Backend) {
+			kinds = append(kinds, d.Backend)
+		}
+	}
+	return kinds
+}
 
 // Define finds the definition of a protocol; nil if there is none of that name.
 func Define(p Protocol) *Definition {
-	for _, d := range Definitions {
+	for _, d := range definitions {
 		if d.Name == p {
 			return d
 		}
@@ -61,31 +115,23 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// settings are the keys of all protocols.
-var settings = func() []Setting {
-	all := slices.Clone(common)
-	for _, d := range Definitions {
-		for _, s := range d.Settings {
-			if !slices.ContainsFunc(all, func(other Setting) bool { return other.Path == s.Path }) {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
-}()
-
 // Settings are the keys of all protocols in the order of the reference, each as it is first defined. The list must not
 // be changed.
 func Settings() []Setting { return settings }
 
 // Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
 func Taking(path, word string) (takers []Protocol) {
-	for _, d := range Definitions {
+	for _, d := range definitions {
 		if s := d.Setting(path); s != nil && (word == "" || slices.Contains(s.Form.Words, word)) {
 			takers = append(takers, d.Name)
 		}
 	}
 	return takers
+}
+
+// Applies reports whether a lock applies a measure by settings of its own.
+func (d *Definition) Applies(c *Config, m history.Measure) bool {
+	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
 
 // Defaults gives every key its default, but for those of a mapping that is none by default: they get theirs when it is
@@ -104,8 +150,8 @@ func (d *Definition) Defaults(c *Config) {
 // Complete fills in what depends on other keys, for a client of a run with n servers. Given says which keys were
 // stated; careful, that the client looks at the validity of its lock or renews it.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
-	if c.Quorum == 0 {
-		c.Quorum = n/2 + 1
+	if d.complete != nil {
+		d.complete(c, n)
 	}
 	if s := d.Setting("elapsed-check"); s != nil && s.Depends != "" && !given(s.Path) {
 		c.ElapsedCheck = careful

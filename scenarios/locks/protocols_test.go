@@ -11,7 +11,7 @@ import (
 // A reason that nobody can be given is dead: what a protocol says that it does not take, another does.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
-	for _, d := range Definitions {
+	for _, d := range Definitions() {
 		for path, why := range d.Without {
 			reasons++
 			key, word := path, ""
@@ -35,7 +35,7 @@ func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 
 // Every default is a value that the key takes, and what is set is what is read back.
 func TestDefaultsAreSetAndReadBack(t *testing.T) {
-	for _, d := range Definitions {
+	for _, d := range Definitions() {
 		var c Config
 		d.Defaults(&c)
 		for i := range d.Settings {

@@ -1,48 +1,125 @@
 package locks
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// redlockDefinition is Redlock. It releases on every server, by script.
-var redlockDefinition = Definition{
-	Name: Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
-	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
-		setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
-		driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
-		setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
-			ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, redlockKeys),
-	Without: map[string]string{
-		"release":             "redlock always releases by script, on every server: leave release out",
-		"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
-		"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
-	},
-	make: func(r requester) protocol { return &redlock{requester: r} },
+// Redlock is a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It releases on every server,
+// by script.
+const Redlock Protocol = "redlock"
+
+func init() {
+	register(&Definition{
+		Name: Redlock, Place: 5, Service: history.Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
+		Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+			setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+			driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
+			setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
+				ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own(redlockKeys...)),
+		Without: map[string]string{
+			"release":             "redlock always releases by script, on every server: leave release out",
+			"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
+			"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
+		},
+		make: func(r requester) protocol { return &redlock{requester: r, own: ownOf[redlockConfig](r.config)} },
+		complete: func(c *Config, servers int) {
+			if o := ownOf[redlockConfig](c); o.quorum == 0 {
+				o.quorum = servers/2 + 1
+				c.Own = o
+			}
+		},
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[redlockConfig](c).contact == parallel {
+				return []history.Measure{history.Parallel}
+			}
+			return nil
+		},
+		Refused: refusedOfRedlock,
+	})
 }
 
+// refusedOfRedlock says which settings of a Redlock contradict each other.
+func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
+	o := ownOf[redlockConfig](c)
+	if masters > 0 && o.quorum > masters {
+		list = append(list, Refusal{"quorum", fmt.Sprintf("the quorum is %d, but there are only %d servers", o.quorum, masters)})
+	}
+	if o.asking == askUntilQuorum && o.contact == parallel {
+		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
+			"take contact: sequential"
+		list = append(list, Refusal{"ask", why}, Refusal{"contact", why})
+	}
+	return list
+}
+
+// redlockConfig are the settings of this protocol alone.
+type redlockConfig struct {
+	contact          contactKind // default sequential
+	order            askOrder    // default listed
+	quorum           int         // default N/2 + 1; 1 to N
+	releaseOnFailure bool        // step 5 of the document; default on
+	releaseTo        releaseTo   // default all
+	asking           asking      // default all
+}
+
+// contactKind says how the servers of a Redlock are asked.
+type contactKind string
+
+const (
+	sequential contactKind = "sequential" // one after another, as the document lists it
+	parallel   contactKind = "parallel"   // all at once, as the document recommends
+)
+
+// askOrder says with which server a sequential client begins.
+type askOrder string
+
+const (
+	listed  askOrder = "listed"  // redis-1 first
+	rotated askOrder = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
+)
+
+// releaseTo says whom a Redlock asks to give the lock back.
+type releaseTo string
+
+const (
+	releaseToAll        releaseTo = "all"         // every server, whatever it has said: the document's rule
+	releaseToGranted    releaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
+	releaseToFirstError releaseTo = "first-error" // in turn, until one does not answer (Grace Collins, code)
+)
+
+// asking says how many servers an attempt asks.
+type asking string
+
+const (
+	askEveryone    asking = "all"
+	askUntilQuorum asking = "until-quorum" // in turn, and no more once enough have granted (Grace Collins, step 2)
+)
+
 // redlockKeys are the keys that say how several servers are asked.
-var redlockKeys = []Setting{
-	setting.Choice("contact", func(c *Config) *Contact { return &c.Contact },
-		"ask the servers one after another, or all at once", setting.Options(Sequential, Parallel)...),
-	setting.Choice("order", func(c *Config) *Order { return &c.Order },
+var redlockKeys = []setting.Key[redlockConfig]{
+	setting.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
+		"ask the servers one after another, or all at once", setting.Options(sequential, parallel)...),
+	setting.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
 		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: "+
 			"each client "+
-			"begins at another place in the list", setting.Options(Listed, Rotated)...),
-	setting.Number("quorum", func(c *Config) *int { return &c.Quorum }, 0, 1, maxServers,
+			"begins at another place in the list", setting.Options(listed, rotated)...),
+	setting.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
-	setting.Switch("release-on-failure", func(c *Config) *bool { return &c.ReleaseOnFailure }, true,
+	setting.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
 		"step 5: a failed attempt releases on every server"),
-	setting.Choice("release-to", func(c *Config) *ReleaseTo { return &c.ReleaseTo },
+	setting.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
 		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has it; "+
 			"those that have `granted` it; or all in turn, until the `first-error` ends the loop",
-		setting.Options(ReleaseToAll, ReleaseToGranted, ReleaseToFirstError)...),
-	setting.Choice("ask", func(c *Config) *Asking { return &c.Asking },
+		setting.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
+	setting.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
 		"whom an attempt asks: `all` servers, or, one after another, only `until-quorum` have granted the lock",
-		setting.Options(AskAll, AskUntilQuorum)...),
+		setting.Options(askEveryone, askUntilQuorum)...),
 }
 
 // redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a knob for each
@@ -50,7 +127,15 @@ var redlockKeys = []Setting{
 type redlock struct {
 	requester
 	masters
+	own  redlockConfig
 	idle *ballot // kept for the next round
+}
+
+// redlockHold is a Hold, and what the protocol keeps of it.
+type redlockHold struct {
+	Hold
+	granted []sim.ProcessID // who has said yes to the acquisition
+	taken   bool            // one said that another has the lock
 }
 
 // voter is the master that a group had when it was asked: a server without replicas is a group of its own.
@@ -81,14 +166,16 @@ func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.tr
 // try makes one attempt; nil if it did not get the lock.
 func (l *redlock) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
-	h := &Hold{Attempt: attempt, value: value}
+	all := &redlockHold{Hold: Hold{Attempt: attempt, value: value}}
+	h := &all.Hold
+	h.own = all
 	env.Point(sim.AcquireStart)
 	l.findMasters(env, l.config)
 	if l.acquire(env, h, l.config.TTL) {
 		return h
 	}
-	l.library.counted(h.taken)
-	if l.config.ReleaseOnFailure {
+	l.library.counted(all.taken)
+	if l.own.releaseOnFailure {
 		l.release(env, h)
 	}
 	return nil
@@ -100,9 +187,9 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r.ttl = ttl
 	env.Point(sim.ClockRead)
 	yes := l.askAll(env, h, "set", setArgs(l.config.Key, h.value, millis(ttl)), (*sim.Reply).OK)
-	h.granted = serversOf(yes)
-	h.taken = l.idle.taken
-	if yes = l.replicated(env, h, yes); len(yes) < l.config.Quorum {
+	all := h.own.(*redlockHold)
+	all.granted, all.taken = serversOf(yes), l.idle.taken
+	if yes = l.replicated(env, h, yes); len(yes) < l.own.quorum {
 		return false
 	}
 	r.Counted = serversOf(yes)
@@ -157,9 +244,9 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 // did not.
 func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
 	switch {
-	case yes+silent < l.config.Quorum:
+	case yes+silent < l.own.quorum:
 		return ErrLost
-	case yes < l.config.Quorum:
+	case yes < l.own.quorum:
 		return ErrUnanswered
 	case validity <= 0:
 		return ErrLate
@@ -170,9 +257,9 @@ func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
 // Release is asked of all servers, also of those that did not grant the lock.
 func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 	switch yes, silent := l.release(env, h); {
-	case yes >= l.config.Quorum:
+	case yes >= l.own.quorum:
 		return Confirmed
-	case yes+silent >= l.config.Quorum:
+	case yes+silent >= l.own.quorum:
 		return Unanswered
 	}
 	return Denied
@@ -239,13 +326,13 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	b.requests, b.of, b.yes, b.taken = b.requests[:0], b.of[:0], b.yes[:0], false
 	b.silent = 0
 	n, first := len(l.now), 0
-	if l.config.Order == Rotated {
+	if l.own.order == rotated {
 		first = l.config.First
 	}
 	for i := range n {
 		group := (first + i) % n
 		server := l.now[group]
-		if phase == "release" && l.config.ReleaseTo == ReleaseToGranted && !slices.Contains(h.granted, server) {
+		if phase == "release" && l.own.releaseTo == releaseToGranted && !slices.Contains(h.own.(*redlockHold).granted, server) {
 			continue
 		}
 		b.add(voter{server, group}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
@@ -258,10 +345,10 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 // enough says when a client that asks one server after another asks no more; nil: when it has asked all.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
-	case phase == "release" && l.config.ReleaseTo == ReleaseToFirstError:
+	case phase == "release" && l.own.releaseTo == releaseToFirstError:
 		return func(b *ballot) bool { return b.silent > 0 }
-	case phase == "set" && l.config.Asking == AskUntilQuorum:
-		return func(b *ballot) bool { return len(b.yes) >= l.config.Quorum }
+	case phase == "set" && l.own.asking == askUntilQuorum:
+		return func(b *ballot) bool { return len(b.yes) >= l.own.quorum }
 	}
 	return nil
 }
@@ -275,7 +362,7 @@ func (b *ballot) add(of voter, r sim.Request) {
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	n, width := len(b.requests), 1
-	if l.config.Contact == Parallel {
+	if l.own.contact == parallel {
 		width = max(n, 1)
 	}
 	for i := 0; i < n; i += width {

@@ -1,51 +1,56 @@
 package locks
 
 import (
-	"slices"
 	"strconv"
+	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXPX is SET NX PX (youngju.dev).
-var setNXPX = Definition{
-	Name: SetNXPX, Text: "SET NX PX", Backend: OnRedis, Expires: true,
-	Settings: onOneRedis(reentrantKey, releaseKey, expiryKey),
-	Without:  withoutOnOneRedis,
-	make:     onOne(sendSetNXPX),
+// SetNXPX is SET NX PX (youngju.dev).
+const SetNXPX Protocol = "set-nx-px"
+
+func init() {
+	register(&Definition{
+		Name: SetNXPX, Place: 3, Service: history.Redis, Text: "SET NX PX", Backend: OnRedis, Expires: true,
+		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(expiryKey)...)...),
+		Without:  withoutOnOneRedis,
+		make: func(r requester) protocol {
+			l := newSingle(r, sendSetNXPX)
+			if ownOf[setNXPXConfig](r.config).expiry == absoluteExpiry {
+				l.expiry = absolute
+			}
+			return l
+		},
+	})
 }
 
-var expiryKey = setting.Choice("expiry", func(c *Config) *Expiry { return &c.Expiry },
+// setNXPXConfig are the settings of this protocol alone.
+type setNXPXConfig struct {
+	expiry expiryCount // default relative
+}
+
+// expiryCount says by whose clock a key's deadline is set.
+type expiryCount string
+
+const (
+	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock as it sets the key
+	absoluteExpiry expiryCount = "absolute" // PXAT: the client has added it to its own before it asks (ShedLock 132)
+)
+
+var expiryKey = setting.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
 	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it "+
 		"asks "+
-		"(PXAT), as ShedLock does (132)", setting.Options(RelativeExpiry, AbsoluteExpiry)...)
-
-// onOneRedis are the keys of a lock with an expiry on one Redis, and those given.
-func onOneRedis(own ...Setting) []Setting {
-	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
-		ExtendExpire, ExtendRelease)
-	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
-		timeoutKey, valueKey, clockKey,
-		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
-}
-
-var withoutOnOneRedis = map[string]string{
-	"extension.mode.unchecked": "unchecked leaves out the quorum, and one Redis has none: take any-answer or " +
-		"ignore-elapsed",
-	"extension.mode.reacquire": "reacquire asks a majority anew, and SET NX on one Redis fails on its own key: take " +
-		"or-acquire",
-}
+		"(PXAT), as ShedLock does (132)", setting.Options(relativeExpiry, absoluteExpiry)...)
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	r := l.ask(env, h, "set", "SET", string(l.config.Key), h.value, "NX", due.unit, due.at)
 	return r.OK(), r.Nil()
 }
 
-// expiry is when the key is to expire, as the client counts before it asks.
-func (l *single) expiry(env sim.Env) expiry {
-	if l.config.Expiry == AbsoluteExpiry {
-		return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(l.config.TTL).UnixMilli(), 10), l.config.TTL}
-	}
-	return after(l.config.TTL)
+// absolute is an expiry that the client counts before it asks.
+func absolute(env sim.Env, ttl time.Duration) expiry {
+	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

@@ -3,25 +3,30 @@ package locks
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNX is SETNX and DEL, without an expiry (Grace Collins).
-var setNX = Definition{
-	Name: SetNX, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
-	Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
-		timeoutKey,
-		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-		releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
-	Without: map[string]string{
-		"extension":           "setnx sets no expiry that could be extended: leave extension out, or take set-nx-px",
-		"elapsed-check":       "setnx sets no expiry that could be over: leave elapsed-check out, or take set-nx-px",
-		"drift-allowance":     "setnx states no validity to take anything off: leave drift-allowance out, or take set-nx-px",
-		"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
-		"reentrant.overwrite": "overwrite sets the key anew with an expiry, and setnx sets none: take set-nx-px",
-	},
-	make: onOne(sendSetNX),
+// SetNX is SETNX and DEL, without an expiry (Grace Collins).
+const SetNX Protocol = "setnx"
+
+func init() {
+	register(&Definition{
+		Name: SetNX, Place: 1, Service: history.Redis, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
+		Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+			timeoutKey,
+			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+			releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
+		Without: map[string]string{
+			"extension":           "setnx sets no expiry that could be extended: leave extension out, or take set-nx-px",
+			"elapsed-check":       "setnx sets no expiry that could be over: leave elapsed-check out, or take set-nx-px",
+			"drift-allowance":     "setnx states no validity to take anything off: leave drift-allowance out, or take set-nx-px",
+			"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
+			"reentrant.overwrite": "overwrite sets the key anew with an expiry, and setnx sets none: take set-nx-px",
+		},
+		make: onOne(sendSetNX),
+	})
 }
 
 func sendSetNX(l *single, env sim.Env, h *Hold, _ expiry) (held, taken bool) {

@@ -3,16 +3,21 @@ package locks
 import (
 	"strconv"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// setNXExpire is SETNX and then EXPIRE, which is not atomic (Grace Collins).
-var setNXExpire = Definition{
-	Name: SetNXExpire, Text: "SETNX, then EXPIRE in a second command", Backend: OnRedis, Expires: true,
-	Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
-	Without:  withoutOnOneRedis,
-	make:     onOne(sendSetNXExpire),
+// SetNXExpire is SETNX and then EXPIRE, which is not atomic (Grace Collins).
+const SetNXExpire Protocol = "setnx-expire"
+
+func init() {
+	register(&Definition{
+		Name: SetNXExpire, Place: 2, Service: history.Redis, Text: "SETNX, then EXPIRE in a second command", Backend: OnRedis, Expires: true, Later: true,
+		Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
+		Without:  withoutOnOneRedis,
+		make:     onOne(sendSetNXExpire),
+	})
 }
 
 func sendSetNXExpire(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {

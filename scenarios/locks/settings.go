@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds the keys that several protocols take. Those of one alone stand in its file.
+// This file holds the keys that several protocols take. Those of one alone stand in its file, and so do their values.
 
 // Bounds on what is counted. More would take a run beyond any use.
 const (
@@ -136,6 +136,30 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	retryWake, timeoutKey, reentrantKey,
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
 	waitKeys)
+
+// own are the keys of one protocol alone. Their values stand in a T in Config.Own.
+func own[T any](keys ...setting.Key[T]) []Setting {
+	var list []Setting
+	for _, k := range keys {
+		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends, Meaning: k.Meaning,
+			Set: func(c *Config, v setting.Value) {
+				o := ownOf[T](c)
+				k.Set(&o, v)
+				c.Own = o
+			},
+			Get: func(c *Config) setting.Value {
+				o := ownOf[T](c)
+				return k.Get(&o)
+			}})
+	}
+	return list
+}
+
+// ownOf are the settings that only one protocol has, as they stand in c; the zero T if c is of another.
+func ownOf[T any](c *Config) T {
+	o, _ := c.Own.(T)
+	return o
+}
 
 // limitNotGiven stands in Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1

@@ -1,8 +1,10 @@
 package locks
 
 import (
+	"slices"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -12,8 +14,11 @@ type single struct {
 	masters
 	millis  string
 	set     setKey
-	taken   bool          // the latest attempt found that another has the lock
-	listens sim.ProcessID // to whose messages it listens; empty: nobody's
+	expiry  func(env sim.Env, ttl time.Duration) expiry // of a key that is set now
+	token   func(*single, sim.Env, *Hold) bool          // reads a token once the lock is held; nil: there is none to read
+	wrote   sim.ProcessID                               // where the key was last written
+	taken   bool                                        // the latest attempt found that another has the lock
+	listens sim.ProcessID                               // to whose messages it listens; empty: nobody's
 }
 
 // setKey asks the server for the key. Taken means that the server has said that another has it.
@@ -30,9 +35,28 @@ func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
 // onOne makes a protocol of how it sets the key.
 func onOne(set setKey) func(requester) protocol {
-	return func(r requester) protocol {
-		return &single{requester: r, millis: millis(r.config.TTL), set: set}
-	}
+	return func(r requester) protocol { return newSingle(r, set) }
+}
+
+func newSingle(r requester, set setKey) *single {
+	return &single{requester: r, millis: millis(r.config.TTL), set: set,
+		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
+}
+
+// onOneRedis are the keys of a lock with an expiry on one Redis, and those given.
+func onOneRedis(own ...Setting) []Setting {
+	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
+		ExtendExpire, ExtendRelease)
+	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+		timeoutKey, valueKey, clockKey,
+		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
+}
+
+var withoutOnOneRedis = map[string]string{
+	"extension.mode.unchecked": "unchecked leaves out the quorum, and one Redis has none: take any-answer or " +
+		"ignore-elapsed",
+	"extension.mode.reacquire": "reacquire asks a majority anew, and SET NX on one Redis fails on its own key: take " +
+		"or-acquire",
 }
 
 func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, l.rest) }
@@ -41,12 +65,12 @@ func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
-	due := l.expiry(env)
+	due := l.expiry(env, l.config.TTL)
 	env.Point(sim.AcquireStart)
 	r := begin(env, l.config)
 	env.Point(sim.ClockRead)
 	l.findMasters(env, l.config)
-	h.server = l.now[0]
+	l.wrote = l.now[0]
 	held, taken := l.set(l, env, h, due)
 	l.taken = taken
 	l.library.counted(taken)
@@ -59,7 +83,7 @@ func (l *single) try(env sim.Env) *Hold {
 		return nil // the answer came too late: the key may have expired by now, and another may have it
 	}
 	env.Point(sim.ValidityChecked)
-	if l.config.TokenRead == TokenLater && !l.readToken(env, h) {
+	if l.token != nil && !l.token(l, env, h) {
 		l.Release(env, h)
 		return nil
 	}
@@ -87,7 +111,7 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
 	if w.SameConnection {
-		r.Conn.Server = h.server
+		r.Conn.Server = l.wrote
 	}
 	n, _ := ask(env, w.patience(l.config.Timeout), r).Int()
 	return int(n)
@@ -150,7 +174,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 // Release removes the key in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) Answer {
 	key := string(l.config.Key)
-	h.server = l.now[0]
+	l.wrote = l.now[0]
 	args := releaseArgs(l.config.Key, h.value)
 	switch l.config.Release {
 	case ReleaseDel:

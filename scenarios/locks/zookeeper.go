@@ -1,49 +1,131 @@
 package locks
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks/zkclient"
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// zooKeeperDefinition is the recipe of ZooKeeper's documentation.
-var zooKeeperDefinition = Definition{
-	Name: ZooKeeper, Text: "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
-	Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
-	Settings: []Setting{
-		ttlKey.With(func(f *setting.Form) {
-			f.Least, f.Most, f.Step = int64(4*time.Second), int64(40*time.Second), int64(time.Millisecond)
-		}),
-		retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
-		setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-		setting.Choice("watch", func(c *Config) *Watching { return &c.Watch },
-			"whom a waiting client watches: the one before it, or, as a herd, the lowest",
-			setting.Options(Predecessor, Lowest)...),
-		setting.Choice("token", func(c *Config) *TokenFrom { return &c.TokenFrom },
-			"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
-			setting.Options(OwnNode, ParentNode)...),
-		setting.Choice("names", func(c *Config) *Naming { return &c.Names },
-			"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
-				"folder, "+
-				"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
-			setting.Options(MarkedNames, BareNames)...),
-		setting.Switch("check-session", func(c *Config) *bool { return &c.CheckSession }, true,
-			"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
-				"also that of "+
-				"a dying session (curator 1121)"),
-		setting.Choice("listener", func(c *Config) *Listening { return &c.Listener },
-			"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, "+
-				"and take the lock once more when it is there again, before the work goes on",
-			setting.Options(NotListening, StopsAtOnce, TakesAnew)...),
-		setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
-			"ask for a read lock; if any client does, the lock is a read-write lock"),
-	},
-	Without: withoutRedis(ZooKeeper, "session"),
-	make:    func(r requester) protocol { return &zooKeeper{requester: r} },
+// ZooKeeper is the recipe of ZooKeeper's documentation: an ephemeral sequential znode, the lowest holds.
+const ZooKeeper Protocol = "zookeeper"
+
+func init() {
+	register(&Definition{
+		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper, Text: "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
+		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
+		Settings: slices.Concat([]Setting{
+			ttlKey.With(func(f *setting.Form) {
+				f.Least, f.Most, f.Step = int64(4*time.Second), int64(40*time.Second), int64(time.Millisecond)
+			}),
+			retryKey, retryDelay, retryPatience, timeoutKey.Standing(setting.Value{N: int64(time.Second)}),
+			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+		}, own(zooKeeperKeys...), []Setting{setting.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
+			"ask for a read lock; if any client does, the lock is a read-write lock")}),
+		Without: withoutRedis(ZooKeeper, "session"),
+		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[zooKeeperConfig](c).listener == stopsAtOnce {
+				return []history.Measure{history.StopWhenLost}
+			}
+			return nil
+		},
+		badName: badNodeName,
+		clash: func(a, b history.Lock) string {
+			if !strings.HasPrefix(string(b), string(a)+"/") {
+				return ""
+			}
+			return fmt.Sprintf("the children of its znode are the requests for lock %s, and lock %s would be among them: write %s",
+				a, b, strings.ReplaceAll(string(b), "/", "-"))
+		},
+	})
+}
+
+// badNodeName says why no znode can have the name of a lock: its path has no empty part and none that is "." or ".."
+// (ZooKeeper's PathUtils.validatePath).
+func badNodeName(name history.Lock) (problem, right string) {
+	parts := strings.Split(string(name), "/")
+	good := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" || part == "." || part == ".." })
+	if len(good) == len(parts) {
+		return "", ""
+	}
+	problem = fmt.Sprintf("no znode of ZooKeeper can be called %q: between slashes there must be a name, and not . or ..", name)
+	if right = strings.Join(good, "/"); right == "" {
+		problem += ": write a name such as lock"
+	}
+	return problem, right
+}
+
+// zooKeeperConfig are the settings of this protocol alone.
+type zooKeeperConfig struct {
+	watch     watching   // default predecessor
+	tokenFrom tokenFrom  // default own-node
+	names     nodeNaming // default marked
+	// checkSession counts a znode that was found again as one's own only if the session that made it still lives; otherwise
+	// it may go with a dying one while its client believes to hold (curator 1121). Default on.
+	checkSession bool
+	listener     listening // default off
+}
+
+// watching says whom a waiting ZooKeeper client watches.
+type watching string
+
+const (
+	predecessor watching = "predecessor" // the znode before its own: one is woken by a release
+	lowest      watching = "lowest"      // the lowest znode: all are woken, the herd
+)
+
+// tokenFrom says what a ZooKeeper client takes for a fencing token.
+type tokenFrom string
+
+const (
+	ownNode    tokenFrom = "own-node"    // the czxid of its own znode
+	parentNode tokenFrom = "parent-node" // the czxid of the folder, as the article's code has it: all holders share it
+)
+
+// nodeNaming says what a ZooKeeper client calls its znodes.
+type nodeNaming string
+
+const (
+	markedNames nodeNaming = "marked" // a mark of its own and a number: Curator's protection
+	bareNames   nodeNaming = "bare"   // a number alone, which begins anew with the folder that the last to release removes (zk-ruby 34)
+)
+
+// listening says what a ZooKeeper client does when its connection is suspended.
+type listening string
+
+const (
+	notListening listening = "off"
+	stopsAtOnce  listening = "on"        // takes it for a lost lock
+	takesAnew    listening = "reacquire" // pauses its work, and takes the lock anew once it is connected (youngju.dev)
+)
+
+var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
+	setting.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
+		"whom a waiting client watches: the one before it, or, as a herd, the lowest",
+		setting.Options(predecessor, lowest)...),
+	setting.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
+		"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
+		setting.Options(ownNode, parentNode)...),
+	setting.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
+		"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
+			"folder, "+
+			"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
+		setting.Options(markedNames, bareNames)...),
+	setting.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
+		"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
+			"also that of "+
+			"a dying session (curator 1121)"),
+	setting.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
+		"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, "+
+			"and take the lock once more when it is there again, before the work goes on",
+		setting.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
 // zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the lock's
@@ -51,24 +133,32 @@ var zooKeeperDefinition = Definition{
 // writers for any next lower znode.
 type zooKeeper struct {
 	requester
-	client *zookeeper.Client // the library's
+	own    zooKeeperConfig
+	client *zkclient.Client // the library's
 }
 
-// zooKeeperHold is what a hold keeps of its znode.
+// zooKeeperHold is a Hold, and what the protocol keeps of it.
 type zooKeeperHold struct {
+	Hold
+	node  znode
+	taken bool // another was found to have the lock
+}
+
+// znode is what a request for the lock stands in.
+type znode struct {
 	path    string
-	session *zookeeper.Session
+	session *zkclient.Session
 	token   history.Token
 }
 
 // open connects the client, once for all its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
-		l.library.zooKeeper = zookeeper.Open(env, zookeeper.ClientConfig{
+		l.library.zooKeeper = zkclient.Open(env, zkclient.Config{
 			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
 			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
-			Prolonged: func(env sim.Env, s *zookeeper.Session) {
-				l.library.prolonged(env, s.Deadline(), func(h *Hold) bool { return h.node.session == s })
+			Prolonged: func(env sim.Env, s *zkclient.Session) {
+				l.library.prolonged(env, s.Deadline(), func(h *Hold) bool { return h.own.(*zooKeeperHold).node.session == s })
 			},
 		})
 	}
@@ -81,7 +171,8 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	start := env.Monotonic()
 	attempt, mark := l.next(env)
 	env.Point(sim.AcquireStart)
-	h := &Hold{Attempt: attempt, value: mark}
+	h := &zooKeeperHold{Hold: Hold{Attempt: attempt, value: mark}}
+	h.own = h
 	h.Grant.Since = env.Mark()
 	for {
 		left := sim.Forever
@@ -92,7 +183,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			l.withdraw(env, h)
 			return nil, ErrPatience
 		}
-		if !l.config.CheckSession && h.node.path != "" {
+		if !l.own.checkSession && h.node.path != "" {
 			h.node.session = l.client.Session() // and the znode that a dying one has made counts
 		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
@@ -101,24 +192,24 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			}
 		}
 		if first, err := l.first(env, h, left); err != nil && l.mayBeGone(h, err) {
-			h.node = zooKeeperHold{}
-		} else if err == nil && first && l.client.State() == zookeeper.Connected && l.granted(env, h) {
-			return h, nil
+			h.node = znode{}
+		} else if err == nil && first && l.client.State() == zkclient.Connected && l.granted(env, h) {
+			return &h.Hold, nil
 		}
 	}
 }
 
 // mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone although
 // that lives: somebody took it for another, or it was of the session before.
-func (l *zooKeeper) mayBeGone(h *Hold, err error) bool {
-	if l.config.Names == MarkedNames && l.config.CheckSession {
+func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
+	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
 	}
-	return err == zookeeper.NoNode || l.config.CheckSession && h.node.session.Lost().Raised()
+	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
 // granted notes the decision. It reports false, after a while, if the session may have ended by the client's own count.
-func (l *zooKeeper) granted(env sim.Env, h *Hold) bool {
+func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
 		env.Sleep(Draw(env, l.config.Retry))
@@ -128,13 +219,13 @@ func (l *zooKeeper) granted(env sim.Env, h *Hold) bool {
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = h.node.session.Deadline()
 	h.Ends = []*sim.Signal{h.node.session.Lost()}
-	switch l.config.Listener {
-	case StopsAtOnce:
+	switch l.own.listener {
+	case stopsAtOnce:
 		h.Ends = append(h.Ends, l.client.Suspended())
-	case TakesAnew:
+	case takesAnew:
 		h.Suspended = l.client.Suspended()
 	}
-	l.library.keep(h)
+	l.library.keep(&h.Hold)
 	env.Point(sim.ValidityChecked)
 	return true
 }
@@ -154,8 +245,8 @@ func (l *zooKeeper) sort() string {
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
 // name is what the znode of an attempt is called before its number, and data what it holds: one of them tells it from others.
-func (l *zooKeeper) name(h *Hold) (name, data string) {
-	if l.config.Names == BareNames {
+func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
+	if l.own.names == bareNames {
 		return l.sort() + "-", h.value
 	}
 	return l.sort() + "-" + h.value + "-", ""
@@ -163,7 +254,7 @@ func (l *zooKeeper) name(h *Hold) (name, data string) {
 
 // enqueue creates the client's znode, or finds the one that a request without an answer has created. It reports false
 // if it must be tried again.
-func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
+func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
 	path, stat, err := l.client.Create(env, h.Attempt, l.folder()+"/"+name, data, zookeeper.EphemeralSequential)
@@ -181,8 +272,8 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 	if err != nil {
 		return false
 	}
-	h.node = zooKeeperHold{path: path, session: session, token: history.Token(stat.Czxid)}
-	if l.config.TokenFrom == ParentNode {
+	h.node = znode{path: path, session: session, token: history.Token(stat.Czxid)}
+	if l.own.tokenFrom == parentNode {
 		parent, err := l.client.Exists(env, h.Attempt, l.folder(), nil)
 		h.node.token = history.Token(parent.Czxid)
 		return err == nil
@@ -192,12 +283,12 @@ func (l *zooKeeper) enqueue(env sim.Env, h *Hold) bool {
 
 // unanswered tells of a request that may have been carried out.
 func unanswered(err error) bool {
-	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
+	return err == zkclient.ConnectionLoss || err == zkclient.OperationTimeout
 }
 
 // find looks for the client's own znode by its mark. One of an earlier session, which is about to go, is not its own
 // (Curator's ProtectedMode.validateFoundNode).
-func (l *zooKeeper) find(env sim.Env, h *Hold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
+func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zkclient.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return "", zookeeper.Stat{}, err
@@ -209,14 +300,14 @@ func (l *zooKeeper) find(env sim.Env, h *Hold, session *zookeeper.Session) (stri
 		}
 		path := l.folder() + "/" + name
 		data, stat, err := l.client.GetData(env, h.Attempt, path, nil)
-		if err != nil || data == mark && (stat.EphemeralOwner == session.ID || !l.config.CheckSession) {
+		if err != nil || data == mark && (stat.EphemeralOwner == session.ID || !l.own.checkSession) {
 			return path, stat, err
 		}
 	}
 	return "", zookeeper.Stat{}, zookeeper.NoNode
 }
 
-func (l *zooKeeper) makeFolder(env sim.Env, h *Hold) {
+func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 	parts := strings.Split(strings.Trim(l.folder(), "/"), "/")
 	for i := range parts {
 		l.client.Create(env, h.Attempt, "/"+strings.Join(parts[:i+1], "/"), "", zookeeper.Persistent)
@@ -224,7 +315,7 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *Hold) {
 }
 
 // first reports whether the lock is held; if not, it returns once that may have changed.
-func (l *zooKeeper) first(env sim.Env, h *Hold, patience time.Duration) (bool, error) {
+func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return false, err
@@ -238,7 +329,7 @@ func (l *zooKeeper) first(env sim.Env, h *Hold, patience time.Duration) (bool, e
 	}
 	l.library.counted(!h.taken)
 	h.taken = true
-	var w zookeeper.Watch
+	var w zkclient.Watch
 	if _, err = l.client.Exists(env, h.Attempt, l.folder()+"/"+before, &w); err != nil {
 		l.client.Unwatch(&w)
 		if err == zookeeper.NoNode {
@@ -255,14 +346,14 @@ func (l *zooKeeper) first(env sim.Env, h *Hold, patience time.Duration) (bool, e
 
 // ahead is the znode to watch: of those that stand in the way the last before the client's own, or in a herd the first.
 // It is empty if none does; there is false if the client's own is gone.
-func (l *zooKeeper) ahead(names []string, h *Hold) (before string, there bool) {
+func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
 	for _, name := range names {
 		n, _ := zookeeper.Sequence(name)
 		there = there || n == own
 		blocks := !(l.config.ReadWrite && l.config.Shared && strings.HasPrefix(name, "read-"))
-		if n < own && blocks && (number < 0 || (n < number) == (l.config.Watch == Lowest)) {
+		if n < own && blocks && (number < 0 || (n < number) == (l.own.watch == lowest)) {
 			before, number = name, n
 		}
 	}
@@ -270,7 +361,7 @@ func (l *zooKeeper) ahead(names []string, h *Hold) (before string, there bool) {
 }
 
 // withdraw takes the client's znode out of the line.
-func (l *zooKeeper) withdraw(env sim.Env, h *Hold) {
+func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if h.node.path != "" && h.node.session == l.client.Session() {
 		l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
 	}
@@ -281,9 +372,10 @@ func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
 // Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is
 // gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
-func (l *zooKeeper) Release(env sim.Env, h *Hold) Answer {
-	l.library.drop(h)
-	bare, tried := l.config.Names == BareNames, false
+func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
+	l.library.drop(hold)
+	h := hold.own.(*zooKeeperHold)
+	bare, tried := l.own.names == bareNames, false
 	for bare || h.node.session == l.client.Session() {
 		err := l.client.Delete(env, h.Attempt, h.node.path, zookeeper.AnyVersion)
 		if bare && err == nil {

@@ -10,6 +10,29 @@ import (
 	"sync"
 )
 
+// Crew is who does jobs, and who is told how far they are. The zero Crew is one worker for each core, and nobody is told.
+type Crew struct {
+	Workers int // 0: one for each core
+	// Progress, if set, is told how many are done of what there is to do, on the caller's goroutine.
+	Progress func(what string, done, of int)
+}
+
+// Tell says how many are done.
+func (c Crew) Tell(what string, done, of int) {
+	if c.Progress != nil {
+		c.Progress(what, done, of)
+	}
+}
+
+// Do does jobs as InOrder does, and tells after each, once take has it, how many of what are done.
+func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error), take func(job int, r R) error) (done int, err error) {
+	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
+		err := take(job, r)
+		c.Tell(what, job+1, n)
+		return err
+	})
+}
+
 // InOrder does jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core) and hands out their
 // results in their order, on the caller's goroutine, so that what is made of them does not depend on the workers. start
 // makes one worker's own function, which is never called by two goroutines. It stops early when ctx is done, after the

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
@@ -53,7 +54,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 
 // comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
-	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Redis > 0 && s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis && s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
 		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
 	})
 }
@@ -111,7 +112,7 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 // timeless reports whether nothing in the scenario and the plan has a time that no key sets: there are no replicas, no
 // agreement, and no fsync of every second that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
-	if s.Servers.Replicas > 0 || s.Servers.Etcd > 0 || s.Servers.ZooKeeper > 0 {
+	if s.Servers.Replicas > 0 || s.Servers.Backend == locks.OnEtcd || s.Servers.Backend == locks.OnZooKeeper {
 		return false
 	}
 	return !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {

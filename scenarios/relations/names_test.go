@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -16,10 +17,10 @@ import (
 func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	tried := newTally(t, "lock names")
 	alone, beside := 3, 1
-	if full {
+	if testkit.Full() {
 		beside = 2
 	}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		allowed := 0
 		for _, name := range spelled("a-_.:/", alone) {
 			if holdsUnder(t, d, name) {

@@ -8,29 +8,22 @@ package relations
 
 import (
 	"fmt"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
-
-// full asks for the large size of every relation.
-var full = os.Getenv("FENCEPOST_FULL") == "1"
-
 // plans is how many random plans each scenario gets, by the size asked for.
 func plans(few, many int) int {
-	if full {
+	if testkit.Full() {
 		return many
 	}
 	return few
@@ -60,7 +53,7 @@ func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	const shares = 10
 	for i, name := range slices.Concat(scenarios.Names(), corpus.Names()) {
-		if !full && (i+len(t.Name()))%shares > 0 {
+		if !testkit.Full() && (i+len(t.Name()))%shares > 0 {
 			continue
 		}
 		named := scenarios.Named

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -80,7 +81,7 @@ func symmetric(t *testing.T, relation string, few, many int, change func(r *rand
 	t.Helper()
 	tried := newTally(t, relation)
 	for _, s := range subjects(t) {
-		if s.Servers.ZooKeeper > 0 || slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
+		if s.Servers.Backend == locks.OnZooKeeper || slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
 			continue // whose clients wait at random before they connect anew, or choose at random
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
@@ -148,7 +149,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 // Which of several masters is which is nothing to Redlock, as long as it asks them in the same turn.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
-		if s.Servers.Redis < 2 || s.Servers.Replicas > 0 {
+		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {
 			return nil, nil
 		}
 		names := shuffledNames(r, s.Targets().Redis)

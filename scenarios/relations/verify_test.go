@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -28,7 +31,7 @@ func small() (texts []string) {
 	}
 	texts = append(texts, "servers: {redis: 3, persistence: {append-fsync: always}}\n"+work+
 		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\nwork: {check-validity: on}\n")
-	if full {
+	if testkit.Full() {
 		texts = append(texts, "servers: {etcd: 3}\n"+work+"lock: {protocol: etcd, ttl: 2s, retry: {delay: 1s}}\n")
 	}
 	return texts
@@ -46,18 +49,18 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds, _ := verify.Enumerable(s)
-		if !full && s.Servers.Redis != 1 {
+		if !testkit.Full() && (s.Servers.Backend != locks.OnRedis || s.Servers.N != 1) {
 			kinds = []nemesis.Kind{nemesis.Crash, nemesis.Break}
 		}
 		for _, kind := range kinds {
-			if kind == nemesis.Cut && s.Servers.Redis != 1 {
+			if kind == nemesis.Cut && (s.Servers.Backend != locks.OnRedis || s.Servers.N != 1) {
 				continue // a cut that is drawn may sever several servers; verify places one link, one way
 			}
 			v, err := verify.Scenario(context.Background(), s, verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if standing, _ := v.Standing(); standing != scenarios.AsExpected {
+			if standing, _ := v.Standing(); standing != expect.AsExpected {
 				continue
 			}
 			passed++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -12,7 +11,6 @@ import (
 // BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted, with the
 // settings of the command.
 func BenchmarkExplore(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {

@@ -8,15 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
-	Plan     []tally.Planned    `json:"plan"`
-	Laws     tally.Laws         `json:"laws"` // in the order of checker.Laws
-	Campaign scenarios.Campaign `json:"campaign"`
+	Plan     []tally.Planned `json:"plan"`
+	Laws     tally.Laws      `json:"laws"` // in the order of checker.Laws
+	Campaign expect.Campaign `json:"campaign"`
 }
 
 // NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
@@ -60,7 +61,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 					return nil, err
 				}
 				judged := s.Judge(result)
-				part.Campaign.Add(result, judged)
+				part.Campaign.Add(result.Plan.Seed, result.Digest, judged)
 				part.Laws.Count(judged.Verdict)
 				strikes.CountPlanned(part.Plan, faults, result.History)
 			}
@@ -85,11 +86,11 @@ func (r *Runs) add(part *Runs) {
 }
 
 // Standing sums the runs up: NotDecidable also if there are some left.
-func (r *Runs) Standing() scenarios.Standing {
-	if standing := r.Campaign.Standing(); standing != scenarios.AsExpected || r.Finished() {
+func (r *Runs) Standing() expect.Standing {
+	if standing := r.Campaign.Standing(); standing != expect.AsExpected || r.Finished() {
 		return standing
 	}
-	return scenarios.NotDecidable
+	return expect.NotDecidable
 }
 
 // Encode gives the runs as one line of JSON, for DecodeRuns.

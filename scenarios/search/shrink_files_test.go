@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
@@ -55,7 +56,7 @@ func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 // A user's repository: a module of its own that needs this one. There the generated test fails, tells why, and passes
 // once the lock is mended.
 func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
-	if !full() {
+	if !testkit.Full() {
 		t.Skip("builds a module")
 	}
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // planOf is a plan with a seed and faults as lines.
@@ -88,7 +90,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 		{checker.MutualExclusion, pause, planOf(t, 17, "crash redis-5 losing everything at 2.5s, restart after 1.111s",
 			"pause client-1 for 27.777s at 13ms", "drift client-2 clock by +750ppm from 3.1s", "jump redis-1 clock by -3.456s at 8.8s")},
 	}
-	if full() {
+	if testkit.Full() {
 		found = append(found, drawViolations(t, s, 1500, 3)...)
 	}
 	told := 0
@@ -103,7 +105,7 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 			t.Errorf("%s, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
 		}
 	}
-	if told < 4 && full() {
+	if told < 4 && testkit.Full() {
 		t.Errorf("the pause was found %d times", told)
 	}
 }
@@ -114,7 +116,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client", "get-then-del-race",
 		"etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
 	seeds := uint64(160)
-	if !full() {
+	if !testkit.Full() {
 		names, seeds = names[:3], 30
 	}
 	shrunk, alone := 0, 0
@@ -129,7 +131,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 			checkFailsAgain(t, r)
 		}
 	}
-	if shrunk < 12 && full() || alone < shrunk*3/4 {
+	if shrunk < 12 && testkit.Full() || alone < shrunk*3/4 {
 		t.Errorf("%d violations were shrunk, %d of them to one fault", shrunk, alone)
 	}
 }
@@ -204,7 +206,7 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 			t.Fatal(err)
 		}
 		judged := s.Judge(result)
-		if f := judged.Verdict.Of(r.Law); judged.Standing() != scenarios.Otherwise || len(judged.Mismatches) != 1 ||
+		if f := judged.Verdict.Of(r.Law); judged.Standing() != expect.Otherwise || len(judged.Mismatches) != 1 ||
 			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) || result.Digest != r.Digest {
 			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
 		}
@@ -277,7 +279,7 @@ func TestAMendedScenarioPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if judged := mended.Judge(result); judged.Standing() != scenarios.AsExpected {
+	if judged := mended.Judge(result); judged.Standing() != expect.AsExpected {
 		t.Errorf("%v", judged.Mismatches)
 	}
 	if err := scenarios.CheckLaw(string(mended.Text()), r.Plan.Seed, r.Law); err != nil {

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if what
 // must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence each.
-func (e *Exploration) Standing(s *scenarios.Scenario) (standing scenarios.Standing, open []string) {
+func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing, open []string) {
 	if !e.Finished() {
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
@@ -25,11 +26,11 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing scenarios.Standi
 	}
 	switch {
 	case broken:
-		return scenarios.Otherwise, open
+		return expect.Otherwise, open
 	case len(open) > 0 || e.Done == 0:
-		return scenarios.NotDecidable, open
+		return expect.NotDecidable, open
 	}
-	return scenarios.AsExpected, nil
+	return expect.AsExpected, nil
 }
 
 // Doubts are what makes the exploration weaker than its numbers look, in a sentence each.

@@ -76,7 +76,7 @@ func (f *file) prose(indent, words string) {
 func (f *file) protocols() {
 	f.line("#")
 	f.line("# Other protocols (fencepost init PROTOCOL):")
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		if d != f.def {
 			f.prose("", fmt.Sprintf("- %s: %s", d.Name, d.Text))
 		}

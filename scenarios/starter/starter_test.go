@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
@@ -24,7 +25,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 }
 
 func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		s := parse(t, Scenario(d))
 		runner := scenarios.NewRunner(s)
 		for seed := range uint64(50) {
@@ -32,7 +33,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if j := s.Judge(r); j.Standing() != scenarios.AsExpected {
+			if j := s.Judge(r); j.Standing() != expect.AsExpected {
 				t.Errorf("%s, seed %d: %v", d.Name, seed, j.Mismatches)
 			}
 		}
@@ -44,7 +45,7 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 // default and what the file does not do.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		text := Scenario(d)
 		base := parse(t, text)
 		places := offered.FindAllStringSubmatchIndex(text, -1)
@@ -76,7 +77,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 
 // Every setting that the protocol takes is in its file.
 func TestNoSettingIsMissing(t *testing.T) {
-	for _, d := range locks.Definitions {
+	for _, d := range locks.Definitions() {
 		text := Scenario(d)
 		for _, s := range d.Settings {
 			name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // Assertion is a claim on how a law comes out wherever a condition is true.
@@ -77,7 +78,7 @@ func (p *phrase) unexpected(expected string, words ...string) error {
 		found = fmt.Sprintf("%q", word)
 	}
 	return &nemesis.ParseError{Column: len([]rune(p.text[:p.begin])) + 1, Msg: "expected " + expected + ", found " + found,
-		Nearest: nemesis.Nearest(word, words)}
+		Nearest: nearest.Word(word, words)}
 }
 
 // applies reports whether the condition is true at a point that is a valid scenario.
@@ -94,7 +95,7 @@ type Asserted struct {
 	*Assertion
 	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true, Otherwise
 	// if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no such point.
-	Standing scenarios.Standing
+	Standing expect.Standing
 	Points   int    // tried at which the condition was true, those between the points of the grid included
 	Untold   int    // of them, at which the law could not be told
 	Counter  *Point // the first at which the law came out otherwise; nil if there is none
@@ -138,10 +139,10 @@ func (a *Asserted) count(p *Point, from uint64) {
 	}
 	switch {
 	case a.Counter != nil:
-		a.Standing = scenarios.Otherwise
+		a.Standing = expect.Otherwise
 	case a.Untold > 0:
-		a.Standing = scenarios.NotDecidable
+		a.Standing = expect.NotDecidable
 	default:
-		a.Standing = scenarios.AsExpected
+		a.Standing = expect.AsExpected
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // sweepable is a scenario in which every kind of value can be varied.
@@ -161,17 +162,17 @@ func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome
 		states []State
-		comes  scenarios.Standing
+		comes  expect.Standing
 	}{
-		{checker.Holds, nil, scenarios.NotJudged},
-		{checker.Holds, []State{Invalid, Invalid}, scenarios.NotJudged},
-		{checker.Holds, []State{Safe, Invalid}, scenarios.AsExpected},
-		{checker.Holds, []State{Safe, Untold}, scenarios.NotDecidable},
-		{checker.Holds, []State{Untold, Broken}, scenarios.Otherwise},
-		{checker.Holds, []State{Broken, Untold}, scenarios.Otherwise},
-		{checker.Violated, []State{Broken, Broken}, scenarios.AsExpected},
-		{checker.Violated, []State{Broken, Untold}, scenarios.NotDecidable},
-		{checker.Violated, []State{Broken, Safe}, scenarios.Otherwise},
+		{checker.Holds, nil, expect.NotJudged},
+		{checker.Holds, []State{Invalid, Invalid}, expect.NotJudged},
+		{checker.Holds, []State{Safe, Invalid}, expect.AsExpected},
+		{checker.Holds, []State{Safe, Untold}, expect.NotDecidable},
+		{checker.Holds, []State{Untold, Broken}, expect.Otherwise},
+		{checker.Holds, []State{Broken, Untold}, expect.Otherwise},
+		{checker.Violated, []State{Broken, Broken}, expect.AsExpected},
+		{checker.Violated, []State{Broken, Untold}, expect.NotDecidable},
+		{checker.Violated, []State{Broken, Safe}, expect.Otherwise},
 	} {
 		a := Asserted{Assertion: &Assertion{Law: checker.LeaseExclusion, Want: c.want}}
 		for _, state := range c.states {

@@ -15,7 +15,18 @@ import (
 
 // This file reads conditions such as "restart >= ttl * 1.01 + 2ms". Their operators are Go's, and so is their parser; keys,
 // durations and percentages, which Go does not know, are put into its text as names of the same length, so that every place
-// is one in the text as it was written. Arithmetic is exact.
+// is one in the text as it was written. Arithmetic is exact (go/constant): an edge that an assertion names is hit, or missed
+// by a nanosecond. Languages made for expressions in configuration compute in float64, know no units, and take the hyphen of
+// a key for a minus; they would need the same disguise, and the check of units besides. The grammar, strongest last:
+//
+//	condition  = condition "||" condition | condition "&&" condition | "!" condition | "(" condition ")" | comparison
+//	comparison = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum        of one unit; words only == and !=
+//	sum        = sum ( "+" | "-" ) product | product                     of one unit, or numbers and rates
+//	product    = product ( "*" | "/" ) factor | factor                   a duration by a number or rate, or by a duration
+//	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
+//
+// KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a DURATION is
+// as in fault lines (1.5s, 2ms), and a RATE is 1% or 10000ppm.
 
 // termSort is what a term of a condition is.
 type termSort uint8

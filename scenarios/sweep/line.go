@@ -1,6 +1,10 @@
 package sweep
 
-import "github.com/fencepost-sim/fencepost/checker"
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
 
 // Stretch is a part of an axis on which a law came out alike at every value that was tried.
 type Stretch struct {
@@ -15,6 +19,51 @@ type Line struct {
 	Other *Level
 	// Stretches cover all values tried, the lowest first; neighbours differ.
 	Stretches []Stretch
+}
+
+// Words say where the law is safe; key, if not empty, stands before the first value of each stretch. It is said to be safe
+// from somewhere on only if it is not broken behind it.
+func (l *Line) Words(key string) string {
+	n := len(l.Stretches)
+	if n == 0 {
+		return ""
+	}
+	if key != "" {
+		key += " "
+	}
+	first, last := l.Stretches[0], l.Stretches[n-1]
+	switch {
+	case n == 1:
+		return first.State.String() + " at all values tried"
+	case n == 2 && first.State == Broken && last.State == Safe:
+		return "safe from " + key + last.From.Text + "; broken up to " + first.To.Text
+	case n == 2 && first.State == Safe && last.State == Broken:
+		return "safe up to " + key + first.To.Text + "; broken from " + last.From.Text
+	}
+	var parts []string
+	for _, s := range l.Stretches {
+		where := " at " + key + s.From.Text
+		if s.From != s.To {
+			where = " from " + key + s.From.Text + " to " + s.To.Text
+		}
+		parts = append(parts, s.State.String()+where)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Monotone reports whether the law goes from broken to safe, or back, at most once.
+func (l *Line) Monotone() bool {
+	changes, before := 0, Untold
+	for _, s := range l.Stretches {
+		if s.State != Safe && s.State != Broken {
+			continue
+		}
+		if before != Untold && s.State != before {
+			changes++
+		}
+		before = s.State
+	}
+	return changes <= 1
 }
 
 // Lines tell how a law came out along the first axis that has something between its levels, for each level of the other

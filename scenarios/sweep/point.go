@@ -23,6 +23,11 @@ const (
 	Invalid              // the values make no valid scenario: nothing was run
 )
 
+// String gives the words that reports use.
+func (s State) String() string {
+	return [...]string{"not told", "safe", "broken", "no valid scenario"}[s]
+}
+
 // Point is a combination of values, and what its runs came to.
 type Point struct {
 	Levels  []Level    // one for each axis
@@ -43,7 +48,7 @@ func (p *Point) State(law checker.Law) State {
 	if p.Problem != "" {
 		return Invalid
 	}
-	switch t := p.Tally(law); {
+	switch t := p.Laws.Of(law); {
 	case t.Violated > 0:
 		return Broken
 	case t.Holds > 0 && t.Undecided+t.Unchecked == 0 && !p.cut && !p.Stopped:
@@ -52,13 +57,13 @@ func (p *Point) State(law checker.Law) State {
 	return Untold
 }
 
-// Tally counts how a law came out at the point.
-func (p *Point) Tally(law checker.Law) tally.Law {
-	i := slices.Index(checker.Laws, law)
-	if i < 0 || i >= len(p.Laws) {
-		return tally.Law{Law: law}
+// Tally counts how a law came out at a point, with the runs that an interruption left out.
+func (s *Sweep) Tally(p *Point, law checker.Law) tally.Counts {
+	t := p.Laws.Of(law)
+	if p.Stopped {
+		t.NotRun = s.Seeds - p.Runs
 	}
-	return p.Laws[i]
+	return t
 }
 
 // varied is the scenario at a combination of values.

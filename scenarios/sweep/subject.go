@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -145,7 +146,7 @@ func (b *Subject) unknown(name string) error {
 	if strings.HasPrefix(name, "faults.") && len(b.faults) == 0 {
 		return errors.New("the scenario lists no faults: add one with --set 'faults.1=pause client-1 for 15s after acquired'")
 	}
-	return &unknownKey{name, nemesis.Nearest(name, near)}
+	return &unknownKey{name, nearest.Word(name, near)}
 }
 
 // unknownKey is a name that is the end of no key's path.
@@ -263,7 +264,7 @@ func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, meaning(fmt.Sprintf("there is no law %q", name), nemesis.Nearest(name, all))
+			return nil, meaning(fmt.Sprintf("there is no law %q", name), nearest.Word(name, all))
 		}
 	}
 	if len(names) == 0 {

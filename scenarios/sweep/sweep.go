@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
 
@@ -41,11 +41,9 @@ type Options struct {
 	Assertions []*Assertion
 	From       uint64 // the first seed
 	Seeds      int    // runs of each point, with one seed after the other; at least 1
-	Workers    int    // 0: one a core
 	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
-	Resolution [Rates + 1]int64
-	// Progress, if not nil, is told how many of the points or edges are done.
-	Progress func(what string, done, of int)
+	Resolution    [Rates + 1]int64
+	parallel.Crew // told how many of the points or edges are done
 }
 
 // check refuses what makes no sweep.
@@ -81,9 +79,6 @@ func (o *Options) check(b *Subject) error {
 		if o.Resolution[unit] == 0 {
 			o.Resolution[unit] = standard
 		}
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int, int) {}
 	}
 	return nil
 }
@@ -174,7 +169,7 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	grid := make([]*Point, 0, n)
 	valid := 0
 	all := n + len(beside)
-	_, err := parallel.InOrder(ctx, s.Workers, all, start, func(job int, p *Point) error {
+	_, err := parallel.Do(ctx, s.Crew, "points", all, start, func(job int, p *Point) error {
 		if job < n {
 			grid = append(grid, p)
 		} else {
@@ -183,7 +178,6 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 		if p.Problem == "" {
 			valid++
 		}
-		s.Progress("points", job+1, all)
 		return nil
 	})
 	switch {
@@ -218,10 +212,9 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 		w := &sweeper{Sweep: s, ctx: ctx}
 		return func(job int) (crossed, error) { return w.cross(flipped[job], s.resolution(flipped[job].axis)) }
 	}
-	done, err := parallel.InOrder(ctx, s.Workers, len(flipped), start, func(job int, c crossed) error {
+	done, err := parallel.Do(ctx, s.Crew, "edges", len(flipped), start, func(job int, c crossed) error {
 		s.Edges = append(s.Edges, c.edges...)
 		s.Between = append(s.Between, c.tried...)
-		s.Progress("edges", job+1, len(flipped))
 		return nil
 	})
 	s.Interrupted = s.Interrupted || ctx.Err() != nil
@@ -334,16 +327,16 @@ func (s *Sweep) judge() error {
 				a.count(p, s.From)
 			}
 		}
-		if s.Interrupted && a.Standing != scenarios.Otherwise {
-			a.Standing = scenarios.NotDecidable
+		if s.Interrupted && a.Standing != expect.Otherwise {
+			a.Standing = expect.NotDecidable
 		}
 	}
 	return nil
 }
 
-// Fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
+// fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
 // or no single number.
-func (s *Sweep) Fixed(path string) (Level, bool) {
+func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.Key(path)
 	if err != nil {
 		return Level{}, false
@@ -360,6 +353,40 @@ func (s *Sweep) Fixed(path string) (Level, bool) {
 		return k.number(n), true
 	}
 	return Level{}, false
+}
+
+// Faults are the lines of the scenario's faults, by their numbers, before they are varied.
+func (s *Sweep) Faults() []string { return s.subject.Faults() }
+
+// Title says what an axis varies, in words.
+func (s *Sweep) Title(axis int) string { return s.Axes[axis].Title(s.subject) }
+
+// At is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
+func (s *Sweep) At() string {
+	ttl, ok := s.fixed("lock.ttl")
+	if !ok {
+		return ""
+	}
+	return "lock.ttl " + ttl.Text
+}
+
+// With is what has one value at all points: At, and then what was given besides.
+func (s *Sweep) With() []string {
+	at := s.At()
+	if at == "" {
+		return s.subject.Given()
+	}
+	return append([]string{at}, slices.DeleteFunc(s.subject.Given(), func(given string) bool { return given == at })...)
+}
+
+// Made is how many runs were made at how many points, those between the points of the grid included.
+func (s *Sweep) Made() (runs, points int) {
+	for _, all := range [][]*Point{s.Points, s.Between} {
+		for _, p := range all {
+			runs += p.Runs
+		}
+	}
+	return runs, len(s.Points) + len(s.Between)
 }
 
 // Idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
@@ -381,18 +408,18 @@ func (s *Sweep) Idle() []int {
 
 // Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true. Without
 // any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
-func (s *Sweep) Standing() scenarios.Standing {
-	sum := scenarios.AsExpected
+func (s *Sweep) Standing() expect.Standing {
+	sum := expect.AsExpected
 	if s.Interrupted {
-		sum = scenarios.NotDecidable
+		sum = expect.NotDecidable
 	}
 	for _, a := range s.Asserted {
 		switch a.Standing {
-		case scenarios.Otherwise:
-			return scenarios.Otherwise
-		case scenarios.AsExpected:
+		case expect.Otherwise:
+			return expect.Otherwise
+		case expect.AsExpected:
 		default:
-			sum = scenarios.NotDecidable
+			sum = expect.NotDecidable
 		}
 	}
 	return sum

@@ -3,18 +3,17 @@ package sweep
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 )
-
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
 
 // sweeping is a sweep of a scenario of the catalogue, or of a file.
 type sweeping struct {
@@ -48,7 +47,7 @@ func (c sweeping) subject(t testing.TB) *Subject {
 
 func (c sweeping) options(t testing.TB, b *Subject) Options {
 	t.Helper()
-	o := Options{From: 1, Seeds: max(c.seeds, 1), Workers: c.workers}
+	o := Options{From: 1, Seeds: max(c.seeds, 1), Crew: parallel.Crew{Workers: c.workers}}
 	for _, text := range c.vary {
 		o.Axes = append(o.Axes, axisOf(t, b, text))
 	}
@@ -103,7 +102,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		}
 	}
 	for _, a := range s.Asserted {
-		if a.Standing != scenarios.AsExpected || a.Points < 6 {
+		if a.Standing != expect.AsExpected || a.Points < 6 {
 			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
 		}
 	}
@@ -116,7 +115,7 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 		vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
 			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
-	want := []scenarios.Standing{scenarios.Otherwise, scenarios.AsExpected, scenarios.AsExpected}
+	want := []expect.Standing{expect.Otherwise, expect.AsExpected, expect.AsExpected}
 	for i, a := range s.Asserted {
 		if a.Standing != want[i] {
 			t.Errorf("%s: %v at %d points", a.Text, a.Standing, a.Points)
@@ -226,7 +225,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := s.Asserted[0]
-	if failed.Standing != scenarios.Otherwise || s.Standing() != scenarios.Otherwise || s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
+	if failed.Standing != expect.Otherwise || s.Standing() != expect.Otherwise || s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
 		t.Fatalf("%+v", failed)
 	}
 	text := s.Claimed(failed.Counter, failed.Law, failed.Want)
@@ -238,7 +237,7 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := again.Judge(result); j.Standing() != scenarios.Otherwise || j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
+	if j := again.Judge(result); j.Standing() != expect.Otherwise || j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
 		t.Errorf("seed %d came out as %v", failed.Seed, j.Verdict.Of(checker.LeaseExclusion))
 	}
 	seen, err := s.Seen(failed.Counter, failed.Seed)
@@ -248,13 +247,13 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if again, err = scenarios.Parse("seen.yaml", []byte(seen)); err != nil {
 		t.Fatalf("%v\n%s", err, seen)
 	}
-	if j := again.Judge(result); j.Standing() != scenarios.AsExpected || len(again.Expect.Laws) < 3 {
+	if j := again.Judge(result); j.Standing() != expect.AsExpected || len(again.Expect.Laws) < 3 {
 		t.Errorf("what was seen is not expected: %v\n%s", j.Mismatches, seen)
 	}
-	if s.Asserted[1].Standing != scenarios.NotJudged || s.Asserted[1].Points != 0 {
+	if s.Asserted[1].Standing != expect.NotJudged || s.Asserted[1].Points != 0 {
 		t.Errorf("true nowhere, but %+v", s.Asserted[1])
 	}
-	if s.Asserted[2].Standing != scenarios.AsExpected {
+	if s.Asserted[2].Standing != expect.AsExpected {
 		t.Errorf("%+v", s.Asserted[2])
 	}
 }
@@ -315,7 +314,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 		if !s.Interrupted {
 			continue
 		}
-		if s.Standing() != scenarios.NotDecidable {
+		if s.Standing() != expect.NotDecidable {
 			t.Errorf("after %d checks it stands %v", checks, s.Standing())
 		}
 		for _, law := range s.Laws {

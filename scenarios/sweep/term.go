@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
@@ -40,16 +41,16 @@ func (c *compiler) operand(at int) (*term, error) {
 	if !errors.As(err, &unknown) {
 		return nil, c.errorAt(at, "", "%s", err)
 	}
-	nearest := unknown.nearest
-	if nearest == "" {
-		nearest = nemesis.Nearest(text, words)
+	near := unknown.nearest
+	if near == "" {
+		near = nearest.Word(text, words)
 	}
 	if before, after, ok := cutLast(text, "-"); ok {
 		if _, err := c.subject.Key(before); err == nil {
-			nearest = before + " - " + after
+			near = before + " - " + after
 		}
 	}
-	return nil, c.errorAt(at, nearest, "unknown key %q", text)
+	return nil, c.errorAt(at, near, "unknown key %q", text)
 }
 
 // number makes a term of a number, a duration or a rate.

@@ -13,17 +13,40 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Law counts how a law came out.
-type Law struct {
-	Law       checker.Law `json:"law"`
-	Holds     int         `json:"holds"`
-	Violated  int         `json:"violated"`
-	Undecided int         `json:"undecided"`
-	Unchecked int         `json:"unchecked"`
+// Counts are the runs in which something came out in each way.
+type Counts struct {
+	Holds     int `json:"holds"`
+	Violated  int `json:"violated"`
+	Undecided int `json:"undecided"`
+	Unchecked int `json:"unchecked"`
+	NotRun    int `json:"not_run,omitempty"` // that an interruption left out, where that is known
 }
 
-// Exercised is in how many runs the law was judged.
-func (t Law) Exercised() int { return t.Holds + t.Violated }
+// Exercised is in how many runs there was something to judge.
+func (c Counts) Exercised() int { return c.Holds + c.Violated }
+
+// Untold is in how many runs nothing can be said.
+func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
+
+// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where it was
+// in none, but could not be told in all.
+func (c Counts) Sign() string {
+	switch {
+	case c.Violated > 0 && c.Holds+c.Untold() == 0:
+		return "✗"
+	case c.Violated > 0:
+		return "±"
+	case c.Holds == 0 || c.Untold() > 0:
+		return "?"
+	}
+	return "✓"
+}
+
+// Law counts how a law came out.
+type Law struct {
+	Law checker.Law `json:"law"`
+	Counts
+}
 
 // Laws counts how some laws came out, in their order.
 type Laws []Law
@@ -55,6 +78,16 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
+// Of counts how one law came out; nothing, if it was not counted.
+func (t Laws) Of(law checker.Law) Counts {
+	for i := range t {
+		if t[i].Law == law {
+			return t[i].Counts
+		}
+	}
+	return Counts{}
+}
+
 // Add counts more runs in.
 func (t Laws) Add(more Laws) {
 	for i := range t {
@@ -63,6 +96,7 @@ func (t Laws) Add(more Laws) {
 		l.Violated += m.Violated
 		l.Undecided += m.Undecided
 		l.Unchecked += m.Unchecked
+		l.NotRun += m.NotRun
 	}
 }
 

@@ -19,3 +19,21 @@ func TestUpperBound(t *testing.T) {
 		t.Errorf("the rule of three gives %g", got)
 	}
 }
+
+func TestALawIsMarkedKeptOnlyIfItHeldInEveryRun(t *testing.T) {
+	for code := range 32 {
+		c := Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		want := "?"
+		switch {
+		case c == Counts{Holds: 1}:
+			want = "✓"
+		case c == Counts{Violated: 1}:
+			want = "✗"
+		case c.Violated == 1:
+			want = "±"
+		}
+		if got := c.Sign(); got != want {
+			t.Errorf("%+v is marked %s, want %s", c, got, want)
+		}
+	}
+}

@@ -2,17 +2,16 @@ package verify
 
 import (
 	"context"
-	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
 // BenchmarkVerify tries all placements in a Redlock of three servers and two clients, on all cores, with the
 // settings of the command. It is meant for -benchtime 1x.
 func BenchmarkVerify(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for _, x := range []struct {
 		name           string
 		faults, delays int
@@ -28,7 +27,7 @@ func BenchmarkVerify(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if standing, open := v.Standing(); standing != scenarios.AsExpected {
+				if standing, open := v.Standing(); standing != expect.AsExpected {
 					b.Fatal(standing, open, v.Found)
 				}
 				runs, n = runs+v.Runs(), n+1

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -153,7 +154,7 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 				if k != nemesis.Cut && !slices.Contains(x.on, f.Target) {
 					continue
 				}
-				if tried++; full() || tried%5 == 1 {
+				if tried++; testkit.Full() || tried%5 == 1 {
 					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss), func(t *testing.T) { compareStarts(t, s, f) })
 				}
 			}

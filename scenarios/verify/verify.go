@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
@@ -24,17 +25,15 @@ const MaxFaults = 3
 
 // Options bound a verification.
 type Options struct {
-	Faults     int            // the most in one placement, 0 to MaxFaults
-	Kinds      []nemesis.Kind // of faults, as Enumerable lists them; none: all of these
-	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
-	Orders     bool           // each also with two other orders of what arrives at once
-	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
-	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
-	Seed       uint64         // of back-offs and owner values
-	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
-	Workers    int            // 0: one for each core
-	// Progress, if set, is called now and then: of the placements with so many faults, done of of parts are tried.
-	Progress func(faults, done, of int)
+	Faults        int            // the most in one placement, 0 to MaxFaults
+	Kinds         []nemesis.Kind // of faults, as Enumerable lists them; none: all of these
+	Delays        int            // assignments of delays, from 1; a scenario may allow fewer
+	Orders        bool           // each also with two other orders of what arrives at once
+	AllEnds       bool           // also with more than one fault: each end of the earlier ones, not one for each story
+	KeepFaults    bool           // the scenario's own faults strike in every run; they do not count
+	Seed          uint64         // of back-offs and owner values
+	Budget        int            // runs after which it ends; 0: none. What is under way then is finished
+	parallel.Crew                // told how many parts of the placements with so many faults are tried
 }
 
 // Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a promised
@@ -131,12 +130,9 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 		}
 	}
 	cut := false
-	done, err := parallel.InOrder(ctx, v.Options.Workers, jobs, start, func(job int, g *growth) error {
+	done, err := parallel.Do(ctx, v.Options.Crew, fmt.Sprintf("parts with %d faults", n), jobs, start, func(job int, g *growth) error {
 		next, cut = append(next, g.next...), cut || g.cut
 		length.add(job/parts%max(kinds, 1), &g.Tally)
-		if v.Options.Progress != nil {
-			v.Options.Progress(n, job+1, jobs)
-		}
 		switch {
 		case g.found != nil:
 			v.Found = g.found
@@ -201,6 +197,26 @@ func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
 // Runs is how many were made, those included that were only looked at for where faults can strike.
 func (v *Verification) Runs() int { return v.sum().Runs }
 
+// ByKind counts what was tried of each kind of fault of the options, as the last of a placement.
+func (v *Verification) ByKind() []KindTally {
+	sums := make([]KindTally, len(v.Options.Kinds))
+	for _, l := range v.Lengths {
+		for i, k := range l.Kinds {
+			sums[i].Starts += k.Starts
+			sums[i].Schedules += k.Schedules
+		}
+	}
+	return sums
+}
+
+// Own are the scenario's own faults, if they strike in every run.
+func (v *Verification) Own() []nemesis.Fault {
+	if !v.Options.KeepFaults {
+		return nil
+	}
+	return v.Scenario.Faults
+}
+
 func (v *Verification) sum() *Tally {
 	sum := newTally(v.Scenario.Promise)
 	for i := range v.Lengths {
@@ -212,10 +228,10 @@ func (v *Verification) sum() *Tally {
 // Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised
 // law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not decidable, in
 // a sentence each.
-func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
+func (v *Verification) Standing() (standing expect.Standing, open []string) {
 	switch v.Stop {
 	case AtCounterexample:
-		return scenarios.Otherwise, nil
+		return expect.Otherwise, nil
 	case AtBudget:
 		open = append(open, "the budget of runs is used up")
 	case AtDeadline:
@@ -237,7 +253,7 @@ func (v *Verification) Standing() (standing scenarios.Standing, open []string) {
 		open = append(open, "no schedule exercised any promised law")
 	}
 	if len(open) > 0 {
-		return scenarios.NotDecidable, open
+		return expect.NotDecidable, open
 	}
-	return scenarios.AsExpected, nil
+	return expect.AsExpected, nil
 }

@@ -11,8 +11,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -44,7 +47,7 @@ func verify(t *testing.T, text string, o Options) *Verification {
 func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	v := verify(t, soundRedlock, Options{Faults: 1, Delays: 2})
 	standing, open := v.Standing()
-	if standing != scenarios.AsExpected || v.Found != nil {
+	if standing != expect.AsExpected || v.Found != nil {
 		t.Fatalf("standing %v, open %v, found %+v", standing, open, v.Found)
 	}
 	one := v.Lengths[1]
@@ -89,7 +92,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 		{"back-offs of the same length collide for ever, if one server of three is left out", redlock, [2]string{"retry:", "order: rotated, retry:"},
 			checker.DeadlockFreedom, "stuck although nobody holds", 2},
 	} {
-		if !full() && i%3 > 0 {
+		if !testkit.Full() && i%3 > 0 {
 			continue
 		}
 		text := "name: broken\n" + strings.Replace(x.text, x.change[0], x.change[1], 1) + "promise: [" + string(x.law) + "]\n"
@@ -106,7 +109,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 				t.Errorf("%s: not all of fewer faults were tried: %+v", x.defect, v.Lengths[n])
 			}
 		}
-		if standing, _ := v.Standing(); standing != scenarios.Otherwise {
+		if standing, _ := v.Standing(); standing != expect.Otherwise {
 			t.Errorf("%s: standing %v", x.defect, standing)
 		}
 		repeats(t, v)
@@ -186,9 +189,9 @@ promise: [deadlock-freedom]
 
 func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
-	first := verify(t, text, Options{Faults: 2, Workers: 1, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+	first := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 	for workers := 2; workers <= 5; workers += 3 {
-		v := verify(t, text, Options{Faults: 2, Workers: workers, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) || v.Stop != first.Stop {
 			t.Errorf("%d workers: %+v %+v, one: %+v %+v", workers, v.Lengths, v.Found, first.Lengths, first.Found)
 		}
@@ -200,7 +203,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != scenarios.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
+	if standing != expect.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
 		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs())
 	}
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
@@ -208,15 +211,15 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Progress: func(faults, done, _ int) {
-		if faults == 2 && done == 3 {
+	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Crew: parallel.Crew{Progress: func(what string, done, _ int) {
+		if what == "parts with 2 faults" && done == 3 {
 			cancel()
 		}
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != scenarios.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
+	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
 		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Stop, v.Lengths)
 	}
 }
@@ -225,7 +228,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: [token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
-	if standing != scenarios.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
+	if standing != expect.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
 		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
 	}
 }

@@ -2,18 +2,15 @@ package etcd
 
 import (
 	"fmt"
-	"runtime/debug"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	_ "github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 )
-
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
 
 const ms = time.Millisecond
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
@@ -71,7 +72,7 @@ func storm(t *testing.T, seed uint64) *cluster {
 // be without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
-	if redis.Full() {
+	if testkit.Full() {
 		seeds = 100
 	}
 	for seed := range seeds {

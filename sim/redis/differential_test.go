@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // vocabulary draws the words of random commands.
@@ -151,7 +153,7 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
 	rows := 40
-	if full() {
+	if testkit.Full() {
 		rows = 2400
 	}
 	hash := fnv.New64a()

@@ -9,25 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
-func init() { debug.SetGCPercent(400) }
-
-// full reports whether the comparison with a real Redis is asked for in its full size, and may not be skipped.
-func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
 // cannotCompare skips a test that needs what this machine does not have, unless the full comparison is asked for.
 func cannotCompare(t *testing.T, why string) {
 	t.Helper()
-	if full() {
+	if testkit.Full() {
 		t.Fatal("FENCEPOST_FULL=1 asks for the comparison with a real Redis, but ", why)
 	}
 	t.Skip("the node is not compared with a real Redis here: ", why)

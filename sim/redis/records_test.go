@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
@@ -209,7 +210,7 @@ func (b *bookkeeper) act(v vocabulary) {
 // holds.
 func TestRecordsTellWhatStands(t *testing.T) {
 	groups := 4000
-	if !full() {
+	if !testkit.Full() {
 		groups = 800
 	}
 	seen := map[string]int{}

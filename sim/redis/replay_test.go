@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
@@ -186,7 +187,7 @@ func (s *groupOfThree) step(v vocabulary) {
 // group. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
-	if !full() {
+	if !testkit.Full() {
 		groups = 50
 	}
 	restarts, promotions := 0, 0

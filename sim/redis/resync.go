@@ -30,4 +30,6 @@ func (n *Node) replaceBy(image []keyspace.Effect) {
 }
 
 // replid is a replication id as Redis writes it: forty hexadecimal digits.
-func (s streamID) replid() string { return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number)) }
+func (s streamID) replid() string {
+	return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number))
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 )
@@ -86,7 +87,7 @@ func compareTwins(t *testing.T, seed uint64) {
 // TestTwinsEqualLua holds every twin equal to its Lua: in replies, data, records and log.
 func TestTwinsEqualLua(t *testing.T) {
 	seeds := uint64(150)
-	if full() {
+	if testkit.Full() {
 		seeds = 1500
 	}
 	for seed := range seeds {

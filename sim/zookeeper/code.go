@@ -15,19 +15,11 @@ const (
 	SessionMoved            Code = "SESSIONMOVED" // the session has since been taken to another connection
 )
 
-// Codes that only the client library gives.
-const (
-	// ConnectionLoss: the connection broke, or there was none. A request under way may or may not have been executed.
-	ConnectionLoss Code = "CONNECTIONLOSS"
-	// OperationTimeout: no answer within the time for one request; it may or may not have been executed.
-	OperationTimeout Code = "OPERATIONTIMEOUT"
-)
-
 // Error is the code in words.
 func (c Code) Error() string { return "zookeeper: " + string(c) }
 
-// err is c as an error, nil for the empty code.
-func (c Code) err() error {
+// Err is c as an error, nil for the empty code.
+func (c Code) Err() error {
 	if c == "" {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 		return
 	}
 	c := s.connection(r.ConnID)
-	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != reqConnect {
+	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect {
 		r.Reply([]byte(closed))
 		return
 	}
@@ -57,7 +57,7 @@ func (s *server) serve(m *consensus.Member, c *connection) {
 		r := c.queue[0]
 		if cmd, write := s.command(c, r); write {
 			s.propose(m, c, &cmd)
-		} else if r.Args[0] == reqSync {
+		} else if r.Args[0] == ReqSync {
 			s.sync(m, c)
 		} else {
 			s.answer(c, s.look(m, c, r.Args))
@@ -155,18 +155,18 @@ func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) 
 	}
 	cmd = command{attempt: r.Attempt, session: c.session, conn: c.id}
 	switch r.Args[0] {
-	case reqConnect:
+	case ReqConnect:
 		cmd.kind, cmd.session, cmd.timeout = moveSession, SessionID(number(1)), s.config.negotiate(millis(arg(2)))
 		if cmd.session == 0 {
 			cmd.kind, cmd.client = createSession, r.Client
 		}
-	case reqClose:
+	case ReqClose:
 		cmd.kind = closeSession
-	case reqCreate:
+	case ReqCreate:
 		cmd.kind, cmd.path, cmd.data, cmd.mode = createNode, arg(1), arg(2), Mode(number(3))
-	case reqDelete:
+	case ReqDelete:
 		cmd.kind, cmd.path, cmd.version = deleteNode, arg(1), number(2)
-	case reqSetData:
+	case ReqSetData:
 		cmd.kind, cmd.path, cmd.data, cmd.version = setData, arg(1), arg(2), number(3)
 	default:
 		return cmd, false

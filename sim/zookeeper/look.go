@@ -10,13 +10,13 @@ import (
 // look answers a read from this member's own state, which may lie behind the leader's.
 func (s *server) look(m *consensus.Member, c *connection, args []string) []byte {
 	switch args[0] {
-	case reqPing:
+	case ReqPing:
 		return appendOK(s.out[:0])
-	case reqWatches:
+	case ReqWatches:
 		if len(args)%2 == 0 {
 			return s.setWatches(m, c, args)
 		}
-	case reqExists, reqGetData, reqChildren:
+	case ReqExists, ReqGetData, ReqChildren:
 		if len(args) == 3 {
 			return s.lookAt(c, args)
 		}
@@ -28,8 +28,8 @@ func (s *server) look(m *consensus.Member, c *connection, args []string) []byte 
 func (s *server) lookAt(c *connection, args []string) []byte {
 	path, watch := args[1], args[2] == "1"
 	n := s.nodes[path]
-	if watch && (n != nil || args[0] == reqExists) {
-		if args[0] == reqChildren {
+	if watch && (n != nil || args[0] == ReqExists) {
+		if args[0] == ReqChildren {
 			add(s.watches.child, path, c.id)
 		} else {
 			add(s.watches.data, path, c.id)
@@ -43,12 +43,12 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 
 func appendNode(b []byte, request string, n *znode) []byte {
 	switch request {
-	case reqExists:
-		return appendStat(sim.AppendArray(b, statLength), n.stat())
-	case reqGetData:
-		return appendStat(sim.AppendBulk(sim.AppendArray(b, 1+statLength), n.data), n.stat())
+	case ReqExists:
+		return appendStat(sim.AppendArray(b, StatLength), n.stat())
+	case ReqGetData:
+		return appendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), n.data), n.stat())
 	default:
-		b = appendStat(sim.AppendArray(b, statLength+len(n.children)), n.stat())
+		b = appendStat(sim.AppendArray(b, StatLength+len(n.children)), n.stat())
 		for _, name := range n.children {
 			b = sim.AppendBulk(b, name)
 		}
@@ -65,15 +65,15 @@ func (s *server) setWatches(m *consensus.Member, c *connection, args []string) [
 		kind, path := args[i], args[i+1]
 		n := s.nodes[path]
 		switch {
-		case kind == watchExists && n != nil:
+		case kind == WatchExists && n != nil:
 			s.notify(m, c.id, Event{NodeCreated, path})
-		case kind == watchExists:
+		case kind == WatchExists:
 			add(s.watches.data, path, c.id)
 		case n == nil:
 			s.notify(m, c.id, Event{NodeDeleted, path})
-		case kind == watchData && n.mzxid > seen:
+		case kind == WatchData && n.mzxid > seen:
 			s.notify(m, c.id, Event{NodeDataChanged, path})
-		case kind == watchData:
+		case kind == WatchData:
 			add(s.watches.data, path, c.id)
 		case n.pzxid > seen:
 			s.notify(m, c.id, Event{NodeChildrenChanged, path})

@@ -106,7 +106,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 	case c.kind == createSession || c.kind == moveSession:
 		b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
 	case r.node != nil:
-		b = appendStat(sim.AppendBulk(sim.AppendArray(b, 1+statLength), r.node.path), r.node.stat())
+		b = appendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.node.path), r.node.stat())
 	default:
 		b = appendOK(b)
 	}

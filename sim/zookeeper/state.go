@@ -117,7 +117,7 @@ func (s *state) disown(n *znode) {
 // end removes a session and its ephemeral znodes.
 func (s *state) end(of *session) result {
 	for _, n := range of.ephemerals {
-		s.delete(s.zxid, n.path, anyVersion)
+		s.delete(s.zxid, n.path, AnyVersion)
 	}
 	i, _ := s.place(of.id)
 	s.sessions = slices.Delete(s.sessions, i, i+1)

@@ -85,8 +85,8 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 	return n, ""
 }
 
-// anyVersion makes a conditional request unconditional.
-const anyVersion = -1
+// AnyVersion as the version of a request makes it unconditional.
+const AnyVersion int64 = -1
 
 // find gives the znode if it is there and has the version.
 func (t *tree) find(path string, version int64) (*znode, Code) {
@@ -94,7 +94,7 @@ func (t *tree) find(path string, version int64) (*znode, Code) {
 	switch {
 	case n == nil:
 		return nil, NoNode
-	case version != anyVersion && version != n.version:
+	case version != AnyVersion && version != n.version:
 		return nil, BadVersion
 	}
 	return n, ""

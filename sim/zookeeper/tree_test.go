@@ -71,7 +71,7 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	same(t, "first", e.create(e.a, "/q/n-", EphemeralSequential), "/q/n-0000000000")
 	same(t, "plain nodes count too", e.create(e.a, "/q/plain", Persistent), "/q/plain")
 	same(t, "third", e.create(e.b, "/q/other-", PersistentSequential), "/q/other-0000000002")
-	same(t, "delete", e.delete(e.a, "/q/plain", anyVersion), "")
+	same(t, "delete", e.delete(e.a, "/q/plain", AnyVersion), "")
 	same(t, "deletes do not count", e.create(e.a, "/q/n-", EphemeralSequential), "/q/n-0000000003")
 	s := e.nodes["/q"].stat()
 	same(t, "cversion counts both", s.Cversion, 5)
@@ -90,13 +90,13 @@ func TestZxidsCountWithinTheEpoch(t *testing.T) {
 	e.create(e.a, "/q", Persistent)
 	same(t, "czxid", e.nodes["/q"].czxid, 1<<32+3)
 	e.create(e.a, "/q", Persistent) // a failed transaction takes one too
-	e.set("/q", anyVersion)
+	e.set("/q", AnyVersion)
 	e.create(e.a, "/q/c", Persistent)
 	s := e.nodes["/q"].stat()
 	same(t, "zxids of /q", fmt.Sprint(s.Czxid-1<<32, s.Mzxid-1<<32, s.Pzxid-1<<32), "3 5 6")
-	e.delete(e.a, "/q/c", anyVersion)
+	e.delete(e.a, "/q/c", AnyVersion)
 	same(t, "pzxid after a delete", e.nodes["/q"].pzxid, 1<<32+7)
-	e.apply(2, &command{kind: setData, session: e.a, conn: 1, path: "/q", version: anyVersion})
+	e.apply(2, &command{kind: setData, session: e.a, conn: 1, path: "/q", version: AnyVersion})
 	same(t, "next epoch", e.nodes["/q"].mzxid, 2<<32+1)
 }
 
@@ -118,11 +118,11 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		{"trailing slash", Code(e.create(e.a, "/q/", EphemeralSequential)), BadArguments},
 		{"dots", Code(e.create(e.a, "/q/../r", Persistent)), BadArguments},
 		{"no such mode", Code(e.create(e.a, "/r", 4)), BadArguments},
-		{"delete of nothing", e.delete(e.a, "/none", anyVersion), NoNode},
-		{"delete of the root", e.delete(e.a, "/", anyVersion), BadArguments},
-		{"delete with children", e.delete(e.a, "/q", anyVersion), NotEmpty},
+		{"delete of nothing", e.delete(e.a, "/none", AnyVersion), NoNode},
+		{"delete of the root", e.delete(e.a, "/", AnyVersion), BadArguments},
+		{"delete with children", e.delete(e.a, "/q", AnyVersion), NotEmpty},
 		{"delete of another version", e.delete(e.a, "/q/c", 1), BadVersion},
-		{"set of nothing", e.set("/none", anyVersion), NoNode},
+		{"set of nothing", e.set("/none", AnyVersion), NoNode},
 		{"set of another version", e.set("/q", 1), BadVersion},
 		{"set of the right version", e.set("/q", 0), ""},
 		{"set of an old version", e.set("/q", 0), BadVersion},
@@ -142,14 +142,14 @@ func TestTheEndOfASessionTakesItsEphemeralNodesOnly(t *testing.T) {
 		e.create(e.b, "/q/n-", EphemeralSequential)
 		e.create(e.a, "/q/gone", Ephemeral)
 		e.create(e.a, "/kept", PersistentSequential)
-		e.delete(e.b, "/q/gone", anyVersion) // anyone may
+		e.delete(e.b, "/q/gone", AnyVersion) // anyone may
 		e.apply(1, &command{kind: how, session: e.a, conn: 1})
 		same(t, "events", e.events(), "NodeDeleted /q/n-0000000000, NodeChildrenChanged /q")
 		same(t, "children", strings.Join(e.nodes["/q"].children, " "), "n-0000000001")
 		same(t, "kept", e.nodes["/kept0000000001"] != nil, true)
 		same(t, "session", e.session(e.a), nil)
 		same(t, "again", e.apply(1, &command{kind: how, session: e.a, conn: 1}).code, SessionExpired)
-		same(t, "late write", e.set("/q", anyVersion), SessionExpired)
+		same(t, "late write", e.set("/q", AnyVersion), SessionExpired)
 	}
 }
 
@@ -157,8 +157,8 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
 	e.apply(1, &command{kind: moveSession, session: e.a, conn: 9})
-	same(t, "old connection", e.set("/q", anyVersion), SessionMoved)
-	same(t, "new connection", e.apply(1, &command{kind: setData, session: e.a, conn: 9, path: "/q", version: anyVersion}).code, "")
+	same(t, "old connection", e.set("/q", AnyVersion), SessionMoved)
+	same(t, "new connection", e.apply(1, &command{kind: setData, session: e.a, conn: 9, path: "/q", version: AnyVersion}).code, "")
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
@@ -236,7 +236,7 @@ func TestTreeIsWhatItsPathsSay(t *testing.T) {
 					same(t, "create "+path, Code(got), code)
 				}
 			} else {
-				same(t, "delete "+path, e.delete(e.a, path, anyVersion), plain.delete(path))
+				same(t, "delete "+path, e.delete(e.a, path, AnyVersion), plain.delete(path))
 			}
 		}
 		same(t, "paths", fmt.Sprint(slices.Sorted(maps.Keys(e.nodes))), fmt.Sprint(slices.Sorted(maps.Keys(plain))))

@@ -16,10 +16,10 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		want string
 	}{
 		{"create", func() { e.create(e.a, "/q/c", Persistent) }, "1 NodeCreated /q/c; 4 NodeChildrenChanged /q"},
-		{"set", func() { e.set("/q/c", anyVersion) }, "1 NodeDataChanged /q/c"},
-		{"set of the parent", func() { e.set("/q", anyVersion) }, "3 NodeDataChanged /q"},
-		{"delete", func() { e.delete(e.a, "/q/c", anyVersion) }, "1 NodeDeleted /q/c; 2 NodeDeleted /q/c; 4 NodeChildrenChanged /q"},
-		{"nothing", func() { e.set("/none", anyVersion) }, ""},
+		{"set", func() { e.set("/q/c", AnyVersion) }, "1 NodeDataChanged /q/c"},
+		{"set of the parent", func() { e.set("/q", AnyVersion) }, "3 NodeDataChanged /q"},
+		{"delete", func() { e.delete(e.a, "/q/c", AnyVersion) }, "1 NodeDeleted /q/c; 2 NodeDeleted /q/c; 4 NodeChildrenChanged /q"},
+		{"nothing", func() { e.set("/none", AnyVersion) }, ""},
 	} {
 		var w watchTable
 		w.reset()

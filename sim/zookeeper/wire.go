@@ -4,24 +4,24 @@ import "github.com/fencepost-sim/fencepost/sim"
 
 // Requests, by their first argument. The others follow in the order given.
 const (
-	reqConnect  = "CONNECT"    // session, 0 for a new one; timeout in ms
-	reqPing     = "PING"       //
-	reqClose    = "CLOSE"      // the session
-	reqCreate   = "CREATE"     // path, data, mode
-	reqDelete   = "DELETE"     // path, version
-	reqSetData  = "SETDATA"    // path, data, version
-	reqExists   = "EXISTS"     // path, watch
-	reqGetData  = "GETDATA"    // path, watch
-	reqChildren = "CHILDREN"   // path, watch
-	reqSync     = "SYNC"       //
-	reqWatches  = "SETWATCHES" // zxid last seen, then pairs of kind and path
+	ReqConnect  = "CONNECT"    // session, 0 for a new one; timeout in ms
+	ReqPing     = "PING"       //
+	ReqClose    = "CLOSE"      // the session
+	ReqCreate   = "CREATE"     // path, data, mode
+	ReqDelete   = "DELETE"     // path, version
+	ReqSetData  = "SETDATA"    // path, data, version
+	ReqExists   = "EXISTS"     // path, watch
+	ReqGetData  = "GETDATA"    // path, watch
+	ReqChildren = "CHILDREN"   // path, watch
+	ReqSync     = "SYNC"       //
+	ReqWatches  = "SETWATCHES" // zxid last seen, then pairs of kind and path
 )
 
 // Sorts of watches in SETWATCHES.
 const (
-	watchData   = "data"   // getData, or exists that found the znode
-	watchExists = "exists" // exists that found none
-	watchChild  = "child"
+	WatchData   = "data"   // getData, or exists that found the znode
+	WatchExists = "exists" // exists that found none
+	WatchChild  = "child"
 )
 
 // closed is the answer of a member that has closed the connection, and its push when it does so unasked.
@@ -38,8 +38,8 @@ func appendCode(b []byte, c Code) []byte {
 
 func appendOK(b []byte) []byte { return append(b, "+OK\r\n"...) }
 
-// statLength is the number of elements of a stat.
-const statLength = 7
+// StatLength is the number of elements of a stat.
+const StatLength = 7
 
 func appendStat(b []byte, s Stat) []byte {
 	b = sim.AppendInt(b, int64(s.Czxid))
@@ -58,52 +58,54 @@ func appendEvent(b []byte, number int64, e Event) []byte {
 	return sim.AppendBulk(b, e.Path)
 }
 
-// answer is a reply as the client reads it.
-type answer struct {
-	zxid   Zxid
-	events int64
-	code   Code
-	list   []sim.Reply
+// Answer is a reply as a client reads it.
+type Answer struct {
+	Zxid   Zxid  // of the member
+	Events int64 // pushed on the connection so far
+	Code   Code  // empty if there was no error
+	List   []sim.Reply
 }
 
-// readAnswer takes a reply apart; ok is false if the server has closed the connection.
-func readAnswer(r *sim.Reply) (a answer, ok bool) {
+// ReadAnswer takes a reply apart; ok is false if the server has closed the connection.
+func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	parts := r.Array()
 	if len(parts) != 3 {
 		return a, false
 	}
 	zxid, _ := parts[0].Int()
-	a.zxid = Zxid(zxid)
-	a.events, _ = parts[1].Int()
-	a.code = Code(parts[2].Error())
-	a.list = parts[2].Array()
+	a.Zxid = Zxid(zxid)
+	a.Events, _ = parts[1].Int()
+	a.Code = Code(parts[2].Error())
+	a.List = parts[2].Array()
 	return a, true
 }
 
-func (a *answer) int(i int) int64 {
-	if i >= len(a.list) {
+// Int is the number at i of the list; 0 if there is none.
+func (a *Answer) Int(i int) int64 {
+	if i >= len(a.List) {
 		return 0
 	}
-	n, _ := a.list[i].Int()
+	n, _ := a.List[i].Int()
 	return n
 }
 
-func (a *answer) string(i int) string {
-	if i >= len(a.list) {
+// Text is the text at i of the list; empty if there is none.
+func (a *Answer) Text(i int) string {
+	if i >= len(a.List) {
 		return ""
 	}
-	s, _ := a.list[i].Bulk()
+	s, _ := a.List[i].Bulk()
 	return s
 }
 
-// stat reads the stat that begins at element i.
-func (a *answer) stat(i int) Stat {
-	return Stat{Czxid: Zxid(a.int(i)), Mzxid: Zxid(a.int(i + 1)), Pzxid: Zxid(a.int(i + 2)), Version: a.int(i + 3),
-		Cversion: a.int(i + 4), EphemeralOwner: SessionID(a.int(i + 5)), NumChildren: a.int(i + 6)}
+// Stat reads the stat that begins at element i.
+func (a *Answer) Stat(i int) Stat {
+	return Stat{Czxid: Zxid(a.Int(i)), Mzxid: Zxid(a.Int(i + 1)), Pzxid: Zxid(a.Int(i + 2)), Version: a.Int(i + 3),
+		Cversion: a.Int(i + 4), EphemeralOwner: SessionID(a.Int(i + 5)), NumChildren: a.Int(i + 6)}
 }
 
-// readEvent reads what a member has pushed; ok is false if it has closed the connection.
-func readEvent(data []byte) (number int64, e Event, ok bool) {
+// ReadEvent reads what a member has pushed; ok is false if it has closed the connection.
+func ReadEvent(data []byte) (number int64, e Event, ok bool) {
 	r := sim.NewReply(data)
 	parts := r.Array()
 	if len(parts) != 3 {

@@ -1,0 +1,55 @@
+// Package nearest finds the right word in place of a wrong one. All messages that ask "did you mean" go by it.
+package nearest
+
+import "strings"
+
+// longestNearest bounds the words that Word compares, in bytes: longer ones are no slips of a known word, and the
+// comparison costs the product of the lengths.
+const longestNearest = 64
+
+// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, the
+// first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near: when
+// more than a third of the longer word (rounded up) differs, or all of it.
+func Word(word string, choices []string) string {
+	if word == "" || len(word) > longestNearest {
+		return ""
+	}
+	folded := strings.ToLower(word)
+	found, least := "", longestNearest+1
+	for _, choice := range choices {
+		if len(choice) > longestNearest {
+			continue
+		}
+		a, b := []rune(folded), []rune(strings.ToLower(choice))
+		longer := max(len(a), len(b))
+		if d := distance(a, b); d < least && d < longer && d <= (longer+2)/3 {
+			found, least = choice, d
+		}
+	}
+	return found
+}
+
+// distance is the Damerau-Levenshtein distance (optimal string alignment): how many insertions, deletions, replacements
+// and swaps of two neighbours make a into b, where no part is edited twice.
+func distance(a, b []rune) int {
+	// before, last and row are the distances of a[:i-2], a[:i-1] and a[:i] to every beginning of b.
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, last, row = last, row, before
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(replace, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

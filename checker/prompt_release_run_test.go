@@ -1,0 +1,55 @@
+package checker_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, a run is judged by it, and many runs are
+// counted by it. Each hold is judged as it is: kept, broken, and not seen at all.
+func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
+	checker.WithPromptRelease(t)
+	const law = checker.PromptRelease
+	for _, c := range []struct {
+		work, expect string
+		want         checker.Outcome
+		standing     expect.Standing
+	}{
+		{"{hold: 100ms}", "holds", checker.Holds, expect.AsExpected},
+		{"{hold: 1500ms}", "violated", checker.Violated, expect.AsExpected},
+		{"{hold: 1500ms}", "holds", checker.Violated, expect.Otherwise},
+		{"{hold: forever}", "holds", checker.Unchecked, expect.Otherwise},
+	} {
+		s, err := scenarios.Parse("law.yaml", []byte("name: law\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\nwork: "+
+			c.work+"\nlimit: 30s\nexpect: {prompt-release: "+c.expect+"}\npromise: [prompt-release]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := s.Judge(r)
+		if got := j.Verdict.Of(law).Outcome; got != c.want || j.Standing() != c.standing {
+			t.Errorf("%s: %v, %v, want %v, %v", c.work, got, j.Standing(), c.want, c.standing)
+		}
+		laws := tally.NewLaws(checker.Laws)
+		laws.Count(j.Verdict)
+		last := laws[len(laws)-1]
+		if last.Law != law || (last.Holds == 1) != (c.want == checker.Holds) || (last.Violated == 1) != (c.want == checker.Violated) {
+			t.Errorf("%s is counted as %+v", c.work, last)
+		}
+	}
+	if !strings.Contains(law.Says(), "longer than a second") {
+		t.Errorf("it says %q", law.Says())
+	}
+	_, err := scenarios.Parse("law.yaml", []byte("name: law\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\nexpect: {prompt-relese: holds}\n"))
+	if err == nil || !strings.Contains(err.Error(), `did you mean "prompt-release"`) {
+		t.Errorf("a slip is answered with %v", err)
+	}
+}

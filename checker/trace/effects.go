@@ -1,0 +1,100 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// datum is the resource behind one lock.
+type datum struct {
+	Value   string
+	Initial string
+	At      int // the write it comes from, -1 if none
+	started bool
+	Effects []effect // the first accepted effect of each grant
+	kinds   [kinds]int
+	ranks   [2]ranks // of all grants that took effect, and of those that were not shared
+}
+
+type effect struct {
+	Grant int32
+	At    int
+}
+
+// scan is the state of the resource while its records are read.
+type scan struct {
+	Data    []datum // by lock
+	Ranked  []bool  // by grant: whether it took effect
+	written map[datumValue]bool
+	Bases   bases
+}
+
+// datumValue is a value of what one lock guards.
+type datumValue struct {
+	lock  history.Lock
+	value string
+}
+
+// Reset makes the scan ready for another history.
+func (s *scan) Reset(locks, grants int) {
+	s.Bases.reset()
+	s.written = nil
+	s.Ranked = slices.Grow(s.Ranked[:0], grants)[:grants]
+	clear(s.Ranked)
+	for len(s.Data) < locks {
+		s.Data = append(s.Data, datum{})
+	}
+	for i := range s.Data {
+		d := &s.Data[i]
+		*d = datum{At: -1, Effects: d.Effects[:0], ranks: d.ranks}
+		for j := range d.ranks {
+			d.ranks[j].reset()
+		}
+	}
+}
+
+// Effect takes an accepted effect into account.
+func (s *scan) Effect(at int, lock int32, e *history.Event) {
+	d := &s.Data[lock]
+	if e.Op == history.Write {
+		d.Value, d.At = e.Value, at
+	} else if !d.started {
+		d.Value, d.Initial = e.Value, e.Value
+	}
+	d.started = true
+	s.Bases.accept(at, lock, e)
+}
+
+// Loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody wrote
+// is no update; nor is one lost to this write that somebody outside the history had overwritten before it was read.
+func (t *Trace) Loses(lock int32, own Basis) bool {
+	d := &t.Scan.Data[lock]
+	if !own.known || own.Value == d.Value || d.At < 0 {
+		return false
+	}
+	return own.asked <= d.At || !t.fromNowhere(lock, own.Value)
+}
+
+// fromNowhere reports whether a value was written by nobody in the history, and is not what the data began with.
+func (t *Trace) fromNowhere(lock int32, value string) bool {
+	s := &t.Scan
+	if value == s.Data[lock].Initial {
+		return false
+	}
+	if s.written == nil {
+		s.written = make(map[datumValue]bool)
+		for _, at := range t.Data {
+			if e := &t.History.Events[at]; e.F == history.Write || e.F == history.Apply && e.Op == history.Write {
+				s.written[datumValue{e.Lock, e.Value}] = true
+			}
+		}
+	}
+	return !s.written[datumValue{t.Locks[lock].Name, value}]
+}
+
+// GrantAt gives the grant of an attempt at a lock.
+func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
+	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
+	return n, ok && of != ""
+}

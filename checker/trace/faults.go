@@ -1,0 +1,152 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Fault is one fault as it struck and ended.
+type Fault struct {
+	history.Fault
+	Kind  history.F
+	Does  history.Effect
+	Line  string // as the plan states it
+	Start int
+	Stop  int // Open if its end was not recorded
+}
+
+// Faults lists the faults of a history in the order in which they struck, as the laws read them. An end of which no
+// beginning was recorded is none.
+func Faults(h *history.History) []Fault {
+	t := Trace{History: h, struck: underWay{}}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == history.Nemesis {
+			t.fault(i, e)
+		}
+	}
+	return t.Faults
+}
+
+// fault notes a strike, or the end of the oldest fault of the same line that goes on.
+func (t *Trace) fault(i int, e *history.Event) {
+	switch e.Type {
+	case history.Invoke:
+		t.struck.add(int32(len(t.Faults)), faultName{e.F, e.Value})
+		t.strike(i, e)
+	case history.OK:
+		if n := t.struck.oldest(t.Faults, faultName{e.F, e.Value}); n >= 0 {
+			t.Faults[n].Stop = i
+		}
+	case history.Info:
+		t.reported(i, e)
+	}
+}
+
+func (t *Trace) strike(i int, e *history.Event) {
+	f := Fault{Kind: e.F, Does: e.F.Does(), Line: e.Value, Start: i, Stop: Open}
+	if e.Fault != nil {
+		f.Fault = *e.Fault
+	}
+	if f.Line == "" {
+		f.Line = string(e.F)
+	}
+	t.Faults = append(t.Faults, f)
+}
+
+// faultName is what the end of a fault has in common with its beginning. An end without a line ends any of its kind.
+type faultName struct {
+	kind history.F
+	line string
+}
+
+// underWay lists the faults by name that have struck, in order; those whose end was recorded are dropped when they are met.
+type underWay map[faultName][]int32
+
+func (u underWay) add(n int32, name faultName) {
+	u[name] = append(u[name], n)
+	if name.line != "" {
+		name.line = ""
+		u[name] = append(u[name], n)
+	}
+}
+
+// oldest gives the oldest fault of that name that has not ended, -1 if there is none.
+func (u underWay) oldest(faults []Fault, name faultName) int32 {
+	list := u[name]
+	for len(list) > 0 && faults[list[0]].Stop != Open {
+		list = list[1:]
+	}
+	u[name] = list
+	if len(list) == 0 {
+		return -1
+	}
+	return list[0]
+}
+
+// Over is the position at which the fault is over: its end, or its beginning if it has no length or is for good. A crash
+// without restart leaves a smaller system, not a fault under way.
+func (f *Fault) Over() int {
+	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
+		return f.Start
+	}
+	return f.Stop
+}
+
+// ofResource reports whether a fault strikes the resource alone, or its links: where nobody uses the resource, nobody feels it.
+func ofResource(f Fault) bool {
+	all := func(side []history.Process) bool {
+		return len(side) > 0 && !slices.ContainsFunc(side, func(p history.Process) bool { return p != history.Resource })
+	}
+	return all(f.On) || all(f.To)
+}
+
+// Counted is the position from which the time counts again for those who wait: that at which the fault is over. What is
+// wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is not
+// known.
+func (t *Trace) Counted(f *Fault) int {
+	known := t.History.Header.Quorum > 0 && len(t.History.Header.Servers) > 0
+	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
+		return f.Start
+	}
+	return f.Over()
+}
+
+// Mended is the position at which what f took away is back: of a crash the restart, open if there is none; of others
+// their end. A member of one service that has lost everything is none any more: a stranger of its name may not vote.
+func (t *Trace) Mended(f *Fault) int {
+	switch {
+	case f.Loses == history.LosesEverything && OneService(&t.History.Header):
+		return Open
+	case f.Does.IsDown():
+		return f.Stop
+	}
+	return f.Over()
+}
+
+// Cite gives the line of a fault for a story that names it as a reason, and notes that it was named.
+func (t *Trace) Cite(f *Fault) string {
+	t.Cited = append(t.Cited, f.Start)
+	return f.Line
+}
+
+// FaultsIn lists the faults that struck between two positions and match.
+func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
+	var list []*Fault
+	for i := range t.Faults {
+		if f := &t.Faults[i]; from < f.Start && f.Start < to && matches(f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// LastFault returns the latest fault, struck before position i, that matches.
+func (t *Trace) LastFault(i int, matches func(*Fault) bool) *Fault {
+	for n := len(t.Faults) - 1; n >= 0; n-- {
+		if f := &t.Faults[n]; f.Start < i && matches(f) {
+			return f
+		}
+	}
+	return nil
+}

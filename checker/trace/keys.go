@@ -1,0 +1,105 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// place is where a key may stand: on a server, for a lock, as one member of what several hold.
+type place struct {
+	server history.Process
+	lock   history.Lock
+	member string
+}
+
+// liveKey is a key that stands on a server.
+type liveKey struct {
+	Of    history.Attempt
+	until history.Time // when it is due to expire
+	// inherited: a replica has it from the master that it replaced, and may let it expire without a record.
+	inherited bool
+}
+
+// keys knows what stands where, as far as the records read so far tell.
+type keys struct{ at map[place]liveKey }
+
+// Reset forgets all keys.
+func (k *keys) Reset() {
+	if k.at == nil {
+		k.at = make(map[place]liveKey)
+	}
+	clear(k.at)
+}
+
+// PlaceOf is where the key of a record stands. What several members keep together stands once, whichever of them records it.
+func (t *Trace) PlaceOf(e *history.Event) place { return place{t.Keeper(e.Process), e.Lock, e.Member} }
+
+// Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
+func (t *Trace) Keeper(server history.Process) history.Process {
+	if OneService(&t.History.Header) {
+		return t.Unit(server)
+	}
+	return server
+}
+
+// Unit names the servers that hold one copy of a lock between them: a group by its first member, or a server alone.
+func (t *Trace) Unit(p history.Process) history.Process {
+	for _, group := range t.History.Header.Groups {
+		if slices.Contains(group, p) {
+			return group[0]
+		}
+	}
+	return p
+}
+
+// Setter is the attempt that set a key.
+func Setter(e *history.Event) history.Attempt {
+	if e.By != "" {
+		return e.By
+	}
+	return e.Of
+}
+
+// Overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it must
+// not have been due to.
+func (t *Trace) Overwritten(e *history.Event) (liveKey, bool) {
+	was, ok := t.Live.at[t.PlaceOf(e)]
+	return was, ok && (t.Expiries && !was.inherited || e.Time < was.until)
+}
+
+// Promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
+// it had itself, when it was the master before, it has long exchanged for that.
+func (k *keys) Promote(f *Fault) {
+	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
+		return
+	}
+	for p := range k.at {
+		if p.server == f.To[0] {
+			delete(k.at, p)
+		}
+	}
+	for p, key := range k.at {
+		if p.server == f.On[0] {
+			p.server, key.inherited = f.To[0], true
+			k.at[p] = key
+		}
+	}
+}
+
+// Note takes a record of what stands at p into account. One of a key that does not stand there changes nothing.
+func (k *keys) Note(p place, e *history.Event) {
+	if e.F == history.KeySet {
+		k.at[p] = liveKey{Of: e.Of, until: e.Until}
+		return
+	}
+	was, ok := k.at[p]
+	switch {
+	case !ok || e.Of != "" && e.Of != was.Of:
+	case e.F == history.KeyProlonged:
+		was.until = e.Until
+		k.at[p] = was
+	case e.F == history.KeyGone:
+		delete(k.at, p)
+	}
+}

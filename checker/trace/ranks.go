@@ -1,0 +1,156 @@
+package trace
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// What a grant says about its place among others: the bits of its kind.
+const (
+	HasTimes = 1 << iota // when it was asked for and decided
+	HasToken
+	isShared
+	kinds // how many kinds there are
+)
+
+// Kind gives the bits of what a grant says about its place.
+func (g *Grant) Kind() (k int) {
+	if g.Lease != nil {
+		k |= HasTimes
+	}
+	if g.Token != 0 {
+		k |= HasToken
+	}
+	if g.Shared {
+		k |= isShared
+	}
+	return k
+}
+
+// Since is when the winning request of a grant left: after its call, where it does not say.
+func (t *Trace) Since(g *Grant) history.Time {
+	if g.Lease == nil {
+		return t.Time(t.Asks[g.Ask].Call)
+	}
+	return g.Lease.Since
+}
+
+// Decided is when a grant was decided: before its return, where it does not say.
+func (t *Trace) Decided(g *Grant) history.Time {
+	if g.Lease == nil {
+		return t.Time(g.OK)
+	}
+	return g.Lease.Granted
+}
+
+// earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where both
+// have one. Two holders of a shared lock do not supersede each other.
+func (t *Trace) earlier(a, b *Grant) bool {
+	switch {
+	case a == b || a.Shared && b.Shared:
+		return false
+	case t.Decided(a) < t.Since(b):
+		return true
+	case t.Decided(b) < t.Since(a):
+		return false
+	}
+	return a.Token != 0 && a.Token < b.Token
+}
+
+// Incomparable reports whether among the grants that took effect is another one that a cannot be ordered with, for want
+// of times and tokens. counted says that a itself is among them.
+func (d *datum) Incomparable(a *Grant, counted bool) bool {
+	own := a.Kind()
+	for k, n := range d.kinds {
+		if counted && k == own {
+			n--
+		}
+		if n > 0 && own&k == 0 { // two shared ones need no order
+			return true
+		}
+	}
+	return false
+}
+
+// ranks shows quickly that no grant of a set is later than a given one: whoever it does not rule out is looked for.
+type ranks struct {
+	latest history.Time // the latest request of a grant
+	// top holds the grants that no other exceeds both in token and in the time of its decision: tokens ascend, times
+	// descend.
+	top []ranked
+}
+
+type ranked struct {
+	token   history.Token
+	decided history.Time
+}
+
+func (r *ranks) reset() { r.latest, r.top = -history.Never, r.top[:0] }
+
+func (r *ranks) add(x ranked, since history.Time) {
+	r.latest = max(r.latest, since)
+	if x.token == 0 {
+		return
+	}
+	i := sort.Search(len(r.top), func(i int) bool { return r.top[i].token >= x.token })
+	if i < len(r.top) && r.top[i].decided >= x.decided {
+		return
+	}
+	if i < len(r.top) && r.top[i].token == x.token {
+		r.top = slices.Delete(r.top, i, i+1)
+	}
+	from := i
+	for from > 0 && r.top[from-1].decided <= x.decided {
+		from--
+	}
+	r.top = slices.Replace(r.top, from, i, x)
+}
+
+// exceed reports whether a grant may be later than one of that token, asked for at since and decided at decided.
+func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
+	if decided < r.latest {
+		return true
+	}
+	i := sort.Search(len(r.top), func(i int) bool { return r.top[i].token > token })
+	return token != 0 && i < len(r.top) && r.top[i].decided >= since
+}
+
+// Rank enters a grant that took effect, unless it has done so before.
+func (t *Trace) Rank(at int, lock, n int32) {
+	if t.Scan.Ranked[n] {
+		return
+	}
+	t.Scan.Ranked[n] = true
+	d, g := &t.Scan.Data[lock], &t.Grants[n]
+	d.Effects = append(d.Effects, effect{n, at})
+	d.kinds[g.Kind()]++
+	x := ranked{g.Token, t.Decided(g)}
+	d.ranks[0].add(x, t.Since(g))
+	if !g.Shared {
+		d.ranks[1].add(x, t.Since(g))
+	}
+}
+
+// Superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there is
+// none.
+func (t *Trace) Superseded(lock, n int32) int {
+	d, g := &t.Scan.Data[lock], &t.Grants[n]
+	others := &d.ranks[0]
+	if g.Shared {
+		others = &d.ranks[1]
+	}
+	if !others.exceed(g.Token, t.Since(g), t.Decided(g)) {
+		return -1
+	}
+	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
+}
+
+// GrantedAt is when the protocol decided; where the history does not tell, when the acquire returned.
+func (g *Grant) GrantedAt(t *Trace) history.Time {
+	if g.Lease != nil {
+		return min(g.Lease.Granted, t.Time(g.OK))
+	}
+	return t.Time(g.OK)
+}

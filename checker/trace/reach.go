@@ -1,0 +1,188 @@
+package trace
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// reach follows, from ask to ask in the order of their calls, the faults that keep clients from servers.
+type reach struct {
+	next   int      // in Trace.Faults: the first that strikes after the last call looked at
+	active []Impact // of those before it that were not over then
+	Gone   absence
+}
+
+// absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each other.
+type absence struct {
+	Away   []history.Process
+	parted [][2]history.Process
+}
+
+// Impact is a fault with the position up to which it, or another like it, takes something away.
+type Impact struct {
+	*Fault
+	mended int
+}
+
+// Reset makes it ready for another history.
+func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
+
+// goTo takes the faults into account that strike before position call.
+func (r *reach) goTo(t *Trace, call int) {
+	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
+	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
+		x := Impact{&t.Faults[r.next], t.Mended(&t.Faults[r.next])}
+		if x.mended < call || x.Does.IsClock() {
+			continue
+		}
+		if i := slices.IndexFunc(r.active, x.IsLike); i >= 0 {
+			r.active[i].mended = max(r.active[i].mended, x.mended)
+		} else {
+			r.active = append(r.active, x)
+		}
+	}
+}
+
+// IsLike reports whether two impacts leave the same servers.
+func (x *Impact) IsLike(y Impact) bool {
+	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
+}
+
+// QuorumReachable reports whether from position call to position end the client was up and unpaused, and at least a
+// quorum of servers was each up, unpaused and reachable from it. Calls ascend from one to the next.
+func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
+	r := &t.Reach
+	r.goTo(t, call)
+	r.Gone = absence{r.Gone.Away[:0], r.Gone.parted[:0]}
+	for i := range r.active {
+		if !t.spares(r.active[i].Fault, client) {
+			return false
+		}
+	}
+	for i := r.next; i < len(t.Faults) && t.Faults[i].Start <= end; i++ {
+		if f := &t.Faults[i]; !f.Does.IsClock() && !t.spares(f, client) {
+			return false
+		}
+	}
+	return t.enough(&r.Gone)
+}
+
+// spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone. Of whom a
+// fault strikes that names nobody nothing is known.
+func (t *Trace) spares(f *Fault, client history.Process) bool {
+	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
+		return false
+	}
+	t.Reach.Gone.add(t, f, client)
+	return true
+}
+
+// add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and the
+// links between members of a group. A foreign history may not say who is on which side of a link.
+func (g *absence) add(t *Trace, f *Fault, client history.Process) {
+	sides := [2][]history.Process{f.On, f.To}
+	for i, side := range sides {
+		if linked := f.Does.IsLink() && len(f.To) > 0; linked && !slices.Contains(sides[1-i], client) {
+			continue
+		}
+		for _, s := range side {
+			if s != client && !slices.Contains(g.Away, s) {
+				g.Away = append(g.Away, s)
+			}
+		}
+	}
+	if !f.Does.IsLink() {
+		return
+	}
+	for _, a := range f.On {
+		for _, b := range f.To {
+			if pair := [2]history.Process{a, b}; t.sameGroup(a, b) && !slices.Contains(g.parted, pair) {
+				g.parted = append(g.parted, pair)
+			}
+		}
+	}
+}
+
+func (t *Trace) sameGroup(a, b history.Process) bool {
+	return slices.ContainsFunc(t.History.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
+}
+
+// OneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
+// ZooKeeper), not of groups that each keep their own.
+func OneService(h *history.Header) bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
+
+// enough reports whether a quorum is left without what is gone.
+func (t *Trace) enough(g *absence) bool {
+	h := &t.History.Header
+	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
+	if OneService(h) {
+		return g.agree(slices.DeleteFunc(slices.Clone(h.Servers), isAway), h.Quorum)
+	}
+	left := 0
+	if len(h.Groups) == 0 {
+		for _, s := range h.Servers {
+			if !isAway(s) {
+				left++
+			}
+		}
+		return left >= h.Quorum
+	}
+	for _, group := range h.Groups {
+		if !slices.ContainsFunc(group, isAway) && g.agree(group, len(group)) {
+			left++
+		}
+	}
+	return left >= h.Quorum
+}
+
+// agree reports whether among the members there are so many no two of which are parted.
+func (g *absence) agree(members []history.Process, quorum int) bool {
+	for len(members) >= quorum {
+		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
+			return slices.Contains(members, p[0]) && slices.Contains(members, p[1])
+		})
+		if i < 0 {
+			return true
+		}
+		without := func(out history.Process) []history.Process {
+			return slices.DeleteFunc(slices.Clone(members), func(s history.Process) bool { return s == out })
+		}
+		if g.agree(without(g.parted[i][0]), quorum) { // one of the two is not in it
+			return true
+		}
+		members = without(g.parted[i][1])
+	}
+	return false
+}
+
+// IsServer reports whether a process is a lock server of the header.
+func (t *Trace) IsServer(p history.Process) bool {
+	h := &t.History.Header
+	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
+}
+
+// calmAt says that of the faults that had struck by position from, the last was over at position over.
+type calmAt struct{ from, over int }
+
+// listCalm fills in t.calms.
+func (t *Trace) listCalm() {
+	t.calms = t.calms[:0]
+	over := -1
+	for n := range t.Faults {
+		f := &t.Faults[n]
+		over = max(over, f.Over())
+		t.calms = append(t.calms, calmAt{f.Start, over})
+	}
+}
+
+// calmBefore is the position at which the last of the faults that struck before position i was over, open if one goes
+// on, -1 if none struck.
+func (t *Trace) calmBefore(i int) int {
+	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
+	if n == 0 {
+		return -1
+	}
+	return t.calms[n-1].over
+}

@@ -1,0 +1,208 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// never is later than any time of a history: a lock that somebody gets on with.
+const never = history.Never
+
+// Stuck is a waiter that was stuck for too long.
+type Stuck struct {
+	Ask          int32 // its first
+	At           int   // position up to which the state below is taken
+	Since, Until history.Time
+	Cycle        []int32 // asks that wait in a circle, empty if it is none
+	Root         int32   // where following waiters to holders who wait ends: the last ask, of the lock that blocks all
+	Holders      []int32 // open holds of the root's lock
+}
+
+// standstill replays who waits for and who holds which lock, and keeps for each lock that is waited for since when it
+// stands still.
+type standstill struct {
+	t       *Trace
+	waits   []wait
+	over    []bool                      // by wait
+	waiting map[history.Process][]int32 // waits that go on
+	line    [][]int32                   // by lock: waits in the order of their beginnings, the first of which goes on
+	holders [][]int32                   // by lock: open sections
+	since   []history.Time              // by lock: when it began, or will begin, to stand still; never if somebody gets on with it
+	before  []history.Time              // since, as it was before the turns under way
+	endless map[Title]bool              // attempts whose key never expires
+	faults  int                         // that are under way
+	calm    history.Time                // when the last fault was over
+}
+
+// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the beginning
+// of the first wait that is long enough it need not be known what stands still.
+func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
+	waits := t.waits()
+	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
+	if first < 0 {
+		return Stuck{}, false
+	}
+	n := len(t.Locks)
+	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)), waiting: make(map[history.Process][]int32), line: make([][]int32, n),
+		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n)}
+	for turns := t.Turns(waits); len(turns) > 0; {
+		at := turns[0].At
+		if found, ok := s.overdue(at, limit); ok {
+			return found, true
+		}
+		n := 1
+		for n < len(turns) && turns[n].At == at { // a crash ends several holds and waits at once
+			n++
+		}
+		s.pass(t.Time(at), turns[:n], at >= waits[first].from)
+		turns = turns[n:]
+	}
+	return s.overdue(Open, limit)
+}
+
+// pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
+// unless it was acquired, or a holder left it alive and so got on: for those who wait a crash changes nothing.
+func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
+	copy(s.before, s.since)
+	for _, u := range turns {
+		if u.Kind == HoldBegins || u.Kind == HoldEnds && s.t.Grants[u.N].Ending != Crashed {
+			s.before[s.t.Grants[u.N].Lock] = never
+		}
+		s.apply(now, u)
+	}
+	if !closely {
+		return
+	}
+	s.settle(now)
+	for l := range s.since {
+		if s.before[l] <= now && s.since[l] <= now {
+			s.since[l] = s.before[l]
+		}
+	}
+}
+
+func (s *standstill) apply(now history.Time, u turn) {
+	drop := func(list []int32) []int32 { return slices.DeleteFunc(list, func(n int32) bool { return n == u.N }) }
+	switch u.Kind {
+	case WaitBegins:
+		w := &s.waits[u.N]
+		s.waiting[w.process] = append(s.waiting[w.process], u.N)
+		s.line[w.lock] = append(s.line[w.lock], u.N)
+	case WaitEnds:
+		w := &s.waits[u.N]
+		s.waiting[w.process] = drop(s.waiting[w.process])
+		s.over[u.N] = true
+		for line := &s.line[w.lock]; len(*line) > 0 && s.over[(*line)[0]]; {
+			*line = (*line)[1:]
+		}
+	case HoldBegins:
+		l := s.t.Grants[u.N].Lock
+		s.holders[l] = append(s.holders[l], u.N)
+	case HoldEnds:
+		l := s.t.Grants[u.N].Lock
+		s.holders[l] = drop(s.holders[l])
+	case FaultStrikes:
+		s.faults++
+	case FaultIsOver:
+		s.faults--
+		s.calm = now
+	}
+}
+
+// overdue looks at the moment before position at for the waiter that has been stuck longest, and for longer than limit.
+func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
+	if s.faults > 0 {
+		return Stuck{}, false
+	}
+	now := s.t.Time(at)
+	longest, since := int32(-1), now-limit
+	for l, line := range s.line {
+		if len(line) == 0 {
+			continue
+		}
+		n := line[0] // of those who wait for one lock nobody is stuck for longer
+		from := max(s.t.Time(s.waits[n].from), s.since[l], s.calm)
+		if from < since || from == since && longest >= 0 && n < longest {
+			longest, since = n, from
+		}
+	}
+	if longest < 0 {
+		return Stuck{}, false
+	}
+	cycle, root := s.follow(longest)
+	return Stuck{Ask: s.waits[longest].ask, At: at, Since: since, Until: now, Cycle: cycle, Root: s.waits[root].ask,
+		Holders: slices.Clone(s.holders[s.waits[root].lock])}, true
+}
+
+// settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
+// happens. It starts from the belief that all do that somebody waits for, and corrects upwards until nothing changes, so that
+// a circle of waiters stays in.
+func (s *standstill) settle(now history.Time) {
+	for l := range s.since {
+		if s.since[l] = never; len(s.line[l]) > 0 {
+			s.since[l] = now
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for l := range s.since {
+			for i := len(s.holders[l]) - 1; i >= 0 && s.since[l] != never; i-- {
+				if from := s.holderStuck(s.holders[l][i]); from > s.since[l] {
+					s.since[l], changed = from, true
+				}
+			}
+		}
+	}
+}
+
+// holderStuck is the moment from which holder n counts as stuck: when it began to wait for a lock that stands still, or
+// when a hold that nothing ends had lasted the declared hold.
+func (s *standstill) holderStuck(n int32) history.Time {
+	g := &s.t.Grants[n]
+	from := never
+	if s.t.History.Header.Uncapped || s.endless[Title{s.t.Locks[g.Lock].Name, g.Attempt}] {
+		from = s.t.Time(g.OK) + s.t.History.Header.Hold
+	}
+	for _, w := range s.waiting[g.Process] {
+		from = min(from, max(s.t.Time(s.waits[w].from), s.since[s.waits[w].lock]))
+	}
+	return from
+}
+
+// follow goes from waiter n to a holder of its lock that waits too, and so on, until it comes round or ends.
+func (s *standstill) follow(n int32) (cycle []int32, root int32) {
+	var path []int32
+	for {
+		if i := slices.Index(path, n); i >= 0 {
+			for _, w := range path[i:] {
+				cycle = append(cycle, s.waits[w].ask)
+			}
+			return cycle, n
+		}
+		path = append(path, n)
+		next := int32(-1)
+		for _, g := range s.holders[s.waits[n].lock] {
+			for _, w := range s.waiting[s.t.Grants[g].Process] {
+				if next < 0 || w < next {
+					next = w
+				}
+			}
+		}
+		if next < 0 {
+			return nil, n
+		}
+		n = next
+	}
+}
+
+// keysWithoutExpiry lists the attempts of which the servers say at last that their key never expires.
+func (t *Trace) keysWithoutExpiry() map[Title]bool {
+	never := make(map[Title]bool)
+	for _, at := range t.Keys {
+		if e := &t.History.Events[at]; e.F != history.KeyGone && e.Of != "" {
+			never[Title{e.Lock, e.Of}] = e.Until == history.Never
+		}
+	}
+	return never
+}

@@ -1,0 +1,354 @@
+// Package trace reads a history once, into what the laws ask for: who asked for which lock and was granted it, when
+// sections and leases began and ended, which faults struck whom, which keys stood where, who waited for whom, and what
+// took effect at the resource.
+//
+// Goals: one reading for all laws, in time that grows with the history, in memory that is used again.
+// Non-goals: judging; words.
+package trace
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Open stands for the position of something that has not happened by the end of the history.
+const Open = math.MaxInt
+
+// Ask is one acquire operation. Positions are places in History.Events, which is the order of the history.
+type Ask struct {
+	Process history.Process
+	Lock    int32 // in Trace.Locks
+	Grant   int32 // in Trace.Grants, -1 if it was not granted
+	Call    int
+	Ret     int          // open if it never returned; a crash of its process ends it too
+	Outcome history.Type // zero while open or crashed
+}
+
+// ending says how a section ended.
+type ending uint8
+
+const (
+	StillOpen ending = iota
+	Released         // release was called
+	Lost
+	Crashed
+)
+
+// Grant is one acquire ok with its section: [ok, end) in positions.
+type Grant struct {
+	Ask     int32
+	Lock    int32
+	Shared  bool
+	Ending  ending
+	Process history.Process
+	Attempt history.Attempt
+	Token   history.Token
+	OK, End int            // end is open if the section never ended
+	Lease   *history.Grant // nil if the history does not carry it
+	// release is the position of the first release call, which may come after the section ended otherwise; done is
+	// that call's return. Both are open if there was none. A release known only by its outcome was called when it returned.
+	Release, Done int
+	window        int32        // while windows are listed: the place of its latest, or none
+	Stated        history.Time // from when on it states how long it was valid; Never if it does not
+	Until         history.Time // the end of its validity, as last stated before its release was called
+}
+
+// Title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on another
+// lock is another grant.
+type Title struct {
+	Lock    history.Lock
+	Attempt history.Attempt
+}
+
+// extension is one extend ok.
+type extension struct {
+	grant int32
+	at    int
+}
+
+// LockTrace gathers what belongs to one lock, in order.
+type LockTrace struct {
+	Name   history.Lock
+	Grants []int32
+	Asks   []int32
+	// windows and sections are the spans of the grants in true time and in positions: see windows.go.
+	Windows, Sections []Span
+	Stated            int // windows that its grants state, those included of which nothing is left
+}
+
+// processTrace is the state of one process while a history is read. Lists, because a process may have several tasks.
+type processTrace struct {
+	asks     []int32 // open
+	sections []int32 // open
+	release  int32   // the grant whose release is under way, or -1
+}
+
+// Trace is a history read once, for all laws. Its memory is used again for the next history.
+type Trace struct {
+	History    *history.History
+	Ascending  bool         // no event is earlier than the one before it
+	End        history.Time // when recording stopped
+	Locks      []LockTrace
+	LockNumber map[history.Lock]int32
+	Asks       []Ask
+	Grants     []Grant
+	extensions []extension
+	Owner      map[Title]int32                     // the latest grant of a title
+	maker      map[history.Attempt]history.Process // whose attempt it is
+	processes  []processTrace
+	Number     map[history.Process]int32
+	Faults     []Fault
+	Cited      []int // positions at which the faults struck that the story under way has named
+	struck     underWay
+	reports    []report
+	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
+	Keys       []int32 // positions of the servers' records of keys
+	Expiries   bool    // the servers record that keys expire
+	Interval   interval
+	Scan       scan
+	Live       keys
+	touched    []use    // by ask
+	calms      []calmAt // by fault
+	Reach      reach
+	Residue    residue
+	pairs      pairs
+}
+
+// Read fills the trace from h.
+func (t *Trace) Read(h *history.History) {
+	t.reset(h)
+	for _, name := range h.Header.Locks {
+		t.lock(name)
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		t.Ascending = t.Ascending && (i == 0 || h.Events[i-1].Time <= e.Time)
+		t.End = max(t.End, e.Time)
+		if e.Process == history.Nemesis { // it names its faults as it likes
+			t.fault(i, e)
+			continue
+		}
+		switch e.F {
+		case history.KeySet, history.KeyGone, history.KeyProlonged:
+			t.Keys = append(t.Keys, int32(i))
+			t.Expiries = t.Expiries || e.Why == history.Expired
+		case history.Apply, history.Read, history.Write:
+			t.Data = append(t.Data, int32(i))
+		case history.Acquire:
+			t.acquire(i, e)
+		case history.Extend:
+			if g := t.sectionOf(e); g >= 0 && e.Type == history.OK && e.Grant != nil {
+				t.extensions = append(t.extensions, extension{g, i})
+			}
+		case history.Release:
+			t.released(i, e)
+		case history.Lost:
+			if g := t.sectionOf(e); g >= 0 {
+				t.close(g, i, Lost)
+			}
+		case history.Crashed:
+			t.crash(i, e)
+		}
+	}
+	if len(t.Data) == 0 {
+		t.Faults = slices.DeleteFunc(t.Faults, ofResource)
+	}
+}
+
+func (t *Trace) reset(h *history.History) {
+	t.History, t.Ascending, t.Expiries, t.End = h, true, false, h.Header.End
+	if t.Number == nil {
+		t.LockNumber = make(map[history.Lock]int32)
+		t.Owner = make(map[Title]int32)
+		t.maker = make(map[history.Attempt]history.Process)
+		t.struck = make(underWay)
+		t.Number = make(map[history.Process]int32)
+	}
+	clear(t.LockNumber)
+	clear(t.Owner)
+	clear(t.maker)
+	clear(t.struck)
+	t.reports = t.reports[:0]
+	clear(t.Number)
+	t.Locks, t.processes = t.Locks[:0], t.processes[:0]
+	t.Asks, t.Grants, t.extensions = t.Asks[:0], t.Grants[:0], t.extensions[:0]
+	t.Faults, t.Cited, t.Data, t.Keys = t.Faults[:0], t.Cited[:0], t.Data[:0], t.Keys[:0]
+}
+
+// lock gives the number of a lock. The locks that are judged are those of the header and those that somebody asked
+// for; a key of another name is no lock.
+func (t *Trace) lock(name history.Lock) int32 {
+	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have one
+		return int32(n - 1)
+	}
+	if n, ok := t.LockNumber[name]; ok {
+		return n
+	}
+	n := len(t.Locks)
+	t.LockNumber[name] = int32(n)
+	if n < cap(t.Locks) {
+		t.Locks = t.Locks[:n+1]
+		l := &t.Locks[n]
+		l.Name, l.Grants, l.Asks = name, l.Grants[:0], l.Asks[:0]
+	} else {
+		t.Locks = append(t.Locks, LockTrace{Name: name})
+	}
+	return int32(n)
+}
+
+func (t *Trace) process(name history.Process) *processTrace {
+	n, ok := t.Number[name]
+	if !ok {
+		n = int32(len(t.processes))
+		t.Number[name] = n
+		if int(n) < cap(t.processes) {
+			t.processes = t.processes[:n+1]
+			p := &t.processes[n]
+			p.asks, p.sections = p.asks[:0], p.sections[:0]
+		} else {
+			t.processes = append(t.processes, processTrace{})
+		}
+		t.processes[n].release = -1
+	}
+	return &t.processes[n]
+}
+
+func (t *Trace) acquire(i int, e *history.Event) {
+	p, l := t.process(e.Process), t.lock(e.Lock)
+	if e.Type == history.Invoke {
+		n := int32(len(t.Asks))
+		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i, Ret: Open})
+		t.Locks[l].Asks = append(t.Locks[l].Asks, n)
+		p.asks = append(p.asks, n)
+		return
+	}
+	n := t.asked(p, l)
+	if n < 0 { // a foreign history may record only outcomes: it was called when it returned
+		n = int32(len(t.Asks))
+		t.Asks = append(t.Asks, Ask{Process: e.Process, Lock: l, Grant: -1, Call: i})
+		t.Locks[l].Asks = append(t.Locks[l].Asks, n)
+	}
+	a := &t.Asks[n]
+	a.Ret, a.Outcome = i, e.Type
+	if e.Type != history.OK {
+		return
+	}
+	g := int32(len(t.Grants))
+	a.Grant = g
+	t.Grants = append(t.Grants, Grant{Ask: n, Lock: l, Shared: e.Shared || t.History.Events[a.Call].Shared, Process: e.Process,
+		Attempt: e.Attempt, Token: e.Token, OK: i, End: Open, Lease: e.Grant, Release: Open, Done: Open})
+	t.Locks[l].Grants = append(t.Locks[l].Grants, g)
+	p.sections = append(p.sections, g)
+	if e.Attempt != "" {
+		t.Owner[Title{e.Lock, e.Attempt}], t.maker[e.Attempt] = g, e.Process
+	}
+}
+
+// asked takes the oldest open acquire of p on lock l off its list, -1 if there is none.
+func (t *Trace) asked(p *processTrace, l int32) int32 {
+	for i, n := range p.asks {
+		if t.Asks[n].Lock == l {
+			p.asks = append(p.asks[:i], p.asks[i+1:]...)
+			return n
+		}
+	}
+	return -1
+}
+
+// sectionOf finds the grant an event belongs to: that of its attempt, or without one the latest open section of its
+// process on that lock. -1: none, as for the clean-up release of an attempt that was never granted.
+func (t *Trace) sectionOf(e *history.Event) int32 {
+	if e.Attempt != "" {
+		g, ok := t.Owner[Title{e.Lock, e.Attempt}]
+		if !ok {
+			return -1
+		}
+		return g
+	}
+	p := t.process(e.Process)
+	for i := len(p.sections) - 1; i >= 0; i-- {
+		if g := p.sections[i]; t.Locks[t.Grants[g].Lock].Name == e.Lock {
+			return g
+		}
+	}
+	return -1
+}
+
+func (t *Trace) released(i int, e *history.Event) {
+	p := t.process(e.Process)
+	if e.Type == history.Invoke {
+		g := t.sectionOf(e)
+		if g < 0 || t.Grants[g].Release != Open {
+			return
+		}
+		t.Grants[g].Release = i
+		t.close(g, i, Released)
+		p.release = g
+		return
+	}
+	g := p.release
+	if e.Attempt != "" || g < 0 {
+		g = t.sectionOf(e)
+	}
+	p.release = -1
+	if g < 0 {
+		return
+	}
+	s := &t.Grants[g]
+	if s.Release == Open { // the history records only its outcome
+		s.Release = i
+		t.close(g, i, Released)
+	}
+	if s.Done == Open {
+		s.Done = i
+	}
+}
+
+// close ends a section, unless it has ended already.
+func (t *Trace) close(g int32, i int, how ending) {
+	s := &t.Grants[g]
+	if s.Ending != StillOpen {
+		return
+	}
+	s.End, s.Ending = i, how
+	p := t.process(s.Process)
+	for j, o := range p.sections {
+		if o == g {
+			p.sections = append(p.sections[:j], p.sections[j+1:]...)
+			return
+		}
+	}
+}
+
+func (t *Trace) crash(i int, e *history.Event) {
+	p := t.process(e.Process)
+	for len(p.sections) > 0 {
+		t.close(p.sections[len(p.sections)-1], i, Crashed)
+	}
+	for _, n := range p.asks {
+		t.Asks[n].Ret = i
+	}
+	p.asks = p.asks[:0]
+	p.release = -1
+}
+
+// Time is when the event at position i happened; for open, when recording stopped.
+func (t *Trace) Time(i int) history.Time {
+	if i == Open {
+		return t.End
+	}
+	return t.History.Events[i].Time
+}
+
+// ProcessOf is the process that made an attempt. An attempt that was never granted is known by its name only, which
+// begins with the process.
+func (t *Trace) ProcessOf(a history.Attempt) history.Process {
+	if p, ok := t.maker[a]; ok {
+		return p
+	}
+	process, _, _ := strings.Cut(string(a), "/")
+	return history.Process(process)
+}

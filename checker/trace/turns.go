@@ -1,0 +1,101 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// wait is the time in which a process waits for a lock: of one ask, or of several if it asked again within a TTL of each
+// that was not granted.
+type wait struct {
+	ask      int32 // the first
+	process  history.Process
+	lock     int32
+	from, to int // to is open if it goes on to the end
+}
+
+// waits lists the waits in the order of their beginnings.
+func (t *Trace) waits() []wait {
+	type waiter struct {
+		process history.Process
+		lock    int32
+	}
+	all := make([]wait, 0, len(t.Asks))
+	gaveUp := make(map[waiter][]int) // what the next ask may go on with; more than one only where tasks asked at once
+	for n := range t.Asks {
+		a := &t.Asks[n]
+		w, this := waiter{a.Process, a.Lock}, -1
+		gaveUp[w] = slices.DeleteFunc(gaveUp[w], func(i int) bool {
+			before := all[i].to < a.Call
+			if before && this < 0 && t.Time(a.Call)-t.Time(all[i].to) <= t.History.Header.TTL {
+				this = i
+				all[i].to = a.Ret
+			}
+			return before
+		})
+		if this < 0 {
+			this = len(all)
+			all = append(all, wait{int32(n), a.Process, a.Lock, a.Call, a.Ret})
+		}
+		if a.Outcome == history.Fail || a.Outcome == history.Info {
+			gaveUp[w] = append(gaveUp[w], this)
+		}
+	}
+	return all
+}
+
+// SingleWaits lists one wait for each ask, however soon it is called again.
+func (t *Trace) SingleWaits() []wait {
+	all := make([]wait, len(t.Asks))
+	for n := range t.Asks {
+		a := &t.Asks[n]
+		all[n] = wait{int32(n), a.Process, a.Lock, a.Call, a.Ret}
+	}
+	return all
+}
+
+// turn is one change of who waits or holds, or of whether a fault is under way.
+type turn struct {
+	At   int
+	Kind turnKind
+	N    int32 // of the wait, the grant or the fault
+}
+
+type turnKind uint8
+
+const (
+	WaitBegins   turnKind = iota // a wait begins
+	WaitEnds                     // a wait ends; one of which only the outcome is known ends as it begins
+	HoldBegins                   // a section begins
+	HoldEnds                     // a section ends
+	FaultStrikes                 // a fault strikes
+	FaultIsOver                  // a fault is over
+)
+
+// Turns lists who begins and ends to wait and to hold, in order.
+func (t *Trace) Turns(waits []wait) []turn {
+	turns := make([]turn, 0, 2*(len(waits)+len(t.Grants)+len(t.Faults)))
+	add := func(at int, kind turnKind, n int) {
+		if at != Open {
+			turns = append(turns, turn{at, kind, int32(n)})
+		}
+	}
+	for n := range waits {
+		add(waits[n].from, WaitBegins, n)
+		add(waits[n].to, WaitEnds, n)
+	}
+	for n := range t.Grants {
+		add(t.Grants[n].OK, HoldBegins, n)
+		add(t.Grants[n].End, HoldEnds, n)
+	}
+	for n := range t.Faults {
+		add(t.Faults[n].Start, FaultStrikes, n)
+		add(t.Counted(&t.Faults[n]), FaultIsOver, n)
+	}
+	slices.SortFunc(turns, func(a, b turn) int {
+		return cmp.Or(a.At-b.At, int(a.Kind)-int(b.Kind), int(a.N-b.N))
+	})
+	return turns
+}

@@ -1,0 +1,156 @@
+package trace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// firstByPairs is the slow twin of interval.first: it looks at every pair.
+func firstByPairs(spans []Span) (int, int, bool) {
+	for j := range spans {
+		for i := range spans[:j] {
+			if spans[i].clash(&spans[j]) {
+				return i, j, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// TestTheSweepFindsThePairThatPairsFind tries random spans, several of one grant, in any order of their starts, as
+// leases with extensions are.
+func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var v interval
+	clashes := 0
+	for round := range 200_000 {
+		spans := make([]Span, 1+r.IntN(6))
+		for i := range spans {
+			from, grant := r.Int64N(24), r.Int32N(4)
+			spans[i] = Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i, Shared: grant%2 == 0 && round%2 == 0}
+		}
+		for i := range spans {
+			a := &spans[i]
+			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
+		}
+		i, j, found := v.First(spans)
+		wi, wj, want := firstByPairs(spans)
+		if i != wi || j != wj || found != want {
+			t.Fatalf("%+v: got %d, %d, %v, want %d, %d, %v", spans, i, j, found, wi, wj, want)
+		}
+		if found {
+			clashes++
+		}
+	}
+	if clashes < 20_000 || clashes > 180_000 {
+		t.Errorf("%d of 200000 rounds clashed", clashes)
+	}
+}
+
+// randomUses makes a history of three clients that ask for, hold and release two locks, with crashes and faults.
+func randomUses(r *rand.Rand) *history.History {
+	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
+	type client struct {
+		doing   history.F
+		lock    history.Lock
+		held    history.Lock
+		attempt history.Attempt
+		asked   int
+	}
+	var cs [3]client
+	now := history.Time(0)
+	add := func(e history.Event) {
+		now += history.Time(r.IntN(3))
+		e.Index, e.Time = len(h.Events), now
+		h.Events = append(h.Events, e)
+	}
+	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1", Fault: &history.Fault{On: []history.Process{"redis-1"}, Ends: true}}
+	on := false
+	for range 24 {
+		i := r.IntN(4)
+		if i == 3 {
+			if fault.Type = history.Invoke; on {
+				fault.Type = history.OK
+			}
+			if r.IntN(3) == 0 {
+				on = !on
+				add(fault)
+			}
+			continue
+		}
+		c, p := &cs[i], history.Process(fmt.Sprintf("client-%d", i+1))
+		outcome := []history.Type{history.OK, history.OK, history.Fail, history.Info}[r.IntN(4)]
+		switch {
+		case c.doing == history.Acquire:
+			add(history.Event{Process: p, F: c.doing, Type: outcome, Lock: c.lock, Attempt: c.attempt})
+			if c.doing = ""; outcome == history.OK {
+				c.held = c.lock
+			}
+		case c.doing == history.Release:
+			add(history.Event{Process: p, F: c.doing, Type: outcome, Lock: c.lock, Attempt: c.attempt})
+			c.doing = ""
+		case c.held != "":
+			c.doing, c.held = history.Release, ""
+			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock, Attempt: c.attempt})
+		default:
+			c.asked++
+			c.doing, c.lock, c.attempt = history.Acquire, history.Lock("ab"[r.IntN(2):][:1]), history.Attempt(fmt.Sprintf("%s/%d", p, c.asked))
+			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock})
+		}
+	}
+	return h
+}
+
+// undisturbedByPairs is the slow twin of uses and undisturbed: it looks at every other ask.
+func undisturbedByPairs(t *Trace, n, end int) bool {
+	a := &t.Asks[n]
+	since := t.Time(a.Call) - t.History.Header.TTL
+	for m := range t.Asks {
+		b := &t.Asks[m]
+		earlier := b.Call < a.Call
+		switch {
+		case m == n || b.Lock != a.Lock:
+		case b.Process != a.Process:
+			if earlier && t.lets(b) >= since || !earlier && b.Call <= end {
+				return false
+			}
+		case earlier && t.lets(b) >= since:
+			if !t.gaveBack(b) {
+				return false
+			}
+			for i := range t.Faults {
+				if f := &t.Faults[i]; f.Start < a.Call && f.Over() >= b.Call {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func TestUsesFindWhatPairsFind(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var tr Trace
+	seen := map[bool]int{}
+	for range 20_000 {
+		h := randomUses(r)
+		tr.Read(h)
+		tr.Uses()
+		for n := range tr.Asks {
+			end := tr.Asks[n].Call + r.IntN(4)
+			got, want := tr.Undisturbed(int32(n), end), undisturbedByPairs(&tr, n, end)
+			if got != want {
+				t.Fatalf("ask %d until %d: got %v, want %v\n%+v\n%v", n, end, got, want, tr.touched[n],
+					h.Events)
+			}
+			seen[got]++
+		}
+	}
+	if seen[true] < 1000 || seen[false] < 1000 {
+		t.Errorf("seen %v", seen)
+	}
+}

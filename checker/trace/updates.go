@@ -1,0 +1,136 @@
+package trace
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
+)
+
+// MaxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
+const MaxUpdates = 10_000
+
+// pairing follows one attempt's reads and writes, to make its read-modify-writes.
+type pairing struct {
+	lock    int32
+	process history.Process
+	called  int  // of the read, -1 if none is open
+	read    bool // a value is known to build on
+	value   string
+	from    int // position at which the update begins: the read's call, or the previous write's return
+	write   int // number of the update whose write is under way, -1 if none
+}
+
+// Updates gathers, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
+// was confirmed, or whose outcome is unknown. A write that the client saw fail is none. Nor is one that the resource
+// refused: it may have confirmed it all the same, as for an operation that it had applied before.
+func (t *Trace) Updates() [][]linear.Update {
+	u := &t.pairs
+	u.reset(len(t.Locks))
+	for _, at := range t.Data {
+		i, e := int(at), &t.History.Events[at]
+		switch {
+		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
+			if p := u.of[e.Of]; p != nil && p.write >= 0 && u.lists[p.lock][p.write].Written == e.Value {
+				u.refused(p)
+			}
+		case (e.F == history.Read || e.F == history.Write) && e.Attempt != "":
+			lock, known := t.LockNumber[e.Lock]
+			if !known {
+				continue
+			}
+			p := u.of[e.Attempt]
+			if p == nil {
+				p = &pairing{lock: lock, process: e.Process, called: -1, write: -1}
+				u.of[e.Attempt] = p
+			}
+			if e.F == history.Read {
+				p.readEvent(i, e)
+			} else {
+				t.writeEvent(p, i, e)
+			}
+		}
+	}
+	return u.lists
+}
+
+// pairs gathers updates by lock.
+type pairs struct {
+	of    map[history.Attempt]*pairing
+	lists [][]linear.Update
+}
+
+func (u *pairs) reset(locks int) {
+	if u.of == nil {
+		u.of = make(map[history.Attempt]*pairing)
+	}
+	clear(u.of)
+	for len(u.lists) < locks {
+		u.lists = append(u.lists, nil)
+	}
+	for i := range u.lists {
+		u.lists[i] = u.lists[i][:0]
+	}
+}
+
+func (p *pairing) readEvent(i int, e *history.Event) {
+	switch e.Type {
+	case history.Invoke:
+		p.called = i
+	case history.OK:
+		p.read, p.value, p.from = true, e.Value, i
+		if p.called >= 0 {
+			p.from = p.called
+		}
+		p.called = -1
+	}
+}
+
+// writeEvent notes a write. One that builds on a value from outside the history builds on nothing in it.
+func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
+	list := &t.pairs.lists[p.lock]
+	if e.Type == history.Invoke {
+		p.write = len(*list)
+		follows := p.write > 0 && (*list)[p.write-1].Written == p.value
+		blind := !p.read || !follows && t.fromNowhere(p.lock, p.value)
+		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value, Client: int(t.Number[e.Process]), Name: string(e.Attempt),
+			Call: int64(i), Return: linear.Forever}
+		if p.read {
+			up.Call = int64(p.from)
+		}
+		*list = append(*list, up)
+		return
+	}
+	if p.write < 0 {
+		return
+	}
+	up := &(*list)[p.write]
+	p.write = -1
+	switch e.Type {
+	case history.OK:
+		up.Optional, up.Return = false, int64(i)
+		p.value, p.from = up.Written, i // a blind write makes nothing known: the resource's records may hold others
+	case history.Fail:
+		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, whenever it is placed
+	case history.Info:
+		p.read = false // it may or may not build on its own write
+	}
+}
+
+// refused takes the effect of an update away: the resource refused the write.
+func (u *pairs) refused(p *pairing) {
+	up := &u.lists[p.lock][p.write]
+	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever
+	p.write = -1
+}
+
+// UpdatesRefuted asks porcupine about the updates of every lock.
+func (t *Trace) UpdatesRefuted() bool {
+	for n, list := range t.Updates() {
+		if n >= len(t.Locks) || len(list) < 2 || len(list) > MaxUpdates {
+			continue
+		}
+		if linear.Register(t.Scan.Data[n].Initial, list) == linear.Refuted {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Long is before any time of a history: nothing touched the lock.
+const Long = -history.Never
+
+// use says what else touched the lock of one ask, and when.
+type use struct {
+	before history.Time // end of the latest use by another process that was called earlier
+	own    history.Time // the same for the ask's own process, of the uses that may have left keys behind
+	after  int          // call of the next ask of another process; open if there is none
+}
+
+// Uses fills in t.touched for every ask.
+func (t *Trace) Uses() {
+	t.listCalm()
+	t.touched = slices.Grow(t.touched[:0], len(t.Asks))[:len(t.Asks)]
+	for i := range t.Locks {
+		asks := t.Locks[i].Asks
+		t.usesBefore(asks)
+		t.usesOwn(asks)
+		t.usesAfter(asks)
+	}
+}
+
+// usesBefore goes along a lock's asks in the order of their calls, with the latest end so far and the latest of any
+// other process than that one's.
+func (t *Trace) usesBefore(asks []int32) {
+	var first history.Process
+	latest, second := Long, Long
+	for _, n := range asks {
+		a := &t.Asks[n]
+		end := t.lets(a)
+		u := &t.touched[n]
+		if u.before = latest; a.Process == first {
+			u.before = second
+		}
+		switch {
+		case a.Process == first:
+			latest = max(latest, end)
+		case end > latest:
+			first, latest, second = a.Process, end, latest
+		default:
+			second = max(second, end)
+		}
+	}
+}
+
+// usesOwn lists what a process left behind itself. A use leaves nothing if its release returned ok and no fault was on
+// from its call to the ask. It is enough to look at the process's latest use at each of its asks: a fault that is
+// over by the call of a later use was known when that later one was looked at.
+func (t *Trace) usesOwn(asks []int32) {
+	type past struct {
+		latest int32 // -1: none
+		left   history.Time
+	}
+	pasts := make([]past, len(t.processes))
+	for i := range pasts {
+		pasts[i] = past{-1, Long}
+	}
+	for _, n := range asks {
+		a := &t.Asks[n]
+		p := &pasts[t.Number[a.Process]]
+		if p.latest >= 0 {
+			b := &t.Asks[p.latest]
+			if !t.gaveBack(b) || b.Call <= t.calmBefore(a.Call) {
+				p.left = max(p.left, t.lets(b))
+			}
+		}
+		t.touched[n].own, p.latest = p.left, n
+	}
+}
+
+func (t *Trace) usesAfter(asks []int32) {
+	for i := len(asks) - 1; i >= 0; i-- {
+		u := &t.touched[asks[i]]
+		switch {
+		case i == len(asks)-1:
+			u.after = Open
+		case t.Asks[asks[i+1]].Process == t.Asks[asks[i]].Process:
+			u.after = t.touched[asks[i+1]].after
+		default:
+			u.after = t.Asks[asks[i+1]].Call
+		}
+	}
+}
+
+// lets is when the client has let go of the lock: the return of its release, or of an acquire that was not granted.
+func (t *Trace) lets(a *Ask) history.Time {
+	if a.Grant < 0 {
+		return t.Time(a.Ret)
+	}
+	g := &t.Grants[a.Grant]
+	if g.Release == Open {
+		return t.Time(g.End)
+	}
+	if g.Done == Open {
+		return t.Time(max(g.End, g.Release))
+	}
+	return t.Time(max(g.End, g.Done))
+}
+
+// gaveBack reports whether the ask was granted and its release returned ok.
+func (t *Trace) gaveBack(a *Ask) bool {
+	if a.Grant < 0 {
+		return false
+	}
+	done := t.Grants[a.Grant].Done
+	return done != Open && t.History.Events[done].Type == history.OK
+}
+
+// Undisturbed reports whether ask n found its lock without residue and nobody else asked for it up to position end.
+func (t *Trace) Undisturbed(n int32, end int) bool {
+	u := &t.touched[n]
+	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
+	return u.before < since && u.own < since && u.after > end
+}

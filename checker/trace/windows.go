@@ -1,0 +1,104 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
+// state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
+// before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant of
+// its decision; only a release call ends it early, and one that it ends as it begins is none.
+func (t *Trace) Windows() {
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		l.Windows, l.Stated = l.Windows[:0], 0
+	}
+	x := 0
+	for n := range t.Grants {
+		g := &t.Grants[n]
+		g.window, g.Stated, g.Until = none, history.Never, -history.Never
+		for ; x < len(t.extensions) && t.extensions[x].at < g.OK; x++ {
+			t.addWindow(t.extensions[x].grant, t.extensions[x].at)
+		}
+		if g.Lease != nil {
+			t.Locks[g.Lock].Stated++
+			t.addWindow(int32(n), g.OK)
+		}
+	}
+	for ; x < len(t.extensions); x++ {
+		t.addWindow(t.extensions[x].grant, t.extensions[x].at)
+	}
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		l.Windows = slices.DeleteFunc(l.Windows, func(s Span) bool { return s.To < s.From })
+	}
+}
+
+// none is the place of a span that there is not.
+const none = -1
+
+// addWindow adds the span that the event at position at states for grant n, and takes what it replaces from those before.
+func (t *Trace) addWindow(n int32, at int) {
+	g, lease := &t.Grants[n], t.History.Events[at].Grant
+	l := &t.Locks[g.Lock]
+	s := Span{From: int64(lease.Granted), To: int64(max(lease.Granted, lease.Until)), Grant: n, At: at, Shared: g.Shared}
+	g.Stated = min(g.Stated, lease.Granted)
+	if g.Release == Open || lease.Granted <= t.Time(g.Release) {
+		g.Until = lease.Until
+	}
+	if g.Release != Open {
+		s.To = min(s.To, int64(t.Time(g.Release)))
+		if s.To < s.From || s.To == s.From && lease.Until > lease.Granted {
+			return // the release left nothing of it
+		}
+	}
+	if at != g.OK {
+		l.Stated++
+	}
+	for g.window != none && l.Windows[g.window].From >= s.From { // all of it is replaced
+		o := &l.Windows[g.window]
+		o.To, g.window = o.From-1, o.before
+	}
+	if g.window != none {
+		o := &l.Windows[g.window]
+		o.To = min(o.To, s.From)
+		o.goesOn = o.To == s.From && s.From < s.To
+	}
+	s.before, g.window = g.window, int32(len(l.Windows))
+	l.Windows = append(l.Windows, s)
+}
+
+// WithUnstated adds to the windows of a lock the spans in which those of its grants may have been valid that do not say
+// so: from the call at the earliest to the first extension that does, or the release. It gives none if all say so.
+func (t *Trace) WithUnstated(l *LockTrace) []Span {
+	var spans []Span
+	for _, n := range l.Grants {
+		g := &t.Grants[n]
+		s := Span{From: int64(t.Time(t.Asks[g.Ask].Call)), To: int64(g.Stated), Grant: n, At: g.OK, Shared: g.Shared}
+		if g.Release != Open {
+			s.To = min(s.To, int64(t.Time(g.Release)))
+		}
+		if g.Lease == nil && s.From < s.To {
+			spans = append(spans, s)
+		}
+	}
+	if len(spans) > 0 {
+		spans = append(spans, l.Windows...)
+		slices.SortFunc(spans, func(a, b Span) int { return a.At - b.At })
+	}
+	return spans
+}
+
+// Sections lists, for each lock, its critical sections as spans of positions.
+func (t *Trace) Sections() {
+	for i := range t.Locks {
+		l := &t.Locks[i]
+		l.Sections = l.Sections[:0]
+		for _, n := range l.Grants {
+			g := &t.Grants[n]
+			l.Sections = append(l.Sections, Span{From: int64(g.OK), To: int64(g.End), Grant: n, At: g.OK, Shared: g.Shared})
+		}
+	}
+}

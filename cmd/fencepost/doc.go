@@ -1,0 +1,44 @@
+// Command fencepost runs scenarios of distributed locks under faults and says whether the lock still excludes.
+//
+// # Where to add what
+//
+// Each list names all places of a new thing, in the order of work; a test adds such a thing in test files, and has all
+// rooms meet it. What a list leaves out finds the new thing by itself. Goldens are renewed by go test -update.
+//
+// A kind of fault: see the package comment of nemesis.
+//
+// A lock protocol:
+//   - scenarios/locks, a file that registers its name, place in the reference, backend, settings, and
+//     constructor. Settings of its own stand there too; those that others share are in
+//     scenarios/locks/settings.go. A client library that keeps a session stands beside it, as
+//     scenarios/locks/etcd_session.go and scenarios/locks/zkclient do.
+//   - scenarios/file_doc_test.go, its least file, and scenarios/FORMAT.md, by -update.
+//   - scenarios/catalogue, a scenario in which it holds and one in which it breaks, both named in
+//     scenarios/catalogue.go.
+//   - Example: scenarios/locks/ticket_test.go is a ticket lock on INCR; scenarios/locks/ticket_run_test.go
+//     runs, judges, sweeps and lists it.
+//
+// A law:
+//   - checker/verdict.go, its name and its row: what it states, and what judges it.
+//   - checker, a file of its name that judges it, and in checker/slow the obvious way to do so.
+//   - checker/cause.go and checker/remedy.go, why it may be broken and what helps; scenarios/expect/law.go and
+//     scenarios/FORMAT.md, so that a file may expect those causes.
+//   - reports/headline, how grave it is, and its headlines.
+//   - checker/testdata/laws, histories that keep it, break it, and do not exercise it.
+//   - Example: checker/prompt_release_test.go is a law on the length of sections;
+//     checker/prompt_release_run_test.go has it expected, promised, judged and counted.
+//
+// A column in the tables of explore, verify and run --seeds:
+//   - scenarios/tally/tally.go, if what it tells is not counted yet: Count and Add.
+//   - reports/law_table.go, its row.
+//   - reports/explore_json.go and reports/schema, if --json tells it, too.
+//   - Example: reports/law_table_test.go adds how often a law was seen.
+//
+// A backend, a kind of lock servers:
+//   - sim, a room with the servers, each a sim.Server; how the real ones were read stands in sim/README.md.
+//   - scenarios/locks/protocols.go, its name; and a protocol on it, as above.
+//   - scenarios, a file backend_NAME.go that registers its key under servers, how many there may be, and how
+//     they are made.
+//   - checker/history/measure.go and checker/remedy.go, if advice on it is another.
+//   - Example: scenarios/backend_test.go adds Valkey.
+package main

@@ -1,0 +1,388 @@
+// Package advice tells which changes save a lock, what they cost, and what the tried ones rest on.
+//
+// Goals: what to do comes first, as a sentence and as a diff; what a change breaks stands beside what it mends.
+// Non-goals: trying changes (scenarios/advise).
+package advice
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/advise"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Advice is which changes save a lock, found by trying.
+type Advice struct {
+	*advise.Advice
+	Scenario *scenarios.Scenario
+	Written  []string // the scenario files of the first changes
+	Diff     string   // what is different in the first
+	Files    string   // folder with all that is kept
+	Repeat   string   // command to paste that advises again
+}
+
+// breach is a promise that a change breaks anew: "breaks ownership: removed by non-owner". Without a cause it is one that is
+// not seen to be kept any more.
+func breach(f tally.Finding) string {
+	if f.Cause == (checker.Cause{}) {
+		return string(f.Law) + " is no longer seen to hold"
+	}
+	return fmt.Sprintf("breaks %s: %s", f.Law, f.Cause)
+}
+
+// open says why nothing can be said.
+func (a *Advice) open() []string {
+	if len(a.Broken) > 0 {
+		return nil
+	}
+	return a.Doubts()
+}
+
+// Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
+func (a *Advice) Standing() expect.Standing {
+	switch {
+	case a.Interrupted || len(a.open()) > 0:
+		return expect.NotDecidable
+	case a.Saved():
+		return expect.AsExpected
+	}
+	return expect.Otherwise
+}
+
+// outcome says the same in a word or two.
+func (a *Advice) outcome() string {
+	switch standing := a.Standing(); {
+	case standing == expect.NotDecidable:
+		return report.Undecided
+	case len(a.Broken) == 0:
+		return "nothing broken"
+	case standing == expect.AsExpected:
+		return "can be saved"
+	}
+	return "not saved"
+}
+
+// others is how many runs under faults of all kinds each change was tried in.
+func (a *Advice) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
+
+// plans are the faults that break the lock: its own, one each, or else a plan each that was found.
+func (a *Advice) plans() []string {
+	if a.Own {
+		return report.Texts(a.Scenario.Faults)
+	}
+	all := []string{}
+	for _, p := range a.Plans {
+		if line := strings.Join(report.Texts(p.Faults), "; "); len(all) == 0 || all[len(all)-1] != line {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// causes are how a law was broken under the given faults.
+func (a *Advice) causes(law checker.Law) []string {
+	all := []string{}
+	for _, f := range a.Base.Given.Findings {
+		if f.Law == law {
+			all = append(all, f.Cause.String())
+		}
+	}
+	return all
+}
+
+// mostAdvised is how many changes a text shows; the JSON has all.
+const mostAdvised = 8
+
+// Text writes what breaks the lock, what to do, a table of what else mends something, and the change as a diff.
+// The error is w's.
+func (a *Advice) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	tone := map[expect.Standing]term.Style{expect.AsExpected: term.Green, expect.Otherwise: term.Red, expect.NotDecidable: term.Yellow}[a.Standing()]
+	standing := a.outcome()
+	p.Title(a.Scenario.Name, "", standing, tone)
+	if a.Scenario.Summary != "" {
+		p.Text(term.Plain, 2, a.Scenario.Summary)
+	}
+	p.Blank()
+	p.Text(term.Plain, 0, a.conclusion())
+	if len(a.Broken) > 0 {
+		a.breaches(p)
+		if len(a.Mending) > 0 {
+			p.Blank()
+			a.table(p)
+		}
+		p.Blank()
+		a.trials(p)
+	}
+	report.Stopped(p, a.Interrupted)
+	report.Notes(p, "open    ", a.open())
+	if a.Diff != "" {
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "the first as a diff"))
+		for text := range strings.Lines(a.Diff) {
+			p.Put(new(term.Line).Add(diffStyle(text), strings.TrimRight(text, "\r\n")))
+		}
+		p.Blank()
+	}
+	report.Closing(p, a.Files, a.Repeat)
+	return p.Err()
+}
+
+func diffStyle(text string) term.Style {
+	switch {
+	case strings.HasPrefix(text, "+"):
+		return term.Green
+	case strings.HasPrefix(text, "-"):
+		return term.Red
+	}
+	return term.Plain
+}
+
+// conclusion is the advice in a few sentences.
+func (a *Advice) conclusion() string {
+	what := "The scenario's own faults"
+	if !a.Own {
+		what = fmt.Sprintf("%s of its mix", phrase.CountGrouped(a.Explored, "random plan"))
+	}
+	if len(a.Broken) == 0 {
+		return what + " break no promise: there is nothing to mend."
+	}
+	if len(a.Mending) == 0 {
+		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.", phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
+	}
+	best := a.Mending[0]
+	text := "Set " + strings.Join(changesInWords(best), " and ") + ": "
+	var beyond []string
+	for _, l := range a.Broken {
+		if a.ByNature[l] != "" {
+			beyond = append(beyond, string(l))
+		}
+	}
+	switch {
+	case !a.Keeps(best):
+		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(changesInWords(best), " and ") + ". It mends " +
+			phrase.Join(report.LawNames(best.Mended), " and ")
+		if len(best.Left) > 0 {
+			text += ", and leaves " + phrase.Join(report.LawNames(best.Left), " and ") + " broken"
+		}
+		for _, b := range best.Anew {
+			text += ", but " + breach(b)
+		}
+		if best.GivesUp {
+			text += ", but clients give up where they got the lock before"
+		}
+		return text + "."
+	case len(beyond) > 0:
+		text += phrase.Join(report.LawNames(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
+		if len(best.Mended) > 1 {
+			text = strings.Replace(text, " is kept", " are kept", 1)
+		}
+	default:
+		text += "then every promise is kept."
+	}
+	return text + " " + against(best.Cost, a.Base.Cost)
+}
+
+// changesOf are the changes as a file states them: "lock.protocol: etcd".
+func changesOf(t *advise.Tried) (list []string) {
+	for i := range t.Changes {
+		list = append(list, t.Changes[i].String())
+	}
+	return list
+}
+
+// changesInWords are the changes as a sentence has them: "lock.protocol to etcd".
+func changesInWords(t *advise.Tried) (list []string) {
+	for _, text := range changesOf(t) {
+		list = append(list, strings.Replace(text, ": ", " to ", 1))
+	}
+	return list
+}
+
+// against says what it costs, against what it cost before.
+func against(c, base advise.Cost) string {
+	lease := ""
+	if c.Lease != base.Lease && base.Lease > 0 {
+		lease = fmt.Sprintf(" A holder that crashes keeps the others out for %s (before: %s).", c.Lease, base.Lease)
+	}
+	same := c
+	same.Lease = base.Lease
+	if same == base {
+		return "It takes no more time, requests or servers." + lease
+	}
+	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)", phrase.Milliseconds(c.Acquire),
+		phrase.Milliseconds(base.Acquire), phrase.Decimal(c.Requests), phrase.Decimal(base.Requests))
+	if c.Servers != base.Servers {
+		text += fmt.Sprintf(", on %s (%d)", phrase.Count(c.Servers, "server"), base.Servers)
+	}
+	return text + "." + lease
+}
+
+// breaches says what is broken, and how often.
+func (a *Advice) breaches(p *term.Writer) {
+	for _, l := range a.Broken {
+		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l), a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
+	}
+}
+
+// Widths of the table, in cells.
+const (
+	lawWidth     = 11
+	shortWidth   = 7
+	costWidth    = 26
+	changeNarrow = 28 // what changes need beside laws of the full width
+)
+
+// shortLaws head the columns where there is no room for the laws' names.
+var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.MutualExclusion: "mutual", checker.ResourceSafety: "data",
+	checker.Ownership: "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck", checker.FaultTolerance: "bound"}
+
+// columns is how wide the column of changes is, and that of each law.
+func (a *Advice) columns(p *term.Writer) (changes, law int) {
+	wide, n := min(p.Width(), 100), len(a.Broken)
+	if law = lawWidth; wide < changeNarrow+law*n+costWidth {
+		law = shortWidth
+	}
+	return max(wide-law*n-costWidth, 12), law
+}
+
+// table has a line or two for each change, the lock as it is first.
+func (a *Advice) table(p *term.Writer) {
+	width, each := a.columns(p)
+	first, second := new(term.Line).Add(term.Bold, "change").To(width), new(term.Line).To(width)
+	for i, l := range a.Broken {
+		head, rest, _ := strings.Cut(string(l), "-")
+		if each == shortWidth {
+			head, rest = shortLaws[l], ""
+		}
+		first.To(width+i*each).Add(term.Plain, head)
+		second.To(width+i*each).Add(term.Plain, rest)
+	}
+	at := width + each*len(a.Broken)
+	p.Put(first.To(at).Add(term.Plain, "acquire").To(at+9).Add(term.Plain, "requests").To(at+19).Add(term.Plain, "servers"))
+	p.Put(second.To(at).Add(term.Plain, "in ms").To(at+9).Add(term.Plain, "each"))
+	a.row(p, []string{"as it is"}, nil, a.Base.Cost)
+	for i, c := range a.Mending {
+		if i == mostAdvised {
+			break
+		}
+		a.row(p, changesOf(c), c.Mended, c.Cost)
+		for _, b := range c.Anew {
+			p.Hang(5, "! ", term.Yellow, breach(b))
+		}
+		if c.GivesUp {
+			p.Hang(5, "! ", term.Yellow, "clients give up where they got the lock before")
+		}
+		for _, b := range c.Otherwise {
+			p.Hang(5, "· ", term.Plain, fmt.Sprintf("under fresh faults %s still breaks otherwise: %s", b.Law, b.Cause))
+		}
+		for _, f := range c.Spared {
+			p.Hang(5, "– ", term.Plain, "has nothing to strike: "+f)
+		}
+	}
+	if n := len(a.Mending) - mostAdvised; n > 0 {
+		p.Text(term.Plain, 3, fmt.Sprintf("and %d more that mend something; --json has all", n))
+	}
+}
+
+// row is one lock in the table: what is changed, wrapped, then what it keeps of what was broken and what it costs.
+func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost advise.Cost) {
+	width, each := a.columns(p)
+	var words []string
+	for i, text := range changes {
+		for term.Cells(text) > width-8 { // a shorter name says it as well
+			_, shorter, nested := strings.Cut(text, ".")
+			if key, _, _ := strings.Cut(text, ":"); !nested || !strings.Contains(key, ".") {
+				break
+			}
+			text = shorter
+		}
+		if i > 0 {
+			text = "and " + text
+		}
+		words = append(words, term.Wrap(text, width-4)...)
+	}
+	for i, text := range words {
+		ln := new(term.Line).To(1)
+		if i > 0 {
+			ln.To(3)
+		}
+		ln.Add(term.Plain, text)
+		if i == 0 {
+			for k, l := range a.Broken {
+				mark, tone := "✗", term.Red
+				if slices.Contains(kept, l) {
+					mark, tone = "✓", term.Green
+				}
+				ln.To(width+k*each).Add(tone, mark)
+			}
+			at := width + each*len(a.Broken)
+			costs := []string{phrase.Milliseconds(cost.Acquire), phrase.Decimal(cost.Requests), strconv.Itoa(cost.Servers)}
+			for k, end := range []int{7, 17, 26} {
+				ln.To(at+end-term.Cells(costs[k])).Add(term.Plain, costs[k])
+			}
+		}
+		p.Put(ln)
+	}
+}
+
+// trials says what the marks rest on.
+func (a *Advice) trials(p *term.Writer) {
+	for _, l := range a.Broken {
+		if nature := a.ByNature[l]; nature != "" {
+			p.Hang(0, "nature  ", term.Plain, fmt.Sprintf("%s: %s.", l, nature))
+		}
+	}
+	for i, plan := range a.plans() {
+		label := "faults  "
+		if i > 0 {
+			label = "        "
+		}
+		p.Hang(0, label, term.Plain, plan)
+	}
+	p.Hang(0, "tried   ", term.Plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
+		"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all kinds.",
+		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"), phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(),
+		phrase.Count(a.others(), "run")))
+}
+
+// freshly says how often fresh faults break the lock as it is, so that it shows what a change is held against.
+func (a *Advice) freshly() string {
+	most := 0
+	for _, l := range a.Broken {
+		most = max(most, a.Base.Fresh.Violated(l))
+	}
+	return fmt.Sprintf(" (%d of which break the lock as it is)", most)
+}
+
+// Suite has a case for each broken promise, or one for all.
+func (a *Advice) Suite() report.Suite {
+	name := a.Scenario.Name
+	s := report.Suite{Name: "advise " + name, Repeat: a.Repeat}
+	for _, l := range a.Broken {
+		c := report.Case{Group: name, Name: string(l), Result: expect.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		if a.Standing() == expect.AsExpected {
+			c.Result, c.Message = expect.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
+		}
+		if nature := a.ByNature[l]; nature != "" {
+			c.Message = nature
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	if len(s.Cases) == 0 && a.Standing() == expect.AsExpected {
+		s.Cases = append(s.Cases, report.Case{Group: name, Name: "promises", Result: expect.AsExpected, Message: "nothing broken"})
+	}
+	s.Cases = append(s.Cases, report.OpenCases(name, a.open())...)
+	s.Cases = append(s.Cases, report.InterruptedCases(name, a.Interrupted)...)
+	return s
+}

@@ -1,0 +1,185 @@
+package compared
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// threeLocks is a comparison with each kind of cell.
+func threeLocks() *Comparison {
+	c := &compare.Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
+	all, none, some := tally.Counts{Holds: 10}, tally.Counts{Violated: 10}, tally.Counts{Holds: 7, Violated: 2, Undecided: 1}
+	laws := func(data, sections, leases, progress tally.Counts) tally.Laws {
+		return tally.Laws{{Law: checker.MutualExclusion, Counts: sections}, {Law: checker.LeaseExclusion, Counts: leases},
+			{Law: checker.ResourceSafety, Counts: data}, {Law: checker.DeadlockFreedom, Counts: progress}}
+	}
+	for _, name := range []string{"pause", "jump", "power", "failover", "partition", "flood"} {
+		c.Troubles = append(c.Troubles,
+			compare.Trouble{Name: name, Title: name, Text: "What " + name + " does.", Liveness: name == "flood"})
+	}
+	timing := compare.Timing{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond, First: time.Millisecond, PerSecond: 228.4, Requests: 2}
+	for i, title := range []string{"Redis", "Redlock, at once", "etcd"} {
+		l := compare.Lock{Name: title, Title: title, Text: "A lock.", Alone: timing, Together: timing}
+		if i > 0 {
+			l.Claim = compare.Claim{Latency: "5-20 ms", Throughput: "1-5K ops/s"}
+		}
+		for _, trouble := range c.Troubles {
+			off := compare.Survival{Trouble: trouble.Name, Scenario: compare.Written{Name: "s", Text: "name: s\n"}, Laws: laws(none, some, all, all)}
+			on := compare.Survival{Trouble: trouble.Name, Fencing: true, Absent: "gives no token"}
+			if i == 2 {
+				on = compare.Survival{Trouble: trouble.Name, Fencing: true, Laws: laws(all, none, all, some)}
+			}
+			l.Survival = append(l.Survival, off, on)
+		}
+		c.Locks = append(c.Locks, l)
+	}
+	return &Comparison{Comparison: c, Repeat: "fencepost compare"}
+}
+
+func TestNoWidthLosesAMarkOfTheComparison(t *testing.T) {
+	for _, width := range []int{60, 70, 75, 76, 80, 100, 137, 138, 160} {
+		var b bytes.Buffer
+		if err := threeLocks().Text(&b, report.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		marks := 0
+		for _, ln := range strings.Split(b.String(), "\n") {
+			if term.Cells(ln) > width {
+				t.Errorf("width %d: %q", width, ln)
+			}
+			for _, triple := range []string{"✗ ± ✓", "✓ ✗ ✓!", "✓ ✗ ±"} {
+				marks += strings.Count(ln, triple) - strings.Count(ln, triple+" ?") // which is the legend's
+			}
+		}
+		if want := 4 * 6; marks != want {
+			t.Errorf("width %d shows %d cells, want %d", width, marks, want)
+		}
+		if shown := strings.Contains(b.String(), "5-20 ms, 1-5K"); !shown {
+			t.Errorf("width %d does not show what the article says", width)
+		}
+	}
+}
+
+func TestTheComparisonTellsWhatDiffersFromSeedToSeed(t *testing.T) {
+	var b bytes.Buffer
+	if err := threeLocks().Text(&b, report.TextOptions{Width: 160}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Redis, pause, fence off: mutual-exclusion broken in 2 of 10 runs, and could not be told in 1\n",
+		"etcd, jump, fence on: deadlock-freedom broken in 2 of 10 runs, and could not be told in 1\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("does not say %q:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestTheComparisonIsOneJSONObject(t *testing.T) {
+	c := threeLocks()
+	c.Files = "cells"
+	text, err := c.JSON("compare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Locks []struct {
+			Cells []struct {
+				Survives *bool
+				Absent   string
+				Repeat   string
+				Laws     map[string]map[string]int
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Locks) != 3 || len(got.Locks[0].Cells) != 12 {
+		t.Fatalf("%s", text)
+	}
+	off, on := got.Locks[0].Cells[0], got.Locks[0].Cells[1]
+	if off.Survives == nil || *off.Survives || off.Laws["resource-safety"]["violated"] != 10 || off.Repeat != "fencepost run cells/s.yaml --seeds 10" {
+		t.Errorf("a cell that was run: %+v", off)
+	}
+	if on.Survives != nil || on.Absent == "" {
+		t.Errorf("a cell that was not run: %+v", on)
+	}
+}
+
+// TestTheComparisonLosesNoMarkOnItsPage counts the marks of the page against the cells.
+func TestTheComparisonLosesNoMarkOnItsPage(t *testing.T) {
+	c := threeLocks()
+	want := map[string]int{}
+	for _, l := range c.Locks {
+		for i := range l.Survival {
+			cell := &l.Survival[i]
+			if cell.Absent != "" {
+				continue
+			}
+			for _, m := range marksOf(cell, (&compareTable{Comparison: c}).liveness(cell.Trouble)) {
+				want[m.sign]++
+			}
+		}
+	}
+	var b strings.Builder
+	if err := c.html(&b); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(b.String(), "<body>")
+	for mark, n := range want {
+		if got := strings.Count(body, ">"+mark+"</span>"); got != n || n == 0 {
+			t.Errorf("%s stands %d times, want %d", mark, got, n)
+		}
+	}
+	for _, l := range c.Locks {
+		if !strings.Contains(body, phrase.Milliseconds(l.Alone.P50)+"<i") {
+			t.Errorf("the median of %s is missing", l.Title)
+		}
+	}
+}
+
+func TestThePageOfTheComparison(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		c := threeLocks()
+		c.Interrupted = interrupted
+		var b strings.Builder
+		if err := c.html(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := check.Page(b.String()); err != nil {
+			t.Error(err)
+		}
+		if _, err := check.Explained(b.String()); err != nil {
+			t.Error(err)
+		}
+		if says := strings.Contains(b.String(), report.Interruption); says != interrupted {
+			t.Errorf("interrupted %t: it says so: %t", interrupted, says)
+		}
+	}
+}
+
+func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
+	c := threeLocks()
+	c.Repeat = "fencepost compare --seeds 18446744073709551615 --out '/a/rather long/path/to the/folder/of scenarios' and/more/of/the same"
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := c.Text(&b, report.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := check.Pasted(b.String(), c.Repeat); n != 1 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
+	}
+}

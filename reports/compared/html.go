@@ -1,0 +1,139 @@
+package compared
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/page"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// html writes the comparison as one self-contained page: what survives, what it takes, and what both rest on. The
+// error is w's.
+func (c *Comparison) html(w io.Writer) error {
+	frame, err := page.New("Locks compared, "+phrase.Count(c.Seeds, "seed"), "compare.css")
+	if err != nil {
+		return err
+	}
+	t := compareTable{c}
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	if c.Interrupted {
+		d.Stopped = report.Interruption
+	}
+	key := timeKey()
+	d.TimeHeads = []report.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
+		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
+	for i := range c.Locks {
+		l := &c.Locks[i]
+		d.Rows = append(d.Rows, t.row(l, false))
+		if withFencing(l) {
+			d.Rows = append(d.Rows, t.row(l, true))
+		}
+		d.Timings = append(d.Timings, t.timing(l))
+	}
+	for _, n := range t.remarks() {
+		d.Notes = append(d.Notes, report.Fact{Name: n.mark, Value: n.text})
+	}
+	return page.Write(w, "compare.html", d)
+}
+
+// comparePage is what the template shows.
+type comparePage struct {
+	page.Frame
+	*Comparison
+	Size, Stopped, Files string
+	Rows                 []survivalRow
+	MarkKey              []report.Fact
+	TimeHeads            []report.Fact // the value explains the head
+	Timings              []timingRow
+	Notes                []report.Fact
+}
+
+// survivalRow is a lock, or the same lock with fencing.
+type survivalRow struct {
+	Title, Text, Fence string
+	Fenced             bool
+	Cells              []survivalCell
+}
+
+// survivalCell is kept, lost or none by the data's promise.
+type survivalCell struct {
+	Class, Tip string
+	Marks      []markOnPage
+}
+
+// markOnPage has the class of a law that came out so.
+type markOnPage struct{ Sign, Class string }
+
+type timingRow struct {
+	Title, Text                                     string
+	First, P50, P99, Asks, Alone, Together, Article string
+	P50Share, AloneShare                            int // of the longest and of the most, in percent
+}
+
+func (t *compareTable) row(l *compare.Lock, fencing bool) survivalRow {
+	r := survivalRow{Title: l.Title, Text: l.Text, Fence: onOff(fencing), Fenced: fencing}
+	for _, trouble := range t.Troubles {
+		c := cellOf(l, trouble.Name, fencing)
+		if c == nil || c.Absent != "" {
+			cell := survivalCell{Class: "none"}
+			if c != nil {
+				cell.Tip = c.Absent
+			}
+			r.Cells = append(r.Cells, cell)
+			continue
+		}
+		cell := survivalCell{Class: "lost"}
+		if c.Survives() && !(trouble.Liveness && c.Laws.Of(checker.DeadlockFreedom).Violated > 0) {
+			cell.Class = "kept"
+		}
+		class := map[term.Style]string{term.Green: "tick", term.Red: "cross", term.Yellow: "doubt"}
+		for _, m := range marksOf(c, trouble.Liveness) {
+			cell.Marks = append(cell.Marks, markOnPage{m.sign, class[m.tone]})
+		}
+		lines := []string{fmt.Sprintf("%s, %s, fence %s", l.Title, trouble.Title, r.Fence)}
+		for _, law := range comparedLaws {
+			lines = append(lines, fmt.Sprintf("%s: %s", law, countsInWords(c.Laws.Of(law))))
+		}
+		cell.Tip = strings.Join(lines, "\n")
+		r.Cells = append(r.Cells, cell)
+	}
+	return r
+}
+
+// countsInWords says how often a law came out how.
+func countsInWords(t tally.Counts) string {
+	var all []string
+	for _, of := range []struct {
+		n    int
+		word string
+	}{{t.Holds, "held"}, {t.Violated, "broken"}, {t.Undecided, "undecided"}, {t.Unchecked, "unchecked"}, {t.NotRun, "not run"}} {
+		if of.n > 0 {
+			all = append(all, fmt.Sprintf("%s in %s", of.word, phrase.Count(of.n, "run")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (t *compareTable) timing(l *compare.Lock) timingRow {
+	r := timingRow{Title: l.Title, Text: l.Text,
+		First: phrase.Milliseconds(l.Alone.First), P50: phrase.Milliseconds(l.Alone.P50), P99: phrase.Milliseconds(l.Alone.P99),
+		Asks: phrase.Decimal(l.Alone.Requests), Alone: phrase.Decimal(l.Alone.PerSecond), Together: phrase.Decimal(l.Together.PerSecond), Article: claims(l)}
+	longest, most := l.Alone.P50, l.Alone.PerSecond
+	for i := range t.Locks {
+		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)
+	}
+	if longest > 0 {
+		r.P50Share = int(100 * l.Alone.P50 / longest)
+	}
+	if most > 0 {
+		r.AloneShare = int(100 * l.Alone.PerSecond / most)
+	}
+	return r
+}

@@ -1,0 +1,278 @@
+// Package hunted tells which broken variants of sound locks were caught, how soon, and how the sound locks fared.
+//
+// Goals: what was not run or not told is never a pass. Equal runs give equal JSON: it states no times of the host.
+// Non-goals: hunting (scenarios/search), the locks (scenarios/corpus).
+package hunted
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Corpus says which mutants of sound locks were caught, and how the sound locks fared.
+type Corpus struct {
+	First       uint64 // the first seed of each mutant and of each lock
+	Seeds       int    // at most so many runs of each mutant
+	Mutants     []HuntedMutant
+	Sound       []SoundLock // empty if they were not run
+	Interrupted bool        // a signal came before everything was run
+	Files       string      // folder with the scenario of each
+	Repeat      string      // command to paste that does it again
+}
+
+// HuntedMutant is one mutant and what became of it.
+type HuntedMutant struct {
+	corpus.Mutant
+	Hunt *search.Hunted // nil if the work was stopped before
+	Took time.Duration  // by the host's clock; not in JSON
+	File string         // its scenario
+}
+
+// hunted reports whether the hunt went to its end, runs how many runs that took.
+func (m HuntedMutant) hunted() bool { return m.Hunt != nil && !m.Hunt.Cut }
+
+func (m HuntedMutant) runs() int {
+	if m.Hunt == nil {
+		return 0
+	}
+	return m.Hunt.Seeds
+}
+
+func (m HuntedMutant) caught() bool { return m.Hunt != nil && m.Hunt.Caught }
+
+// how is what it broke, and by what.
+func (m HuntedMutant) how() string { return fmt.Sprintf("%s: %s", m.Hunt.Law, m.Hunt.Cause) }
+
+// SoundLock is a sound lock under random faults.
+type SoundLock struct {
+	*search.Exploration
+	Lock   *scenarios.Scenario
+	Repeat string // command to paste, but for the seeds, that explores it
+}
+
+// open says why it cannot be told whether the lock keeps its promises; nothing if it can.
+func (l *SoundLock) open() []string {
+	_, open := l.Standing(l.Lock)
+	return open
+}
+
+// broken are the promises that it broke.
+func (l *SoundLock) broken() (all []tally.Finding) {
+	for _, f := range l.Findings {
+		if f.Promised(l.Lock.Promise) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// repeat is the command to paste that shows a broken promise.
+func (l *SoundLock) repeat(f tally.Finding) string {
+	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
+}
+
+// Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
+// everything was run or told.
+func (c *Corpus) Standing() expect.Standing {
+	escaped, unhunted, open := false, len(c.Mutants) == 0, false
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		escaped = escaped || m.hunted() && !m.caught()
+		unhunted = unhunted || !m.hunted()
+	}
+	for i := range c.Sound {
+		open = open || len(c.Sound[i].open()) > 0
+	}
+	switch {
+	case escaped, c.promiseBroken():
+		return expect.Otherwise
+	case unhunted, open:
+		return expect.NotDecidable
+	}
+	return expect.AsExpected
+}
+
+// promiseBroken reports whether some sound lock broke one.
+func (c *Corpus) promiseBroken() bool {
+	return slices.ContainsFunc(c.Sound, func(l SoundLock) bool { return len(l.broken()) > 0 })
+}
+
+// soundRuns is how many runs all sound locks had.
+func (c *Corpus) soundRuns() int {
+	n := 0
+	for i := range c.Sound {
+		n += c.Sound[i].Done
+	}
+	return n
+}
+
+// caught are the mutants that were, those that took the fewest runs first.
+func (c *Corpus) caught() []HuntedMutant {
+	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m HuntedMutant) bool { return !m.caught() })
+	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return a.runs() - b.runs() })
+	return list
+}
+
+// median is of an odd number of values the middle one, of an even number the upper of the two; zero of none.
+func median[T any](sorted []T) (m T) {
+	if len(sorted) > 0 {
+		m = sorted[len(sorted)/2]
+	}
+	return m
+}
+
+// Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
+func (c *Corpus) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	standing := map[expect.Standing]string{expect.AsExpected: report.AsExpected, expect.Otherwise: report.NotExpected}[c.Standing()]
+	report.Title(p, "corpus", c.size(), cmp.Or(standing, report.Undecided))
+	of := ""
+	for i := range c.Mutants {
+		if m := &c.Mutants[i]; m.Of != of {
+			of = m.Of
+			p.Blank()
+			p.Put(new(term.Line).Add(term.Bold, of).To(29).Add(term.Plain, "seeds").To(36).Add(term.Plain, "seconds"))
+		}
+		mutantLines(p, &c.Mutants[i])
+	}
+	p.Blank()
+	caughtLines(p, c)
+	if len(c.Sound) > 0 {
+		p.Blank()
+		soundLines(p, c)
+	}
+	p.Blank()
+	report.Stopped(p, c.Interrupted)
+	report.Closing(p, c.Files, c.Repeat)
+	return p.Err()
+}
+
+// size says how much was done.
+func (c *Corpus) size() string {
+	size := fmt.Sprintf("%s, at most %s each", phrase.Count(len(c.Mutants), "mutant"), phrase.CountGrouped(c.Seeds, "seed"))
+	if c.First > 0 {
+		size += fmt.Sprintf(" from %d", c.First)
+	}
+	return size
+}
+
+func mutantLines(p *term.Writer, m *HuntedMutant) {
+	const from = 45
+	mark, tone, what := "✗", term.Red, "escaped"
+	switch {
+	case m.caught():
+		mark, tone, what = "✓", term.Green, m.how()
+	case !m.hunted():
+		mark, tone, what = "–", term.Plain, "not run"
+	}
+	for i, text := range term.Wrap(what, p.Width()-from) {
+		ln := new(term.Line)
+		if i == 0 {
+			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+m.Name)
+			ln.Right(34, phrase.Grouped(m.runs()))
+			took := fmt.Sprintf("%.2f", m.Took.Seconds())
+			ln.To(43-term.Cells(took)).Add(term.Plain, took)
+		}
+		p.Put(ln.To(from).Add(term.Plain, text))
+	}
+	text := m.Defect
+	if m.Source != "" {
+		text += " (" + m.Source + ")"
+	}
+	p.Text(term.Plain, 5, text)
+}
+
+// caughtLines sum the mutants up.
+func caughtLines(p *term.Writer, c *Corpus) {
+	list := c.caught()
+	if len(list) == 0 {
+		p.Hang(0, "caught  ", term.Plain, "none of "+phrase.Count(len(c.Mutants), "mutant"))
+		return
+	}
+	last := list[len(list)-1]
+	p.Hang(0, "caught  ", term.Plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
+		phrase.CountGrouped(median(list).runs(), "seed"), phrase.CountGrouped(last.runs(), "seed"), last.Name))
+	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
+	last = list[len(list)-1]
+	p.Hang(0, "seconds ", term.Plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+}
+
+func soundLines(p *term.Writer, c *Corpus) {
+	const from = 39
+	p.Put(new(term.Line).Add(term.Bold, "sound lock").To(33).Add(term.Plain, "runs").To(from).Add(term.Plain, "promises"))
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		broken, open := l.broken(), l.open()
+		mark, tone := "✓", term.Green
+		switch {
+		case len(broken) > 0:
+			mark, tone = "✗", term.Red
+		case len(open) > 0:
+			mark, tone = "?", term.Yellow
+		}
+		for j, text := range term.Wrap(strings.Join(report.LawNames(l.Lock.Promise), ", "), p.Width()-from) {
+			ln := new(term.Line)
+			if j == 0 {
+				ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+l.Lock.Name)
+				ln.Right(from-2, phrase.Grouped(l.Done))
+			}
+			p.Put(ln.To(from).Add(term.Plain, text))
+		}
+		for _, open := range open {
+			p.Text(term.Yellow, 5, open)
+		}
+		for j, b := range broken {
+			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
+			if j == len(broken)-1 || broken[j+1].First != b.First {
+				report.Again(p, l.repeat(b))
+			}
+		}
+	}
+	if !c.promiseBroken() {
+		p.Blank()
+		p.Hang(0, "sound   ", term.Plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
+			phrase.CountGrouped(c.soundRuns(), "run"), phrase.Percentage(tally.UpperBound(c.soundRuns()))))
+	}
+}
+
+// Suite has a case for each mutant and each sound lock.
+func (c *Corpus) Suite() report.Suite {
+	s := report.Suite{Name: "corpus", Repeat: c.Repeat, Cases: report.InterruptedCases("corpus", c.Interrupted)}
+	for i := range c.Mutants {
+		m := &c.Mutants[i]
+		one := report.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
+		switch {
+		case m.caught():
+			one.Result, one.Message = expect.AsExpected, fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
+		case m.hunted():
+			one.Result, one.Message = expect.Otherwise, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	for i := range c.Sound {
+		l := &c.Sound[i]
+		one := report.Case{Group: "sound", Name: l.Lock.Name, Result: expect.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		if open := l.open(); len(open) > 0 {
+			one.Result, one.Message = expect.NotDecidable, strings.Join(open, "; ")
+		}
+		for _, b := range l.broken() {
+			one.Result, one.Message = expect.Otherwise, "broke a promise"
+			one.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs, b.First, l.repeat(b))
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	return s
+}

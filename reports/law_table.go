@@ -1,0 +1,90 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// toldLaw counts how a law came out that a scenario promises, or does not.
+type toldLaw struct {
+	tally.Law
+	Promised bool
+}
+
+// promised says of each law whether the scenario promises it.
+func promised(laws tally.Laws, s *scenarios.Scenario) (all []toldLaw) {
+	for _, l := range laws {
+		all = append(all, toldLaw{l, slices.Contains(s.Promise, l.Law)})
+	}
+	return all
+}
+
+// lawColumn is a number that the table tells of each law.
+type lawColumn struct {
+	title string
+	end   int // where the title ends, and each number under it
+	of    func(*toldLaw) int
+}
+
+// lawColumns are the columns with numbers, from left to right, in the tables of explore, verify and run --seeds.
+var lawColumns = []lawColumn{
+	{"held", 28, func(l *toldLaw) int { return l.Holds }},
+	{"broken", 37, func(l *toldLaw) int { return l.Violated }},
+	{"open", 44, func(l *toldLaw) int { return l.Undecided }},
+	{"unseen", 52, func(l *toldLaw) int { return l.Unchecked }},
+}
+
+// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
+func lawTable(p *term.Writer, laws []toldLaw, last string) {
+	head, rate := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
+	for _, c := range lawColumns {
+		head.To(c.end-term.Cells(c.title)).Add(term.Plain, c.title)
+	}
+	p.Put(head.To(rate).Add(term.Plain, last))
+	for i := range laws {
+		l := &laws[i]
+		mark, tone := l.sign()
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(l.Law.Law))
+		for _, c := range lawColumns {
+			ln.Right(c.end, phrase.Grouped(c.of(l)))
+		}
+		if tone == term.Green {
+			tone = term.Plain
+		}
+		if last != "" {
+			ln.To(rate).Add(tone, l.rate())
+		}
+		p.Put(ln)
+	}
+}
+
+// sign is the mark of a law: a promise broken or kept, no promise, or nothing seen.
+func (l *toldLaw) sign() (string, term.Style) {
+	switch {
+	case l.Violated > 0 && l.Promised:
+		return "✗", term.Red
+	case l.Violated > 0:
+		return "·", term.Plain
+	case l.Holds > 0:
+		return "✓", term.Green
+	}
+	return "–", term.Plain
+}
+
+// rate is the share of the runs that exercised the law in which it was broken, or below what that share lies.
+func (l *toldLaw) rate() string {
+	share := phrase.Percentage(float64(l.Violated) / float64(l.Violated+l.Holds))
+	switch {
+	case l.Violated > 0 && !l.Promised:
+		return share + ", not promised"
+	case l.Violated > 0:
+		return share
+	case l.Holds > 0:
+		return "< " + phrase.Percentage(tally.UpperBound(l.Exercised())) + " (95 % sure)"
+	}
+	return ""
+}

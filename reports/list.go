@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Listing is a part of the catalogue, or all of it.
+type Listing []ListedSection
+
+// ListedSection holds scenarios of one section, at least one.
+type ListedSection struct {
+	Title     string
+	Scenarios []*scenarios.Scenario
+}
+
+// Text gives each scenario its name, its expectation and its summary. The error is w's.
+func (l Listing) Text(w io.Writer, opt report.TextOptions) error {
+	p := term.New(w, max(opt.Width, 8), opt.Color) // no table needs more
+	for i, section := range l {
+		if i > 0 {
+			p.Blank()
+		}
+		p.Put(new(term.Line).Add(term.Bold, section.Title))
+		for _, s := range section.Scenarios {
+			p.Blank()
+			p.Put(new(term.Line).Add(term.Plain, "  ").Add(term.Bold, s.Name))
+			p.Text(term.Plain, 4, s.Summary)
+			p.Text(term.Plain, 4, "expect: "+strings.Join(Expectations(s), "; "))
+		}
+	}
+	first := l[0].Scenarios[0].Name
+	if len(l) == len(scenarios.Sections) {
+		first = scenarios.Sections[1].Names[0]
+	}
+	p.Blank()
+	p.Put(new(term.Line).Add(term.Plain, fmt.Sprintf("Run one: fencepost run %s", first)))
+	return p.Err()
+}
+
+// Expectations are the laws and metrics that a scenario names, each with what must come out.
+func Expectations(s *scenarios.Scenario) []string {
+	var all []string
+	for _, law := range checker.Laws {
+		if e, named := s.Expect.Laws[law]; named {
+			all = append(all, string(law)+" "+e.String())
+		}
+	}
+	for _, m := range s.Expect.Metrics {
+		all = append(all, m.Name+" "+m.Text)
+	}
+	return all
+}
+
+type listingJSON struct {
+	report.Head
+	Scenarios []listedJSON `json:"scenarios"`
+}
+
+type listedJSON struct {
+	Section string                       `json:"section"`
+	Name    string                       `json:"name"`
+	Summary string                       `json:"summary"`
+	Source  string                       `json:"source"`
+	Laws    map[checker.Law]expectedJSON `json:"laws"`    // those that the scenario names
+	Metrics map[string]string            `json:"metrics"` // the bound of each, as the scenario writes it
+}
+
+// expectedJSON is how a law must come out; the cause is empty unless one is named.
+type expectedJSON struct {
+	Outcome string `json:"outcome"`
+	Cause   string `json:"cause"`
+}
+
+// JSON gives the scenarios as one JSON object, ended by a newline.
+func (l Listing) JSON(command string) ([]byte, error) {
+	d := listingJSON{report.HeadOf(command), []listedJSON{}}
+	for _, section := range l {
+		for _, s := range section.Scenarios {
+			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{}, map[string]string{}}
+			for law, e := range s.Expect.Laws {
+				outcome, cause, _ := strings.Cut(e.String(), " by ")
+				one.Laws[law] = expectedJSON{outcome, cause}
+			}
+			for _, m := range s.Expect.Metrics {
+				one.Metrics[m.Name] = m.Text
+			}
+			d.Scenarios = append(d.Scenarios, one)
+		}
+	}
+	return report.Encode(d)
+}

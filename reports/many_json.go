@@ -1,0 +1,71 @@
+package reports
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type manyJSON struct {
+	report.Head
+	Scenario    string                       `json:"scenario"`
+	Seeds       int                          `json:"seeds"` // how many were run
+	From        uint64                       `json:"from"`  // the first
+	Expected    int                          `json:"expected_runs"`
+	Unexpected  int                          `json:"unexpected_runs"`
+	Undecided   int                          `json:"undecided_runs"`
+	Interrupted bool                         `json:"interrupted"`
+	Digests     int                          `json:"distinct_digests"`
+	Laws        map[checker.Law]tally.Counts `json:"laws"`
+	Faults      []plannedJSON                `json:"faults"`
+	Groups      []groupJSON                  `json:"groups"`
+	AsExpected  bool                         `json:"expected"`
+	Runs        []*single.RunObject          `json:"runs"` // worth showing
+}
+
+type plannedJSON struct {
+	Line   string `json:"line"`
+	Struck int    `json:"struck"`
+	Met    int    `json:"met_a_lock_in_use"`
+}
+
+type groupJSON struct {
+	Name     string `json:"name"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	Runs     int    `json:"runs"`
+	First    uint64 `json:"first_seed"`
+}
+
+// JSON gives many runs as one JSON object, ended by a newline.
+func (m *Many) JSON(command string) ([]byte, error) {
+	c := &m.Campaign
+	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From, Expected: c.AsExpected,
+		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
+		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{}, AsExpected: m.standing() == report.AsExpected,
+		Runs: []*single.RunObject{}}
+	for _, f := range m.Plan {
+		d.Faults = append(d.Faults, plannedJSON(f))
+	}
+	for _, g := range c.Groups {
+		d.Groups = append(d.Groups, groupJSON{g.Name, g.Want, g.Got, g.Runs, g.First})
+	}
+	for _, run := range m.Shown {
+		told, err := run.Object()
+		if err != nil {
+			return nil, err
+		}
+		d.Runs = append(d.Runs, told)
+	}
+	return report.Encode(d)
+}
+
+// countsOf are tallies by their laws.
+func countsOf(laws tally.Laws) map[checker.Law]tally.Counts {
+	counts := map[checker.Law]tally.Counts{}
+	for _, l := range laws {
+		counts[l.Law] = l.Counts
+	}
+	return counts
+}

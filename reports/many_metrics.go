@@ -1,0 +1,51 @@
+package reports
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/single"
+)
+
+// OpenMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
+// each law did, and in how many each fault of the plan struck.
+func (m *Many) OpenMetrics() []byte {
+	var b bytes.Buffer
+	family := func(name, help string) {
+		b.WriteString("# TYPE " + name + " gauge\n# HELP " + name + " " + help + "\n")
+	}
+	sample := func(name string, n int, labels ...string) {
+		b.WriteString(name + "{scenario=" + single.QuoteLabel(m.Scenario))
+		for i := 0; i < len(labels); i += 2 {
+			b.WriteString("," + labels[i] + "=" + single.QuoteLabel(labels[i+1]))
+		}
+		b.WriteString("} " + strconv.Itoa(n) + "\n")
+	}
+	family("fencepost_runs", "Runs, by how they came out. Those that an interruption left out count as undecided.")
+	for _, t := range m.totals()[:3] {
+		sample("fencepost_runs", t.n, "outcome", t.words)
+	}
+	family("fencepost_distinct_runs", "Runs that differ by digest.")
+	sample("fencepost_distinct_runs", m.Campaign.Digests())
+	family("fencepost_law_runs", "Runs, by law and how it came out.")
+	for _, l := range m.Laws {
+		for _, of := range []struct {
+			outcome checker.Outcome
+			n       int
+		}{{checker.Holds, l.Holds}, {checker.Violated, l.Violated}, {checker.Undecided, l.Undecided},
+			{checker.Unchecked, l.Unchecked}} {
+			sample("fencepost_law_runs", of.n, "law", string(l.Law), "outcome", of.outcome.String())
+		}
+	}
+	if len(m.Plan) > 0 {
+		family("fencepost_fault_runs", "Runs in which a fault of the plan struck, and in which it met a lock that was asked for or held.")
+		for i, f := range m.Plan { // the number tells equal faults apart
+			number := strconv.Itoa(i + 1)
+			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
+			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect", "met a lock in use")
+		}
+	}
+	b.WriteString("# EOF\n")
+	return b.Bytes()
+}

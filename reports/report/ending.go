@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// ProbeIs explains the probe wherever it is mentioned.
+const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether anybody can still get it"
+
+// MentionsProbe reports whether a text speaks of the probe.
+func MentionsProbe(text string) bool {
+	return strings.Contains(strings.ToLower(text), string(history.Probe))
+}
+
+// Closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again, as far as either is known.
+func Closing(p *term.Writer, files, repeat string) {
+	if p.Mentioned() {
+		p.Hang(0, "probe   ", term.Plain, ProbeIs)
+		p.Forget()
+	}
+	if files != "" {
+		p.Hang(0, "files   ", term.Plain, files)
+	}
+	if repeat != "" {
+		Again(p, repeat)
+	}
+}
+
+// Notes writes each note on a line of its own, with the label before it.
+func Notes(p *term.Writer, label string, list []string) {
+	for _, note := range list {
+		p.Hang(0, label, term.Yellow, note)
+	}
+}
+
+// Again writes what a person pastes.
+func Again(p *term.Writer, text string) { p.Command(0, AgainLabel, text) }
+
+// AgainLabel is the label of a command that shows it all again.
+const AgainLabel = "again   "
+
+// Title is the first line: what ran, and how it stands.
+func Title(p *term.Writer, name, what, standing string) {
+	tone := term.Red
+	switch standing {
+	case AsExpected:
+		tone = term.Green
+	case Undecided, BrokenAsExpected:
+		tone = term.Yellow
+	}
+	p.Title(name, what, standing, tone)
+}
+
+// Tones are the colours of the signs of counts.
+var Tones = map[string]term.Style{"✓": term.Green, "✗": term.Red, "±": term.Red, "?": term.Yellow, "–": term.Plain}

@@ -1,0 +1,158 @@
+package single
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/page"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+)
+
+// HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
+// without its script. links lead to files that lie beside it. The error is w's.
+func (run *Run) HTML(w io.Writer, links []report.Link) error {
+	d, err := NewPage(run, links)
+	if err != nil {
+		return err
+	}
+	return page.Write(w, "run.html", d)
+}
+
+// Page is what the page's template shows.
+type Page struct {
+	Run      *Run
+	Standing string
+	Headline string // what came of the run, in a sentence
+	Probe    string // what the probe is, where the page mentions it; else empty
+	Intent   string // what the scenario is there to show, and whether it has; may be empty
+	Class    string // of the standing: good, bad, open
+	Laws     []lawLine
+	Checks   []ExpectLine // expectations of metrics
+	Stories  []LawStory
+	Metrics  []metricLine
+	Links    []report.Link
+	Facts    []report.Fact
+	Timeline template.HTML
+	lanes    *timeline.Lanes
+	chart    *timeline.Chart
+	page.Frame
+}
+
+type lawLine struct {
+	Name, Sign, Class, Outcome, Cause, Explanation string
+	Expect                                         *ExpectLine
+}
+
+// LawStory tells on a page how a law came out, and what shows it.
+type LawStory struct {
+	Law, Cause, Explanation, Remedy string
+	Trials                          []checker.Trial
+	Witness                         []WitnessLine
+}
+
+// WitnessLine is an event of the witness: its number in the picture, its position in the history, when, and in words.
+type WitnessLine struct {
+	Number, Pos int
+	Time, Words string
+}
+
+type metricLine struct{ Name, Value, Alarm string }
+
+// NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
+func NewPage(run *Run, links []report.Link) (*Page, error) {
+	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
+	if err != nil {
+		return nil, err
+	}
+	frame.Script += timeline.Script
+	d := &Page{
+		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
+		lanes: run.Lanes(), Frame: frame,
+	}
+	d.chart = d.lanes.Chart()
+	if d.Timeline, err = d.chart.HTML(); err != nil {
+		return nil, err
+	}
+	switch {
+	case run.Undecided, run.word() == report.BrokenAsExpected:
+		d.Class = "open"
+	case run.OK:
+		d.Class = "good"
+	}
+	d.verdict(run)
+	d.facts(run)
+	if d.mentionsProbe() {
+		d.Probe = report.ProbeIs
+	}
+	for _, m := range run.Metrics {
+		d.Metrics = append(d.Metrics, metricLine{m.Name, value(m), alarm(m)})
+	}
+	return d, nil
+}
+
+// mentionsProbe reports whether anything that the page says speaks of the probe.
+func (d *Page) mentionsProbe() bool {
+	texts := []string{d.Headline}
+	for i := range d.Laws {
+		texts = append(texts, d.Laws[i].Explanation)
+	}
+	for i := range d.Stories {
+		texts = append(texts, d.Stories[i].Explanation)
+		for _, w := range d.Stories[i].Witness {
+			texts = append(texts, w.Words)
+		}
+	}
+	return d.chart.Shows(history.Probe) || slices.ContainsFunc(texts, report.MentionsProbe)
+}
+
+func (d *Page) verdict(run *Run) {
+	laws := map[string]bool{}
+	for _, f := range run.Findings() {
+		laws[string(f.Law)] = true
+		mark, _ := sign(f.Outcome)
+		line := lawLine{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
+			Expect: run.expectation(string(f.Law))}
+		if f.Outcome == checker.Violated {
+			line.Cause = f.Cause.String()
+			d.Stories = append(d.Stories, d.story(&f))
+		} else {
+			line.Explanation = f.Explanation
+		}
+		d.Laws = append(d.Laws, line)
+	}
+	for _, e := range run.Expected {
+		if !laws[e.Name] {
+			d.Checks = append(d.Checks, e)
+		}
+	}
+}
+
+func (d *Page) story(f *checker.Finding) LawStory {
+	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
+	for _, told := range d.lanes.Told(f.Witness) {
+		s.Witness = append(s.Witness, WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
+			Words: told.Words})
+	}
+	return s
+}
+
+func (d *Page) facts(run *Run) {
+	h := run.Recorded()
+	add := func(name, value string) {
+		if value != "" {
+			d.Facts = append(d.Facts, report.Fact{Name: name, Value: value})
+		}
+	}
+	add("seed", strconv.FormatUint(run.Seed, 10))
+	add("digest", run.Digest)
+	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+	add("true time", phrase.Instant(history.Of(run.Simulated)))
+	add("source", run.Source)
+}

@@ -1,0 +1,99 @@
+package single
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
+)
+
+// RunObject is a run as an object of its own or within another document.
+type RunObject struct {
+	Scenario  string                      `json:"scenario"`
+	Seed      uint64                      `json:"seed"`
+	Digest    string                      `json:"digest"`
+	Plan      []string                    `json:"plan"`
+	Laws      map[checker.Law]findingJSON `json:"laws"`
+	Expected  bool                        `json:"expected"` // everything came out as expected, and nothing is undecided
+	Events    int                         `json:"events"`
+	Simulated int64                       `json:"simulated_ns"`
+	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
+}
+
+// findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
+type findingJSON struct {
+	Outcome     string            `json:"outcome"`
+	Cause       string            `json:"cause"`
+	Explanation string            `json:"explanation"`
+	Remedies    []string          `json:"remedies"`
+	Trials      []trialJSON       `json:"trials,omitempty"`
+	Witness     []json.RawMessage `json:"witness"` // the events as they stand in a history file
+}
+
+// trialJSON is a run without some of the faults.
+type trialJSON struct {
+	Without []string `json:"without"`
+	Needed  bool     `json:"needed"`
+	Outcome string   `json:"outcome"`
+	Cause   string   `json:"cause"`
+}
+
+// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a history
+// file could not hold.
+func (r *Run) JSON(command string) ([]byte, error) {
+	run, err := r.Object()
+	if err != nil {
+		return nil, err
+	}
+	return report.Encode(struct {
+		report.Head
+		*RunObject
+	}{report.HeadOf(command), run})
+}
+
+// Object is the run as a part of a JSON document.
+func (r *Run) Object() (*RunObject, error) {
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan), Laws: map[checker.Law]findingJSON{},
+		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+	for _, f := range r.Findings() {
+		told, err := findingOf(r.Recorded(), &f)
+		if err != nil {
+			return nil, err
+		}
+		d.Laws[f.Law] = told
+	}
+	for _, m := range r.Metrics {
+		d.Metrics[m.Name] = nil
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			d.Metrics[m.Name] = &m.Value
+		}
+	}
+	return d, nil
+}
+
+func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
+	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation, Remedies: []string{},
+		Witness: []json.RawMessage{}}
+	if f.Remedy != "" {
+		d.Remedies = append(d.Remedies, f.Remedy)
+	}
+	for _, t := range f.Trials {
+		d.Trials = append(d.Trials, trialJSON{t.Faults, t.Needed, t.Outcome.String(), t.Cause.String()})
+	}
+	for _, pos := range f.Witness {
+		if pos < 0 || pos >= len(h.Events) {
+			continue
+		}
+		var b bytes.Buffer
+		if err := history.Encode(&b, &history.History{Events: h.Events[pos : pos+1]}); err != nil {
+			return d, fmt.Errorf("reports: witness: %w", err)
+		}
+		_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
+		d.Witness = append(d.Witness, event)
+	}
+	return d, nil
+}

@@ -1,0 +1,79 @@
+package single
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// metricHelp says what each metric is, in the documents' words.
+var metricHelp = map[string]string{
+	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
+	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. Alarm above half of the TTL.",
+	"lock_contention_rate":      "Acquires that failed, of all. Alarm above 0.3.",
+	"lock_hold_duration_p99":    "99th percentile of the time a lock is held, in seconds. Alarm above 0.8 of the TTL.",
+	"lock_timeout_rate":         "Acquires that ended with their client's patience, of all. Alarm above 0.05.",
+	"fencing_token_reject_rate": "Reads and writes refused for a stale token, of all. Alarm above 0.",
+	"unavailability":            "Longest time in which somebody waited for a lock that nobody alive held, in seconds.",
+	"wake_ups_per_release":      "Waiting clients told to look again, for each release.",
+	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
+}
+
+// OpenMetrics gives the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges under the documents'
+// names, with the scenario and the seed as labels. A metric without observations has no line.
+func (run *Run) OpenMetrics() []byte {
+	var b bytes.Buffer
+	last := ""
+	for _, m := range byFamily(run.Metrics) {
+		family, label := splitLabel(m.Name)
+		if m.Samples == 0 {
+			continue
+		}
+		if family != last {
+			b.WriteString("# TYPE " + family + " gauge\n")
+			if help := metricHelp[family]; help != "" {
+				b.WriteString("# HELP " + family + " " + help + "\n")
+			}
+			last = family
+		}
+		b.WriteString(family + "{scenario=" + QuoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) + `"` + label + "} ")
+		b.WriteString(strconv.FormatFloat(m.Value, 'g', -1, 64) + "\n")
+	}
+	b.WriteString("# EOF\n")
+	return b.Bytes()
+}
+
+// byFamily brings the lines of one family together, as the format asks.
+func byFamily(all checker.Metrics) checker.Metrics {
+	var out checker.Metrics
+	done := map[string]bool{}
+	for _, m := range all {
+		family, _ := splitLabel(m.Name)
+		if done[family] {
+			continue
+		}
+		done[family] = true
+		for _, x := range all {
+			if f, _ := splitLabel(x.Name); f == family {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// splitLabel separates a name from the label of a single process.
+func splitLabel(name string) (family, label string) {
+	family, rest, labelled := strings.Cut(name, "{")
+	if !labelled {
+		return family, ""
+	}
+	return family, "," + strings.TrimSuffix(rest, "}")
+}
+
+// QuoteLabel quotes the value of a label (OpenMetrics 1.0.0, "Escaping").
+func QuoteLabel(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}

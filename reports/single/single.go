@@ -1,0 +1,131 @@
+// Package single reports one run: as text with a timeline, as a page, as JSON, as metrics and as what a CI system counts.
+// Reports of many runs tell by it the runs that show what they found.
+//
+// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed, its
+// plan, its witness in words and one command to paste. The same run gives the same bytes.
+// Non-goals: judging (checker), knowing how a run came about. A Run is plain data, so a history of a real system can be
+// shown as well as a simulated one.
+package single
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+)
+
+// Run is one run with all that a report says of it.
+type Run struct {
+	Scenario  string
+	Summary   string // what the situation is, for a person who never read of it
+	Source    string // the document that describes it
+	Seed      uint64
+	Digest    string
+	Plan      []string // one fault a line
+	Idle      []string // of each fault in Plan: why it could do nothing ("never struck"); empty if it could. nil: not known
+	Expected  []ExpectLine
+	OK        bool // every law and metric came out as expected
+	Undecided bool // something named in the expectation could not be told; OK says nothing then
+	Verdict   checker.Verdict
+	History   *history.History // nil is an empty one
+	Metrics   checker.Metrics
+	Events    int           // of the simulation, messages and timers included; not only those of the history
+	Simulated time.Duration // true time at the end of the run
+	Files     string        // folder with plan, history and verdict; empty if they were not written
+	Repeat    string        // command to paste that shows this run again
+}
+
+// ExpectLine compares one law or metric with what the scenario expects of it.
+type ExpectLine struct {
+	Name     string // of a law or of a metric
+	Expected string // as the scenario says it: "holds", "violated by …", "not violated"
+	Got      string
+	OK       bool
+}
+
+// Recorded returns the run's history, never nil.
+func (r *Run) Recorded() *history.History {
+	if r.History == nil {
+		return &history.History{}
+	}
+	return r.History
+}
+
+// Lanes lays the run's history out.
+func (r *Run) Lanes() *timeline.Lanes { return timeline.Arrange(r.Recorded(), r.Verdict.Findings) }
+
+// expectation returns what was expected of the law or metric, or nil if nothing is known.
+func (r *Run) expectation(name string) *ExpectLine {
+	for i := range r.Expected {
+		if r.Expected[i].Name == name {
+			return &r.Expected[i]
+		}
+	}
+	return nil
+}
+
+// Findings returns one finding for each law, in the order of checker.Laws, then any of laws not listed there.
+func (r *Run) Findings() []checker.Finding {
+	out := make([]checker.Finding, 0, len(checker.Laws))
+	listed := map[checker.Law]bool{}
+	for _, law := range checker.Laws {
+		listed[law] = true
+		out = append(out, r.Verdict.Of(law))
+	}
+	for _, f := range r.Verdict.Findings {
+		if !listed[f.Law] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// standing says in a word or two how the run stands to its scenario's expectation.
+func (r *Run) standing() string {
+	switch {
+	case r.Undecided:
+		return report.Undecided
+	case r.OK:
+		return report.AsExpected
+	default:
+		return report.NotExpected
+	}
+}
+
+// Suite has a case for each law, and for each metric that the scenario names.
+func (r *Run) Suite() report.Suite {
+	s := report.Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
+	for _, e := range r.Expected {
+		c := report.Case{Group: r.Scenario, Name: e.Name, Result: expect.AsExpected, Message: e.Got}
+		switch {
+		case !e.OK:
+			c.Result, c.Message = expect.Otherwise, fmt.Sprintf("expected %s, got %s", e.Expected, e.Got)
+			c.Story = r.Story(e.Name)
+		case e.Got == "undecided" && e.Expected != "not violated":
+			c.Result = expect.NotDecidable
+		case e.Got == "undecided": // and nobody has asked for it
+			c.Result, c.Message = expect.NotJudged, "not reached: the run ended before it could be told"
+		case e.Got == "unchecked":
+			c.Result, c.Message = expect.NotJudged, "unchecked: nothing in the run exercised it"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
+
+// Story says why a law came out as it did, and how to see it again.
+func (r *Run) Story(law string) string {
+	var b strings.Builder
+	for _, f := range r.Verdict.Findings {
+		if string(f.Law) == law && f.Explanation != "" {
+			b.WriteString(f.Explanation + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "seed %d\n%s\nagain: %s", r.Seed, strings.Join(r.Plan, "\n"), r.Repeat)
+	return b.String()
+}

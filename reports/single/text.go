@@ -1,0 +1,164 @@
+package single
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/reports/timeline"
+)
+
+// Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
+// that shows it all again. No line is wider than opt.Width. The error is w's.
+func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	Write(p, run)
+	return p.Err()
+}
+
+// Write writes the report of one run within another report.
+func Write(p *term.Writer, run *Run) {
+	opening(p, run)
+	p.Blank()
+	lanes := run.Lanes()
+	lanes.Draw(p)
+	p.Blank()
+	verdictLines(p, run)
+	for _, f := range run.Findings() {
+		if f.Outcome == checker.Violated {
+			p.Blank()
+			Violation(p, lanes, &f)
+		}
+	}
+	p.Blank()
+	Footer(p, run)
+}
+
+// sign is the mark of an outcome.
+func sign(o checker.Outcome) (string, term.Style) {
+	switch o {
+	case checker.Holds:
+		return "✓", term.Green
+	case checker.Violated:
+		return "✗", term.Red
+	case checker.Undecided:
+		return "?", term.Yellow
+	}
+	return "–", term.Plain
+}
+
+func verdictLines(p *term.Writer, run *Run) {
+	laws := map[string]bool{}
+	for _, f := range run.Findings() {
+		laws[string(f.Law)] = true
+		mark, tone := sign(f.Outcome)
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(f.Law)).To(21)
+		ln.Add(tone, f.Outcome.String())
+		if f.Outcome == checker.Violated {
+			ln.Add(term.Plain, ": "+f.Cause.String())
+		}
+		e := run.expectation(string(f.Law))
+		aside(p, ln, &f, e)
+		expected(p, ln, e)
+		if f.Outcome == checker.Undecided && f.Explanation != "" {
+			p.Text(term.Plain, 21, f.Explanation)
+		}
+	}
+	for i := range run.Expected {
+		e := &run.Expected[i]
+		if laws[e.Name] {
+			continue
+		}
+		mark, tone := "✓", term.Green
+		if !e.OK {
+			mark, tone = "✗", term.Red
+		}
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, e.Name).Add(term.Plain, "  "+e.Got)
+		expected(p, ln, e)
+	}
+}
+
+// aside adds to a law that holds or could not be checked what was seen of it, where there is room.
+func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) {
+	room := p.Width() - ln.Cells() - 2
+	if e != nil {
+		room -= term.Cells("  expected: " + e.Expected)
+	}
+	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" && term.Cells(f.Explanation) <= room {
+		ln.Add(term.Plain, ": "+f.Explanation)
+	}
+}
+
+// expected ends a verdict line with how it compares to what the scenario expects, on a line of its own if need be.
+func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
+	if e == nil {
+		p.Put(ln)
+		return
+	}
+	words, tone := "expected", term.Plain
+	if !e.OK {
+		words, tone = "expected: "+e.Expected, term.Red
+	}
+	if ln.Cells()+2+term.Cells(words) <= p.Width() {
+		p.Put(ln.To(p.Margin()-term.Cells(words)-2).Add(term.Plain, "  ").Add(tone, words))
+		return
+	}
+	p.Put(ln)
+	for _, t := range term.Wrap(words, p.Width()-21) {
+		p.Put(new(term.Line).To(21).Add(tone, t))
+	}
+}
+
+// Violation tells the story of one violated law.
+func Violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
+	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
+	if f.Explanation != "" {
+		p.Text(term.Plain, 2, f.Explanation)
+	}
+	for _, t := range f.Trials {
+		p.Text(term.Plain, 2, t.String())
+	}
+	if f.Remedy != "" {
+		p.Hang(2, "Remedy: ", term.Green, f.Remedy)
+	}
+	if len(f.Witness) == 0 {
+		return
+	}
+	p.Put(new(term.Line).Add(term.Plain, "  Witness:"))
+	for _, told := range l.Told(f.Witness) {
+		p.Hang(4, fmt.Sprintf("%9s s  ", phrase.Clock(told.At)), term.Plain, told.Words)
+	}
+}
+
+// Footer says what is needed to see the run again.
+func Footer(p *term.Writer, run *Run) {
+	if len(run.Metrics) > 0 {
+		metricLines(p, run.Metrics)
+	}
+	if len(run.Plan) == 0 {
+		p.Hang(0, "plan    ", term.Plain, "no faults")
+	}
+	for i, fault := range run.Plan {
+		label := "plan    "
+		if i > 0 {
+			label = "        "
+		}
+		if i < len(run.Idle) && run.Idle[i] != "" {
+			p.Hang(0, label, term.Yellow, fault+" ("+run.Idle[i]+")")
+			continue
+		}
+		p.Hang(0, label, term.Plain, fault)
+	}
+	h := run.Recorded()
+	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
+		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
+	if run.Source != "" {
+		p.Hang(0, "source  ", term.Plain, run.Source)
+	}
+	report.Closing(p, run.Files, run.Repeat)
+}

@@ -1,0 +1,60 @@
+// Package sweepmap tells and draws how laws came out where values of a scenario are varied: a strip for one axis, a map for two.
+//
+// Goals: what was tried is told from what lies between, and the edge stands where it was found; whoever does not see all
+// colours, or none, sees the shapes. Equal sweeps give equal bytes.
+// Non-goals: finding edges (scenarios/sweep), how a picture becomes SVG or PNG (paper).
+package sweepmap
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Law is how one law came out in a sweep.
+type Law struct {
+	Law   checker.Law
+	Cells []Cell // of the grid; the first axis runs fastest
+	Lines []sweep.Line
+	Edges []*sweep.Edge
+}
+
+// Cell is what a law came to at a point of the grid.
+type Cell struct {
+	*sweep.Point
+	State sweep.State
+	tally.Counts
+	Causes []tally.Finding // the ways in which it was broken
+}
+
+// Sign shows the cell in one sign: that of its counts, or – for what is no valid scenario.
+func (c *Cell) Sign() string {
+	if c.Problem != "" {
+		return "–"
+	}
+	return c.Counts.Sign()
+}
+
+// Of is how a law came out in a sweep.
+func Of(s *sweep.Sweep, law checker.Law) *Law {
+	l := &Law{Law: law, Lines: s.Lines(law)}
+	for _, p := range s.Points {
+		l.Cells = append(l.Cells, Cell{p, p.State(law), s.Tally(p, law), Causes(p, law)})
+	}
+	for i := range s.Edges {
+		if e := &s.Edges[i]; e.Law == law {
+			l.Edges = append(l.Edges, e)
+		}
+	}
+	return l
+}
+
+// Causes are the ways in which a law was broken at a point.
+func Causes(p *sweep.Point, law checker.Law) (all []tally.Finding) {
+	for _, f := range p.Findings {
+		if f.Law == law {
+			all = append(all, f)
+		}
+	}
+	return all
+}

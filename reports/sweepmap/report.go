@@ -1,0 +1,183 @@
+package sweepmap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Sweep is how laws come out where values of a scenario are varied.
+type Sweep struct {
+	*sweep.Sweep
+	Scenario *scenarios.Scenario
+	Repeats  map[*sweep.Edge]string // command to paste that shows how the law is broken on one side; none if there is none
+	Shown    map[int]*single.Run    // the run that shows how an assertion failed, by its number from 0
+	Files    string                 // folder with what was left; empty if nothing was
+	Repeat   string                 // command to paste that sweeps again
+}
+
+// notes are what a reader must know beside the laws, a sentence each.
+func (s *Sweep) notes() []string {
+	all := []string{}
+	faults := s.Faults()
+	for _, n := range s.Idle() {
+		all = append(all, "fault "+strconv.Itoa(n)+" struck in no run of any point: "+faults[n-1])
+	}
+	return all
+}
+
+// size says how much was tried.
+func (s *Sweep) size() string {
+	_, points := s.Made()
+	return phrase.Count(points, "point") + ", " + phrase.Count(s.Seeds, "seed") + " each"
+}
+
+// edgeCause is a way in which the law was broken on one side of an edge.
+func edgeCause(e *sweep.Edge) (cause tally.Finding) {
+	for _, p := range []*sweep.Point{e.Last, e.First} {
+		if all := Causes(p, e.Law); len(all) > 0 {
+			cause = all[0]
+		}
+	}
+	return cause
+}
+
+// standing says in a few words what came of the assertions.
+func (s *Sweep) standing() string {
+	failed, open := 0, 0
+	for i := range s.Asserted {
+		switch s.Asserted[i].Standing {
+		case expect.AsExpected:
+		case expect.Otherwise:
+			failed++
+		default:
+			open++
+		}
+	}
+	n := len(s.Asserted)
+	switch {
+	case s.Interrupted && failed == 0:
+		return report.Undecided
+	case n == 0:
+		return "nothing asserted"
+	case failed > 0:
+		return phrase.Count(failed, "assertion") + " of " + strconv.Itoa(n) + " failed"
+	case open > 0:
+		return report.Undecided
+	case n == 1:
+		return "assertion met"
+	}
+	return "all " + strconv.Itoa(n) + " assertions met"
+}
+
+// outcome says in a word what came of an assertion.
+func outcome(a *sweep.Asserted) string {
+	switch a.Standing {
+	case expect.AsExpected:
+		return "met"
+	case expect.Otherwise:
+		return "failed"
+	}
+	return report.Undecided
+}
+
+// unmet says in a sentence where an assertion fails, or why it could not be told; it is empty if it is met.
+func (s *Sweep) unmet(a *sweep.Asserted) string {
+	switch {
+	case a.Standing == expect.NotJudged:
+		return "the condition was true at no point that was run: nothing was tried"
+	case a.Standing == expect.NotDecidable && a.Untold == 0:
+		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
+	case a.Standing == expect.NotDecidable:
+		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end", a.Untold, a.Points)
+	case a.Standing == expect.AsExpected:
+		return ""
+	}
+	found := "holds in all runs"
+	if a.Want == checker.Holds {
+		found = "violated by " + Causes(a.Counter, a.Law)[0].Cause.String()
+	}
+	return fmt.Sprintf("fails at %s: %s, seed %d", s.Words(a.Counter.Levels), found, a.Seed)
+}
+
+// why says in a sentence what came of an assertion.
+func (s *Sweep) why(a *sweep.Asserted) string {
+	if unmet := s.unmet(a); unmet != "" {
+		return unmet
+	}
+	return "met at " + phrase.Count(a.Points, "point")
+}
+
+// result is how an assertion came out as a case: one that was never tried is not decided.
+func result(a *sweep.Asserted) expect.Standing {
+	if a.Standing == expect.NotJudged {
+		return expect.NotDecidable
+	}
+	return a.Standing
+}
+
+// Suite is what a CI system counts: each assertion, and each law with its edges.
+func (s *Sweep) Suite() report.Suite {
+	suite := report.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
+	for i := range s.Asserted {
+		suite.Cases = append(suite.Cases, s.claimCase(i))
+	}
+	for _, law := range s.Laws {
+		suite.Cases = append(suite.Cases, s.lawCase(Of(s.Sweep, law)))
+	}
+	suite.Cases = append(suite.Cases, report.InterruptedCases(s.Scenario.Name, s.Interrupted)...)
+	return suite
+}
+
+// claimCase is the ith assertion as a CI system counts it.
+func (s *Sweep) claimCase(i int) report.Case {
+	a := &s.Asserted[i]
+	c := report.Case{Group: s.Scenario.Name, Name: a.Text, Result: result(a), Message: s.why(a)}
+	run := s.Shown[i]
+	if run == nil {
+		return c
+	}
+	c.Story = run.Verdict.Of(a.Law).Explanation + "\nseed " + strconv.FormatUint(run.Seed, 10) + "\n" + strings.Join(run.Plan, "\n") + "\n" + run.Repeat
+	return c
+}
+
+// lawCase is a law as a CI system counts it: it passes where something of it was told, whatever that is, as nothing was
+// asserted of it.
+func (s *Sweep) lawCase(l *Law) report.Case {
+	c := report.Case{Group: s.Scenario.Name, Name: string(l.Law)}
+	for i := range l.Cells {
+		if state := l.Cells[i].State; state == sweep.Safe || state == sweep.Broken {
+			c.Result = expect.AsExpected
+		}
+	}
+	if c.Result == expect.NotJudged {
+		c.Message = "not told at any point"
+		return c
+	}
+	var lines []string
+	for i := range l.Lines {
+		along := &l.Lines[i]
+		lines = append(lines, s.place(along)+along.Words(s.Axes[along.Axis].Name))
+	}
+	if len(lines) == 0 {
+		for i := range l.Cells {
+			lines = append(lines, s.Words(l.Cells[i].Levels)+": "+l.Cells[i].State.String())
+		}
+	}
+	c.Message, c.Story = lines[0], strings.Join(lines[1:], "\n")
+	return c
+}
+
+// Pages is the one page of the sweep.
+func (s *Sweep) Pages(path string) []report.Page {
+	return []report.Page{{Path: path, Write: s.html}}
+}

@@ -1,0 +1,174 @@
+package sweepmap
+
+import (
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+type sweepJSON struct {
+	report.Head
+	Scenario    string                       `json:"scenario"`
+	Seeds       int                          `json:"seeds"` // runs of each point
+	From        uint64                       `json:"from"`  // the first seed
+	Faults      []string                     `json:"faults"`
+	With        []string                     `json:"with"` // what has one value at all points
+	Axes        []axisJSON                   `json:"axes"`
+	Points      []pointJSON                  `json:"points"` // of the grid
+	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
+	Assertions  []assertionJSON              `json:"assertions"`
+	Interrupted bool                         `json:"interrupted"`
+	Notes       []string                     `json:"notes"`
+	Tried       int                          `json:"tried"` // points, those between the grid's included
+	Runs        int                          `json:"runs"`
+	Repeat      string                       `json:"repeat"`
+}
+
+type axisJSON struct {
+	Key    string   `json:"key"`
+	Title  string   `json:"title"`
+	Levels []string `json:"levels"`
+}
+
+// pointJSON is a point with how each law came out there, or why it is no valid scenario.
+type pointJSON struct {
+	At      map[string]string         `json:"at"` // the values, by their axes
+	Problem string                    `json:"problem,omitempty"`
+	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
+}
+
+type stateJSON struct {
+	State string `json:"state"`
+	tally.Counts
+	Causes []causeJSON `json:"causes"`
+}
+
+type causeJSON struct {
+	Cause string `json:"cause"`
+	Runs  int    `json:"runs"`
+	First uint64 `json:"first_seed"`
+}
+
+type sweptLawJSON struct {
+	Edges []edgeJSON `json:"edges"`
+	Lines []lineJSON `json:"lines"`
+}
+
+type edgeJSON struct {
+	Along  string            `json:"along"`
+	Last   map[string]string `json:"last"`
+	Before string            `json:"before"`
+	First  map[string]string `json:"first"`
+	After  string            `json:"after"`
+	Exact  bool              `json:"exact"`
+	Cause  string            `json:"cause"`
+	Repeat string            `json:"repeat"`
+}
+
+type lineJSON struct {
+	Along     string        `json:"along"`
+	At        string        `json:"at"` // the value of the other axis
+	Monotone  bool          `json:"monotone"`
+	Words     string        `json:"words"`
+	Stretches []stretchJSON `json:"stretches"`
+}
+
+type stretchJSON struct {
+	State string `json:"state"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+type assertionJSON struct {
+	Assertion string            `json:"assertion"`
+	Result    string            `json:"result"` // met, failed or undecided
+	Points    int               `json:"points"`
+	Why       string            `json:"why"`
+	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure
+}
+
+// JSON gives the sweep as one JSON object, ended by a newline.
+func (s *Sweep) JSON(command string) ([]byte, error) {
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.Some(s.Faults()),
+		With: report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
+	d.Runs, d.Tried = s.Made()
+	for i := range s.Axes {
+		axis := axisJSON{s.Axes[i].Name, s.Title(i), []string{}}
+		for _, l := range s.Axes[i].Levels {
+			axis.Levels = append(axis.Levels, l.Text)
+		}
+		d.Axes = append(d.Axes, axis)
+	}
+	for _, p := range s.Points {
+		d.Points = append(d.Points, pointJSON{At: s.valuesAt(p.Levels), Problem: p.Problem})
+	}
+	for _, law := range s.Laws {
+		l := Of(s.Sweep, law)
+		d.Laws[law] = s.lawJSON(l)
+		for i := range l.Cells {
+			d.Points[i].add(l, &l.Cells[i])
+		}
+	}
+	for i := range s.Asserted {
+		a := &s.Asserted[i]
+		claim := assertionJSON{Assertion: a.Text, Result: outcome(a), Points: a.Points, Why: s.unmet(a)}
+		if run := s.Shown[i]; run != nil {
+			told, err := run.Object()
+			if err != nil {
+				return nil, err
+			}
+			claim.Run = told
+		}
+		d.Assertions = append(d.Assertions, claim)
+	}
+	return report.Encode(d)
+}
+
+// add tells how a law came out at the point.
+func (p *pointJSON) add(l *Law, c *Cell) {
+	if p.Problem != "" {
+		return
+	}
+	told := stateJSON{c.State.String(), c.Counts, []causeJSON{}}
+	for _, f := range c.Causes {
+		told.Causes = append(told.Causes, causeJSON{f.Cause.String(), f.Runs, f.First})
+	}
+	if p.Laws == nil {
+		p.Laws = map[checker.Law]stateJSON{}
+	}
+	p.Laws[l.Law] = told
+}
+
+// valuesAt are the values of a point, by their axes.
+func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
+	values := map[string]string{}
+	for i, l := range levels {
+		values[s.Axes[i].Name] = l.Text
+	}
+	return values
+}
+
+func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
+	d := sweptLawJSON{[]edgeJSON{}, []lineJSON{}}
+	for _, e := range l.Edges {
+		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels), e.After.String(),
+			e.Exact, edgeCause(e).Cause.String(), s.Repeats[e]}
+		d.Edges = append(d.Edges, edge)
+	}
+	for i := range l.Lines {
+		along := &l.Lines[i]
+		name := s.Axes[along.Axis].Name
+		one := lineJSON{Along: name, Monotone: along.Monotone(), Words: along.Words(name), Stretches: []stretchJSON{}}
+		if along.Other != nil {
+			one.At = along.Other.Text
+		}
+		for _, stretch := range along.Stretches {
+			one.Stretches = append(one.Stretches, stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text})
+		}
+		d.Lines = append(d.Lines, one)
+	}
+	return d
+}

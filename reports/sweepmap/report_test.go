@@ -1,0 +1,341 @@
+package sweepmap
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/check"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// varied is a scenario with a key of each sort. Of its faults the second never strikes.
+var varied = func() *sweep.Subject {
+	scenario, err := scenarios.Parse("delayed-restart.yaml", []byte(`name: delayed-restart
+summary: A <summary> & more.
+servers: {redis: 5, persistence: {append-fsync: no}}
+lock: {protocol: redlock, ttl: 10s}
+faults:
+  - crash redis-3 losing everything at 1s, restart after 11s
+  - drift client-1 clock by +10ppm from 100s
+`))
+	if err != nil {
+		panic(err)
+	}
+	subject, err := sweep.NewSubject(scenario)
+	if err != nil {
+		panic(err)
+	}
+	return subject
+}()
+
+func axisOf(text string) sweep.Axis {
+	a, err := varied.Axis(text)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// sweepOf is a sweep with a point for each sign, and nothing more.
+func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
+	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20, Crew: parallel.Crew{Workers: 1}}
+	for _, text := range assertions {
+		a, err := varied.Assertion(axes, text)
+		if err != nil {
+			panic(err)
+		}
+		o.Assertions = append(o.Assertions, a)
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	swept, err := varied.Sweep(stopped, o)
+	if err != nil {
+		panic(err)
+	}
+	swept.Interrupted, swept.Edges = false, nil
+	for i, sign := range []rune(signs) {
+		swept.Points[i] = pointOf(swept.Points[i].Levels, sign)
+	}
+	return &Sweep{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."}, Files: "_runs/x",
+		Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
+}
+
+// pointOf is a point that came out as the sign says.
+func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
+	p := &sweep.Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
+	of := func(c tally.Counts, seeds ...uint64) *sweep.Point {
+		p.Laws = tally.Laws{{Law: checker.LeaseExclusion, Counts: c}}
+		for _, first := range seeds {
+			p.Findings = append(p.Findings, tally.Finding{Law: checker.LeaseExclusion, Runs: c.Violated, First: first,
+				Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"}})
+		}
+		return p
+	}
+	switch sign {
+	case '✓':
+		return of(tally.Counts{Holds: 20})
+	case '✗':
+		return of(tally.Counts{Violated: 20}, 1)
+	case '±':
+		return of(tally.Counts{Holds: 19, Violated: 1}, 7)
+	case '?':
+		return of(tally.Counts{Unchecked: 20})
+	}
+	return &sweep.Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
+}
+
+// stripSweep is a sweep of one axis, safe from 9.891 s on.
+func stripSweep() *Sweep {
+	axis := axisOf("restart=8s..11s/1s")
+	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl", "lease-exclusion holds when restart > 20s")
+	s.Asserted[0].Standing, s.Asserted[0].Points = expect.AsExpected, 3
+	s.Asserted[1].Standing = expect.NotJudged
+	at := func(text string, n int64, sign rune) *sweep.Point {
+		return pointOf([]sweep.Level{{Unit: sweep.Durations, N: n, Text: text}}, sign)
+	}
+	last, first := at("9.89s", 9_890_000_000, '±'), at("9.891s", 9_891_000_000, '✓')
+	last.Findings[0].First = 8
+	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Broken, After: sweep.Safe, Exact: true}}
+	s.Between = make([]*sweep.Point, 10)
+	for i := range s.Between {
+		s.Between[i] = first
+	}
+	return s
+}
+
+// mapSweep is a sweep of two axes; rows are given the highest first, as they are shown.
+func mapSweep(across, up sweep.Axis, rows ...string) *Sweep {
+	signs := ""
+	for i := len(rows) - 1; i >= 0; i-- {
+		signs += rows[i]
+	}
+	return sweepOf([]sweep.Axis{across, up}, signs)
+}
+
+// firstMap is the picture of the first law.
+func firstMap(s *Sweep) *Map {
+	return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: Of(s.Sweep, s.Laws[0])}
+}
+
+// samples are a sweep of every shape.
+func samples() map[string]*Sweep {
+	time, rate := axisOf("restart=1s..3s/1s"), axisOf("ppm=-1000ppm,0ppm,1000ppm")
+	policy, single := axisOf("append-fsync=always,everysec,no"), axisOf("clients=2")
+	return map[string]*Sweep{
+		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"), "words": mapSweep(policy, axisOf("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
+		"numbers by words": mapSweep(time, policy, "✗✓✓", "✗✓✓", "✗✗✓"), "words by numbers": mapSweep(policy, time, "✗✓✓", "✗✓✓", "✗✗✓"),
+		"one point": mapSweep(single, axisOf("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
+		"a strip of words": sweepOf([]sweep.Axis{policy}, "✗±✓"),
+	}
+}
+
+// Each point shows once, whatever the width, and no line is wider than the screen.
+func TestSweepsFitTheScreen(t *testing.T) {
+	wide, row := axisOf("servers.redis=1..200/1"), ""
+	for i := range wide.Levels {
+		row += string([]rune("✓✗±?–")[i%5])
+	}
+	all := samples()
+	all["two hundred points"] = mapSweep(wide, axisOf("ttl=1s,2s"), row, row)
+	for name, s := range all {
+		for width := 60; width <= 160; width += 10 {
+			var b bytes.Buffer
+			if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			text := b.String()
+			for _, line := range strings.Split(text, "\n") {
+				if utf8.RuneCountInString(line) > width {
+					t.Errorf("%s: wider than %d: %q", name, width, line)
+				}
+			}
+			before, _, _ := strings.Cut(text, "✓ held in all runs") // the legend
+			_, drawn, _ := strings.Cut(before, string(checker.LeaseExclusion))
+			signs := 0
+			for _, line := range strings.Split(drawn, "\n") {
+				if !strings.Contains(line, ": in ") && !strings.Contains(line, ": at ") && !strings.Contains(line, "servers") {
+					signs += len(regexp.MustCompile("[✓✗±?–]").FindAllString(line, -1))
+				}
+			}
+			if cells := len(s.Points); signs != cells {
+				t.Errorf("%s, %d wide: %d signs for %d points\n%s", name, width, signs, cells, text)
+			}
+		}
+	}
+}
+
+func TestSweepInWords(t *testing.T) {
+	var b bytes.Buffer
+	if err := stripSweep().Text(&b, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"delayed-restart  14 points, 20 seeds each", "undecided\n",
+		"varied  restart, 8s to 11s, 4 values: restart delay after the crash of redis-3\n",
+		"with    lock.ttl 10s\n", "faults  1 crash redis-3",
+		"lease-exclusion  safe from restart 9.891s; broken up to 9.89s, at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  10s 11s\n",
+		"edge  9.89s broken, 9.891s safe: lost in crash (no persistence), first with\n        seed 8\n",
+		"lost in crash (no persistence): in 21 runs at 2 points", "a chance of 13.9 % in one",
+		" ✓ lease-exclusion holds when restart >= ttl\n   met at 3 points\n",
+		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing was tried\n",
+		"note    fault 2 struck in no run of any point: drift client-1",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// Equal sweeps give equal bytes, and pictures are what they say.
+func TestMapsAreRepeatable(t *testing.T) {
+	for name, s := range samples() {
+		var svg, svg2, page bytes.Buffer
+		if err := errors.Join(firstMap(s).SVG(&svg), firstMap(s).SVG(&svg2), s.html(&page)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(svg.Bytes(), svg2.Bytes()) {
+			t.Errorf("%s: drawn twice, the pictures differ", name)
+		}
+		for d := xml.NewDecoder(&svg); ; {
+			if _, err := d.Token(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Errorf("%s: %v", name, err)
+				break
+			}
+		}
+		if strings.Contains(svg2.String(), "NaN") || !strings.Contains(svg2.String(), "lease-exclusion") {
+			t.Errorf("%s: %s", name, svg2.String())
+		}
+		text := page.String()
+		if err := check.Page(text); err != nil || strings.Contains(text, "<summary>") || strings.Count(text, "<svg") != 2 {
+			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
+		}
+		if n, err := check.Explained(text); err != nil || n != 1 {
+			t.Errorf("%s explains %d laws: %v", name, n, err)
+		}
+	}
+}
+
+func TestPixelsAreRepeatable(t *testing.T) {
+	s := samples()["numbers"]
+	var raw, again bytes.Buffer
+	if err := errors.Join(firstMap(s).PNG(&raw), firstMap(s).PNG(&again)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(raw.Bytes(), again.Bytes()) {
+		t.Error("drawn twice, the pictures differ")
+	}
+	if p, err := png.DecodeConfig(&raw); err != nil || p.Width != 1920 || p.Height != 1080 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestSweepAsJSON(t *testing.T) {
+	text, err := stripSweep().JSON("sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Scenario string
+		Axes     []struct{ Levels []string }
+		Points   []struct {
+			At   map[string]string
+			Laws map[string]struct {
+				State    string
+				Violated int
+				Causes   []struct{ First_seed uint64 }
+			}
+		}
+		Laws map[string]struct {
+			Edges []struct {
+				Last, First map[string]string
+				After       string
+			}
+			Lines []struct{ Monotone bool }
+		}
+		Assertions []struct{ Result string }
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	p := got.Points[1]
+	if len(got.Points) != 4 || p.At["restart"] != "9s" || p.Laws["lease-exclusion"].State != "broken" || p.Laws["lease-exclusion"].Violated != 1 ||
+		p.Laws["lease-exclusion"].Causes[0].First_seed != 7 {
+		t.Errorf("%+v", p)
+	}
+	law := got.Laws["lease-exclusion"]
+	if e := law.Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" || !law.Lines[0].Monotone {
+		t.Errorf("%+v", got.Laws)
+	}
+	if got.Assertions[0].Result != "met" || got.Assertions[1].Result != "undecided" {
+		t.Errorf("%+v", got.Assertions)
+	}
+}
+
+// A law of which nothing is told is no passed case.
+func TestSweepAsCases(t *testing.T) {
+	s := stripSweep()
+	cases := s.Suite().Cases
+	if c := cases[2]; c.Result != expect.AsExpected || c.Message != "safe from restart 9.891s; broken up to 9.89s" {
+		t.Errorf("%+v", c)
+	}
+	if c := cases[1]; c.Result != expect.NotDecidable || !strings.HasPrefix(c.Message, "the condition was true at no point") {
+		t.Errorf("%+v", c)
+	}
+	if c := cases[0]; c.Result != expect.AsExpected || c.Message != "met at 3 points" {
+		t.Errorf("%+v", c)
+	}
+	for i := range s.Points {
+		s.Points[i] = pointOf(s.Points[i].Levels, []rune("?–")[i%2])
+	}
+	if c := s.Suite().Cases[2]; c.Result != expect.NotJudged {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		s := stripSweep()
+		s.Interrupted = interrupted
+		var text, page strings.Builder
+		if err := errors.Join(s.Text(&text, report.TextOptions{Width: 160}), s.html(&page)); err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{text.String(), page.String()} {
+			if says := strings.Contains(said, report.Interruption); says != interrupted {
+				t.Errorf("interrupted %t: it says so: %t", interrupted, says)
+			}
+		}
+	}
+}
+
+func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
+	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary 'restart=8s..11s/1s' --seeds 18446744073709551615"
+	s := stripSweep()
+	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[0]: call}
+	for _, width := range []int{60, 80, 120, 200} {
+		var b strings.Builder
+		if err := s.Text(&b, report.TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := check.Pasted(b.String(), call); n != 2 {
+			t.Errorf("at %d it stands %d times:\n%s", width, n, b.String())
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package sweepmap
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/sweep"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
+)
+
+// Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
+// the first failure of each. The error is w's.
+func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	report.Title(p, s.Scenario.Name, s.size(), s.standing())
+	if s.Scenario.Summary != "" {
+		p.Text(term.Plain, 2, s.Scenario.Summary)
+	}
+	p.Blank()
+	s.setting(p)
+	for _, law := range s.Laws {
+		p.Blank()
+		s.law(p, Of(s.Sweep, law))
+	}
+	p.Blank()
+	s.legend(p)
+	if len(s.Asserted) > 0 {
+		p.Blank()
+		p.Put(new(term.Line).Add(term.Bold, "Assertions"))
+		for i := range s.Asserted {
+			s.claim(p, &s.Asserted[i])
+		}
+	}
+	p.Blank()
+	report.Stopped(p, s.Interrupted)
+	report.Notes(p, "note    ", s.notes())
+	report.Closing(p, s.Files, s.Repeat)
+	for i := range s.Asserted {
+		s.failure(p, i)
+	}
+	return p.Err()
+}
+
+// setting says what is varied, and what stays as it is.
+func (s *Sweep) setting(p *term.Writer) {
+	labels := []string{"varied  "}
+	if len(s.Axes) == 2 {
+		labels = []string{"across  ", "upwards "}
+	}
+	for i, label := range labels {
+		p.Hang(0, label, term.Plain, s.varied(i))
+	}
+	for i, fixed := range s.With() {
+		p.Hang(0, []string{"with    ", "        "}[min(i, 1)], term.Plain, fixed)
+	}
+	for i, fault := range s.Faults() {
+		p.Hang(0, []string{"faults  ", "        "}[min(i, 1)]+strconv.Itoa(i+1)+" ", term.Plain, fault)
+	}
+}
+
+// anchor ends a sentence on an edge.
+func (s *Sweep) anchor() string {
+	at := s.At()
+	if at == "" {
+		return ""
+	}
+	return ", at " + at
+}
+
+// varied says what an axis varies: "restart, 0s to 12s in 13 steps (restart delay after the crash of redis-3)".
+func (s *Sweep) varied(i int) string {
+	a := &s.Axes[i]
+	text := a.Name + ", "
+	switch n := len(a.Levels); {
+	case a.Unit() == sweep.Words || n < 3:
+		text += levelList(a)
+	default:
+		text += fmt.Sprintf("%s to %s, %d values", a.Levels[0].Text, a.Levels[n-1].Text, n)
+	}
+	if title := s.Title(i); title != a.Name {
+		text += ": " + title
+	}
+	return text
+}
+
+func levelList(a *sweep.Axis) string {
+	text := ""
+	for i, l := range a.Levels {
+		if i > 0 {
+			text += ", "
+		}
+		text += l.Text
+	}
+	return text
+}
+
+// law draws one law.
+func (s *Sweep) law(p *term.Writer, l *Law) {
+	ln := new(term.Line).Add(term.Bold, string(l.Law))
+	if len(s.Axes) == 1 && len(l.Lines) == 1 {
+		words := l.Lines[0].Words(s.Axes[0].Name) + s.anchor()
+		if ln.Cells()+2+term.Cells(words) <= p.Width() {
+			p.Put(ln.Add(term.Plain, "  "+words))
+		} else {
+			p.Put(ln)
+			p.Text(term.Plain, 2, words)
+		}
+	} else {
+		p.Put(ln)
+	}
+	g := newGrid(s, l, p.Width())
+	g.draw(p)
+	if len(s.Axes) == 2 && !g.beside {
+		for i := range l.Lines {
+			along := &l.Lines[i]
+			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", term.Plain, along.Words(s.Axes[along.Axis].Name))
+		}
+	}
+	for i := range l.Lines {
+		if along := &l.Lines[i]; !along.Monotone() {
+			p.Hang(2, "! ", term.Yellow, s.place(along)+turnsTwice)
+		}
+	}
+	s.details(p, l)
+}
+
+// place names the line where there are several.
+func (s *Sweep) place(l *sweep.Line) string {
+	if l.Other == nil {
+		return ""
+	}
+	return "at " + s.Axes[1-l.Axis].Name + " " + l.Other.Text + ", "
+}
+
+// details tell the edges of a single axis, and the causes over all points.
+func (s *Sweep) details(p *term.Writer, l *Law) {
+	for _, e := range l.Edges {
+		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
+			p.Hang(2, "edge  ", term.Plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
+				e.First.Levels[0].Text, e.After, cause.Cause, cause.First))
+		}
+		if again := s.Repeats[e]; again != "" {
+			p.Command(8, "", again)
+		}
+		if !e.Exact {
+			p.Hang(2, "edge  ", term.Yellow, fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
+		}
+	}
+	for _, c := range causes(l) {
+		p.Hang(2, "✗     ", term.Plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+	}
+	for _, c := range problems(l) {
+		p.Hang(2, "–     ", term.Plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
+	}
+}
+
+// gap says why the sides of an edge lie further apart than was asked for.
+func gap(e *sweep.Edge) string {
+	if e.Stopped {
+		return "the search between them was interrupted"
+	}
+	return "what lies between them is no valid scenario"
+}
+
+type causeSum struct {
+	cause        string
+	runs, points int
+}
+
+func addCause(list []causeSum, cause string, runs int) []causeSum {
+	for i := range list {
+		if list[i].cause == cause {
+			list[i].runs += runs
+			list[i].points++
+			return list
+		}
+	}
+	return append(list, causeSum{cause, runs, 1})
+}
+
+// causes sums up why the law was broken at the points of the grid.
+func causes(l *Law) (list []causeSum) {
+	for i := range l.Cells {
+		for _, c := range l.Cells[i].Causes {
+			list = addCause(list, c.Cause.String(), c.Runs)
+		}
+	}
+	return list
+}
+
+// problems sums up why points are no valid scenarios.
+func problems(l *Law) (list []causeSum) {
+	for i := range l.Cells {
+		if problem := l.Cells[i].Problem; problem != "" {
+			list = addCause(list, problem, 0)
+		}
+	}
+	return list
+}
+
+// legend says what the signs mean.
+func (s *Sweep) legend(p *term.Writer) {
+	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
+	p.Text(term.Plain, 0, "safe means: "+s.meaning())
+}
+
+// meaning says what safe rests on.
+func (s *Sweep) meaning() string {
+	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in twenty",
+		phrase.Count(s.Seeds, "run"), strconv.FormatFloat(100*tally.UpperBound(s.Seeds), 'g', 3, 64))
+}
+
+// turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
+const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
+
+// claim tells an assertion.
+func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
+	p.Hang(0, " "+report.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Text(term.Plain, 3, s.why(a))
+}
+
+// failure tells the run that shows how the ith assertion fails.
+func (s *Sweep) failure(p *term.Writer, i int) {
+	a, shown := &s.Asserted[i], s.Shown[i]
+	if shown == nil {
+		return
+	}
+	p.Blank()
+	p.Rule()
+	p.Text(term.Bold, 0, "Against: "+a.Text)
+	p.Blank()
+	if f := shown.Verdict.Of(a.Law); f.Outcome == checker.Violated {
+		single.Violation(p, shown.Lanes(), &f)
+	} else {
+		p.Text(term.Red, 0, string(a.Law)+" "+f.Outcome.String())
+		p.Text(term.Plain, 2, f.Explanation)
+	}
+	p.Blank()
+	run := *shown
+	run.Metrics = nil
+	single.Footer(p, &run)
+}

@@ -1,0 +1,256 @@
+// Package tell puts the events of a history into words: one line each, and the names in it.
+//
+// Goals: a line says who did what and why, in the words that plans and findings use; an event reads the same in a
+// text, in a picture and in a story.
+// Non-goals: choosing what is worth telling (timeline), and why a law was broken (checker).
+package tell
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+)
+
+// Teller puts events into words. A lock or an attempt is named only where it is needed to tell it from another.
+type Teller struct {
+	Holder  func(history.Attempt) history.Process // who made an attempt; empty if that is not known
+	Several bool                                  // more than one lock is in use
+	Long    bool                                  // say also what the eye can do without: tokens, servers, deadlines
+}
+
+// Event says in one line what happened.
+func (t *Teller) Event(e *history.Event) string {
+	if e.Process == history.Nemesis {
+		return t.fault(e)
+	}
+	switch e.F {
+	case history.Acquire:
+		return t.acquire(e)
+	case history.Extend:
+		return t.extend(e)
+	case history.Release:
+		return t.release(e)
+	case history.Lost:
+		return string(e.Process) + " learns that its lock is gone and stops"
+	case history.Crashed:
+		return string(e.Process) + " crashes"
+	case history.Woken:
+		return string(e.Process) + " is woken to look again"
+	case history.Read:
+		return t.read(e)
+	case history.Write:
+		return t.write(e)
+	case history.Apply:
+		return t.apply(e)
+	case history.KeySet, history.KeyProlonged, history.KeyGone:
+		return t.Key(e, string(e.Process))
+	case history.KeyCopied:
+		return fmt.Sprintf("%s: the key of %s has arrived", e.Process, e.Of)
+	case history.CopyGone:
+		return fmt.Sprintf("%s: learns that the key of %s is gone", e.Process, e.Of)
+	}
+	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
+}
+
+func (t *Teller) fault(e *history.Event) string {
+	line := e.Value
+	if line == "" {
+		line = string(e.F)
+	}
+	switch e.Type {
+	case history.Invoke:
+		return "fault: " + line
+	case history.OK:
+		return "over: " + line
+	}
+	return "nemesis: " + line // a report, of which the line alone says whether something begins or ends
+}
+
+// lock names the lock where more than one is in use.
+func (t *Teller) lock(e *history.Event) string {
+	if !t.Several || e.Lock == "" {
+		return ""
+	}
+	return " " + string(e.Lock)
+}
+
+func (t *Teller) acquire(e *history.Event) string {
+	who, lock := string(e.Process), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		if lock == "" {
+			lock = " the lock"
+		}
+		return who + " asks for" + lock
+	case history.OK:
+		shared := ""
+		if e.Shared {
+			shared = " shared"
+		}
+		return who + " acquires" + lock + shared + t.lease(e)
+	case history.Fail:
+		return who + " does not get" + cmp.Or(lock, " the lock") + because(e.Why)
+	}
+	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e.Why)
+}
+
+// lease says until when the holder was told that it holds, and at length by whom and under which token.
+func (t *Teller) lease(e *history.Event) string {
+	g := e.Grant
+	if g == nil {
+		return token(e.Token)
+	}
+	s := ": lease until " + phrase.Instant(g.Until)
+	switch {
+	case g.Until == history.Never:
+		s = ": lease without end"
+	case g.Until <= g.Granted:
+		s = ": lease already over at " + phrase.Instant(g.Until)
+	}
+	if t.Long && len(g.Counted) > 0 {
+		s += ", counted " + Processes(g.Counted)
+	}
+	return s + token(e.Token)
+}
+
+func (t *Teller) extend(e *history.Event) string {
+	who, lock := string(e.Process), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		return who + " asks to extend" + cmp.Or(lock, " its lease")
+	case history.OK:
+		return who + " extends" + lock + t.lease(e)
+	case history.Fail:
+		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e.Why)
+	}
+	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e.Why)
+}
+
+func (t *Teller) release(e *history.Event) string {
+	who, lock := string(e.Process), t.lock(e)
+	switch e.Type {
+	case history.Invoke:
+		return who + " leaves and releases" + lock
+	case history.OK:
+		return who + " has released" + lock
+	case history.Fail:
+		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e.Why)
+	}
+	return who + " never learns whether it released" + lock + because(e.Why)
+}
+
+func (t *Teller) read(e *history.Event) string {
+	who := string(e.Process)
+	switch e.Type {
+	case history.Invoke:
+		return who + " asks the resource for its value"
+	case history.OK:
+		return who + " reads " + Quoted(e.Value)
+	}
+	return who + "'s read brought nothing" + because(e.Why)
+}
+
+func (t *Teller) write(e *history.Event) string {
+	who := string(e.Process)
+	switch e.Type {
+	case history.Invoke:
+		return who + " sends its write of " + Quoted(e.Value)
+	case history.OK:
+		return who + " learns that " + Quoted(e.Value) + " is written"
+	case history.Fail:
+		if e.Why == history.LeaseNotValid {
+			return who + " does not write: it sees that its lease is over"
+		}
+		return who + " learns that its write took no effect" + because(e.Why)
+	}
+	return who + " never learns whether its write took effect" + because(e.Why)
+}
+
+func (t *Teller) apply(e *history.Event) string {
+	whose := string(t.Holder(e.Of))
+	if whose == "" {
+		whose = cmp.Or(string(e.Of), "an unknown client")
+	}
+	verb := "accepts"
+	if e.Type != history.OK {
+		verb = "refuses"
+	}
+	what := "write of " + Quoted(e.Value)
+	if e.Op == history.Read {
+		what = "read"
+		if e.Type == history.OK {
+			what = "read: " + Quoted(e.Value)
+		}
+	}
+	s := fmt.Sprintf("%s %s %s's %s", e.Process, verb, whose, what)
+	if t.Long {
+		s += token(e.Token)
+	}
+	return s + because(e.Why)
+}
+
+// Key tells of a key on the servers named by where.
+func (t *Teller) Key(e *history.Event, where string) string {
+	key := "the key"
+	if t.Several {
+		key = string(e.Lock)
+	}
+	of := string(e.Of)
+	switch e.F {
+	case history.KeySet:
+		return fmt.Sprintf("%s: %s is set for %s%s", where, key, of, t.due(e))
+	case history.KeyProlonged:
+		return fmt.Sprintf("%s: %s of %s is prolonged%s%s", where, key, of, t.byOther(e), t.due(e))
+	}
+	switch e.Why {
+	case history.Expired:
+		return fmt.Sprintf("%s: %s of %s expires", where, key, of)
+	case history.Deleted:
+		return fmt.Sprintf("%s: %s of %s is deleted%s", where, key, of, t.byOther(e))
+	}
+	return fmt.Sprintf("%s: %s of %s is %s", where, key, of, cmp.Or(string(e.Why), "gone"))
+}
+
+func (t *Teller) due(e *history.Event) string {
+	switch {
+	case e.Until == history.Never:
+		return ", without expiry"
+	case t.Long && e.Until != 0:
+		return ", due " + phrase.Instant(e.Until)
+	}
+	return ""
+}
+
+func (t *Teller) byOther(e *history.Event) string {
+	if e.By == "" || e.By == e.Of {
+		return ""
+	}
+	return " by " + string(e.By)
+}
+
+func because(w history.Why) string {
+	if w == "" {
+		return ""
+	}
+	return " (" + string(w) + ")"
+}
+
+func token(n history.Token) string {
+	if n == 0 {
+		return ""
+	}
+	return ", token " + strconv.FormatInt(int64(n), 10)
+}
+
+// Quoted gives a value in quotes, shortened to what a reader can compare at a glance.
+func Quoted(v string) string {
+	const most = 24
+	r := []rune(v)
+	if len(r) > most {
+		v = string(r[:most-1]) + "…"
+	}
+	return strconv.QuoteToGraphic(v)
+}

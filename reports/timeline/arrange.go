@@ -1,0 +1,381 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
+// not fit is left out of the lanes. The witnesses of the findings are marked. It keeps h and never changes it.
+func Arrange(h *history.History, findings []checker.Finding) *Lanes {
+	a := &arranger{
+		l: &Lanes{
+			end: h.Header.End, locks: slices.Clone(h.Header.Locks), history: h, witness: map[int]bool{},
+			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
+			madeBy: map[history.Attempt]history.Process{},
+		},
+		sections: map[holding]ref{}, waits: map[waiting]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
+	}
+	for _, p := range h.Header.Clients {
+		a.client(p)
+	}
+	for _, p := range h.Header.Servers {
+		a.server(p)
+	}
+	for pos := range h.Events {
+		a.l.end = max(a.l.end, h.Events[pos].Time)
+	}
+	for pos := range h.Events {
+		a.event(pos, &h.Events[pos])
+	}
+	a.faults(h)
+	for i := range findings {
+		for _, pos := range findings[i].Witness {
+			if pos >= 0 && pos < len(h.Events) {
+				a.l.witness[pos] = true
+			}
+		}
+	}
+	return a.l
+}
+
+// arranger remembers what has begun and not ended.
+type arranger struct {
+	l        *Lanes
+	sections map[holding]ref
+	waits    map[waiting]ref
+	calls    map[calling]ref
+	keys     map[keyOn]ref
+}
+
+type (
+	holding struct {
+		p       history.Process
+		lock    history.Lock
+		attempt history.Attempt
+	}
+	waiting struct {
+		p    history.Process
+		lock history.Lock
+	}
+	calling struct {
+		p       history.Process
+		f       history.F
+		attempt history.Attempt
+	}
+	keyOn struct {
+		p      history.Process
+		lock   history.Lock
+		member string
+	}
+)
+
+// ref points at an element of a slice of a lane; a pointer would go stale when the slice grows.
+type ref struct{ lane, i int }
+
+func (a *arranger) client(p history.Process) int {
+	i, ok := a.l.clientOf[p]
+	if !ok {
+		i = len(a.l.clients)
+		a.l.clientOf[p] = i
+		a.l.clients = append(a.l.clients, clientLane{Process: p})
+	}
+	return i
+}
+
+func (a *arranger) server(p history.Process) int {
+	i, ok := a.l.serverOf[p]
+	if !ok {
+		i = len(a.l.servers)
+		a.l.serverOf[p] = i
+		a.l.servers = append(a.l.servers, serverLane{Process: p})
+	}
+	return i
+}
+
+func (a *arranger) begin(pos int, at history.Time) span {
+	return span{From: at, To: a.l.end, First: pos, Last: open}
+}
+
+func (s *span) end(pos int, at history.Time) { s.To, s.Last = at, pos }
+
+func (a *arranger) event(pos int, e *history.Event) {
+	if e.Process == history.Nemesis {
+		if e.Type == history.Invoke && e.Fault != nil && e.Fault.Loses == history.LosesEverything {
+			a.forget(pos, e)
+		}
+		return
+	}
+	switch e.F {
+	case history.Acquire:
+		a.acquire(pos, e)
+	case history.Extend:
+		a.call(pos, e)
+		a.extend(e)
+	case history.Release:
+		if e.Type == history.Invoke {
+			a.leave(pos, e)
+		}
+		a.call(pos, e)
+	case history.Lost:
+		a.leave(pos, e)
+	case history.Crashed:
+		a.crash(pos, e)
+	case history.Read, history.Write:
+		a.call(pos, e)
+	case history.Apply:
+		a.apply(pos, e)
+	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
+		a.key(pos, e)
+	}
+}
+
+func (a *arranger) acquire(pos int, e *history.Event) {
+	c := a.client(e.Process)
+	if !slices.Contains(a.l.locks, e.Lock) {
+		a.l.locks = append(a.l.locks, e.Lock)
+	}
+	if e.Attempt != "" {
+		a.l.madeBy[e.Attempt] = e.Process
+	}
+	lane, key := &a.l.clients[c], waiting{e.Process, e.Lock}
+	if e.Type == history.Invoke {
+		a.waits[key] = ref{c, len(lane.Waits)}
+		lane.Waits = append(lane.Waits, wait{span: a.begin(pos, e.Time), Lock: e.Lock})
+		return
+	}
+	if r, ok := a.waits[key]; ok {
+		w := &lane.Waits[r.i]
+		w.end(pos, e.Time)
+		w.Result = e.Type
+		delete(a.waits, key)
+	}
+	if e.Type == history.OK {
+		a.enter(pos, e, c)
+	}
+}
+
+func (a *arranger) enter(pos int, e *history.Event, c int) {
+	lane := &a.l.clients[c]
+	s := section{span: a.begin(pos, e.Time), Lock: e.Lock, Attempt: e.Attempt, Token: e.Token, Shared: e.Shared}
+	if g := e.Grant; g != nil && g.Until > g.Granted {
+		s.Validity = []window{{g.Granted, g.Until}}
+	}
+	a.sections[holding{e.Process, e.Lock, e.Attempt}] = ref{c, len(lane.Sections)}
+	lane.Sections = append(lane.Sections, s)
+}
+
+// section finds the open section that a client's event speaks of. An event that names no attempt speaks of the
+// client's only open section of that lock.
+func (a *arranger) section(e *history.Event) (holding, *section) {
+	key := holding{e.Process, e.Lock, e.Attempt}
+	if r, ok := a.sections[key]; ok {
+		return key, &a.l.clients[r.lane].Sections[r.i]
+	}
+	c, ok := a.l.clientOf[e.Process]
+	if !ok || e.Attempt != "" && e.Lock != "" {
+		return key, nil
+	}
+	for i := len(a.l.clients[c].Sections) - 1; i >= 0; i-- {
+		s := &a.l.clients[c].Sections[i]
+		if s.Last == open && (e.Lock == "" || s.Lock == e.Lock) && (e.Attempt == "" || s.Attempt == e.Attempt) {
+			return holding{e.Process, s.Lock, s.Attempt}, s
+		}
+	}
+	return key, nil
+}
+
+func (a *arranger) extend(e *history.Event) {
+	if e.Type != history.OK || e.Grant == nil || e.Grant.Until <= e.Grant.Granted {
+		return
+	}
+	_, s := a.section(e)
+	if s == nil {
+		return
+	}
+	w := window{e.Grant.Granted, e.Grant.Until}
+	if n := len(s.Validity); n > 0 && w.From <= s.Validity[n-1].To {
+		s.Validity[n-1].To = max(s.Validity[n-1].To, w.To)
+		return
+	}
+	s.Validity = append(s.Validity, w)
+}
+
+func (a *arranger) leave(pos int, e *history.Event) {
+	key, s := a.section(e)
+	if s == nil {
+		return
+	}
+	s.end(pos, e.Time)
+	s.Ended = e.F
+	if e.F == history.Release {
+		s.Validity = cutAt(s.Validity, e.Time)
+	}
+	delete(a.sections, key)
+}
+
+// cutAt drops what lies after at.
+func cutAt(ws []window, at history.Time) []window {
+	kept := ws[:0]
+	for _, w := range ws {
+		if w.From < at {
+			kept = append(kept, window{w.From, min(w.To, at)})
+		}
+	}
+	return kept
+}
+
+func (a *arranger) crash(pos int, e *history.Event) {
+	c, ok := a.l.clientOf[e.Process]
+	if !ok {
+		return
+	}
+	lane := &a.l.clients[c]
+	lane.Crashes = append(lane.Crashes, a.begin(pos, e.Time))
+	for i := range lane.Sections {
+		if s := &lane.Sections[i]; s.Last == open {
+			s.end(pos, e.Time)
+			s.Ended = history.Crashed
+			delete(a.sections, holding{e.Process, s.Lock, s.Attempt})
+		}
+	}
+	for i := range lane.Waits {
+		if w := &lane.Waits[i]; w.Last == open {
+			w.end(pos, e.Time)
+			delete(a.waits, waiting{e.Process, w.Lock})
+		}
+	}
+	for i := range lane.Calls {
+		if call := &lane.Calls[i]; call.Last == open {
+			call.end(pos, e.Time)
+			delete(a.calls, calling{e.Process, call.F, call.Attempt})
+		}
+	}
+}
+
+func (a *arranger) call(pos int, e *history.Event) {
+	c := a.client(e.Process)
+	lane, key := &a.l.clients[c], calling{e.Process, e.F, e.Attempt}
+	if e.Type == history.Invoke {
+		a.calls[key] = ref{c, len(lane.Calls)}
+		lane.Calls = append(lane.Calls, call{span: a.begin(pos, e.Time), F: e.F, Attempt: e.Attempt})
+		return
+	}
+	if r, ok := a.calls[key]; ok {
+		lane.Calls[r.i].end(pos, e.Time)
+		lane.Calls[r.i].Result = e.Type
+		delete(a.calls, key)
+	}
+}
+
+func (a *arranger) apply(pos int, e *history.Event) {
+	f := effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK, Of: e.Of, Sent: -1}
+	f.Client = a.l.holder(e.Of)
+	if c, ok := a.l.clientOf[f.Client]; ok {
+		calls := a.l.clients[c].Calls
+		for i := len(calls) - 1; i >= 0; i-- {
+			if calls[i].F == e.Op && calls[i].Attempt == e.Of {
+				f.Sent = calls[i].First
+				break
+			}
+		}
+	}
+	a.l.effects = append(a.l.effects, f)
+}
+
+func (a *arranger) key(pos int, e *history.Event) {
+	s := a.server(e.Process)
+	lane, key := &a.l.servers[s], keyOn{e.Process, e.Lock, e.Member}
+	r, there := a.keys[key]
+	switch e.F {
+	case history.KeySet, history.KeyCopied:
+		if there {
+			lane.Keys[r.i].end(pos, e.Time)
+		}
+		a.keys[key] = ref{s, len(lane.Keys)}
+		lane.Keys = append(lane.Keys, keySpan{span: a.begin(pos, e.Time), Lock: e.Lock, Of: e.Of, Due: e.Until})
+	case history.KeyProlonged:
+		if there {
+			lane.Keys[r.i].Due = e.Until
+		}
+	case history.KeyGone, history.CopyGone:
+		if there {
+			k := &lane.Keys[r.i]
+			k.end(pos, e.Time)
+			k.Why, k.By = e.Why, e.By
+			delete(a.keys, key)
+		}
+	}
+}
+
+// forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a member
+// no longer knows.
+func (a *arranger) forget(pos int, e *history.Event) {
+	if s := a.l.history.Header.Service; s != history.Etcd && s != history.ZooKeeper {
+		return
+	}
+	for key, r := range a.keys {
+		if slices.Contains(e.Fault.On, key.p) {
+			k := &a.l.servers[r.lane].Keys[r.i]
+			k.end(pos, e.Time)
+			k.Why = history.LostUnpersisted
+			delete(a.keys, key)
+		}
+	}
+}
+
+// faults lays out the faults and gives each lane those that struck it. One without a duration ends where it struck.
+func (a *arranger) faults(h *history.History) {
+	for i, strike := range trace.Faults(h) {
+		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
+			How: strike.Fault}
+		switch {
+		case strike.Stop != trace.Open:
+			f.end(strike.Stop, h.Events[strike.Stop].Time)
+		case !a.lasts(&f):
+			f.To = f.From
+		}
+		a.l.faults = append(a.l.faults, f)
+		for _, p := range f.How.Struck() {
+			if c, ok := a.l.clientOf[p]; ok {
+				a.onClient(&a.l.clients[c], &f, i)
+			}
+			if s, ok := a.l.serverOf[p]; ok {
+				a.onServer(&a.l.servers[s], &f, i)
+			}
+		}
+	}
+}
+
+// lasts reports whether a fault that was never said to end is in force to the end of the run. A client that crashed
+// does not come back, but the fault is over when it has struck; a server that does not is down.
+func (a *arranger) lasts(f *fault) bool {
+	if f.Kind.IsDown() && len(f.How.On) > 0 {
+		_, client := a.l.clientOf[f.How.On[0]]
+		return !client
+	}
+	return f.Kind.Lasts()
+}
+
+func (a *arranger) onClient(lane *clientLane, f *fault, i int) {
+	switch f.Kind.Does() {
+	case history.Stops:
+		lane.Pauses = append(lane.Pauses, f.span)
+	case history.SetsClock, history.PacesClock:
+		lane.Clock = append(lane.Clock, i)
+	}
+}
+
+func (a *arranger) onServer(lane *serverLane, f *fault, i int) {
+	switch f.Kind.Does() {
+	case history.Stops:
+		lane.Pauses = append(lane.Pauses, f.span)
+	case history.Kills, history.ShutsDown:
+		lane.Down = append(lane.Down, f.span)
+	case history.SetsClock, history.PacesClock:
+		lane.Clock = append(lane.Clock, i)
+	}
+}

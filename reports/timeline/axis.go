@@ -1,0 +1,109 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+)
+
+// tickRoom is the width in pixels that a tick's label needs.
+const tickRoom = 64
+
+// ticks puts the time at instants at which something happened: first the ends, then the witness, then the faults, then
+// whatever leaves room.
+func (c *Chart) ticks(times []history.Time) {
+	events := c.lanes.history.Events
+	order := []history.Time{c.from, c.to}
+	for pos := range events {
+		if c.numbers[pos] != 0 {
+			order = append(order, events[pos].Time)
+		}
+	}
+	for i := range c.lanes.faults {
+		order = append(order, c.lanes.faults[i].From, c.lanes.faults[i].To)
+	}
+	if c.Linear {
+		order = append(order, c.rounds()...)
+	}
+	order = append(order, times...)
+	seen := map[history.Time]bool{}
+	var taken []float64
+	for _, at := range order {
+		if seen[at] || at < c.from || at > c.to {
+			continue
+		}
+		seen[at] = true
+		x := c.x(at)
+		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12)) // the outermost stay inside
+		free := !slices.ContainsFunc(taken, func(o float64) bool { return label-o < tickRoom && o-label < tickRoom })
+		if free {
+			taken = append(taken, label)
+		}
+		c.Ticks = append(c.Ticks, tick{A: int64(at), X: px(x), Shift: px(label - x), Label: phrase.Instant(at), Shown: free})
+	}
+	for _, b := range c.folded.breaks {
+		x, x2 := c.x(b.From), c.x(b.To)
+		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
+			Label: phrase.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20, Named: labelWidth(phrase.Lasting(b.To-b.From)) < x2-x})
+	}
+}
+
+// pinLevels says in which row each witness number stands so that none covers another, even on a narrow page. In a long
+// run this may have to wait until the reader zooms in.
+func (c *Chart) pinLevels() map[int]int {
+	levels, _ := c.levels(c.scale)
+	return levels
+}
+
+// levels does so for a scale, and says whether they all fit.
+func (c *Chart) levels(s *scale) (levels map[int]int, fit bool) {
+	const room, mostLevels = 20, 6
+	var ends []float64 // of the last number in each row
+	levels, fit = map[int]int{}, true
+	for pos := range c.lanes.history.Events {
+		if c.numbers[pos] == 0 {
+			continue
+		}
+		x := float64(s.place(c.lanes.history.Events[pos].Time) * narrow)
+		row := slices.IndexFunc(ends, func(end float64) bool { return x-end >= room })
+		if row < 0 && len(ends) < mostLevels {
+			row = len(ends)
+			ends = append(ends, 0)
+		} else if row < 0 {
+			row, fit = slices.Index(ends, slices.Min(ends)), false
+		}
+		ends[row] = x
+		levels[pos] = row
+	}
+	return levels, fit
+}
+
+// pinRows is the height of all rows of witness numbers.
+func (c *Chart) pinRows() int {
+	rows := 0
+	for _, level := range c.pinLevels() {
+		rows = max(rows, level+1)
+	}
+	return rows * pinHeight
+}
+
+// pins places the witness numbers between the axis and the lanes, each with a line down to its event.
+func (c *Chart) pins() {
+	levels := c.pinLevels()
+	for pos := range c.lanes.history.Events {
+		n := c.numbers[pos]
+		e := &c.lanes.history.Events[pos]
+		if n == 0 || e.Time < c.from || e.Time > c.to {
+			continue
+		}
+		y := axisHeight + levels[pos]*pinHeight + pinHeight/2
+		y2, ok := c.middle[e.Process]
+		if _, client := c.lanes.client(e.Process); client {
+			y2 += max(0, slices.Index(c.tracks(), e.Lock)) * trackHeight
+		} else if !ok {
+			y2 = c.Top
+		}
+		c.Pins = append(c.Pins, pin{A: int64(e.Time), X: px(c.x(e.Time)), Number: n, Pos: pos, Y: y, Y2: y2, Tip: c.tip(pos)})
+	}
+}

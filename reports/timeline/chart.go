@@ -1,0 +1,316 @@
+package timeline
+
+import (
+	_ "embed" // the parts of the page
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// Chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
+// instants of true time; where these come to lie is computed here for a page that does not move, and again by the
+// page's script when the reader zooms.
+type Chart struct {
+	Width, Height int
+	Left, Right   int // the plot's edges
+	Top           int // where the lanes begin
+	Rows          []laneTitle
+	Shapes        []shape // in order of painting
+	Pins          []pin
+	Ticks         []tick
+	Breaks        []scaleBreak
+	Note          string // what is left out
+	Linear        bool   // drawn at true scale; folded is the scale for the reader who chooses the other
+	Clients       []string
+	lanes         *Lanes
+	scale         *scale
+	folded        *scale
+	from, to      history.Time
+	teller        tell.Teller
+	numbers       map[int]int // of the witness events, by position
+	middle        map[history.Process]int
+	clients       []int
+}
+
+// laneTitle stands at the left of a lane.
+type laneTitle struct {
+	Y, Height int
+	Middle    int
+	Name      string
+	Class     string
+	Odd       bool
+}
+
+// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2.
+type shape struct {
+	Kind      string // box, mark, ray
+	Class     string
+	A, B      int64 // true time, ns
+	X, Width  string
+	Y, Height int
+	Y2        int
+	Glyph     string // of a mark: dot, cross, jump
+	Label     string
+	Tight     bool   // no room for the label as first shown
+	Shift     string // of a mark's label, so that it stays inside the plot
+	Tip       string
+	Events    string // positions, for the connection with the list of the witness
+}
+
+// pin is a number that ties an event of the witness to the list below the picture.
+type pin struct {
+	A      int64
+	X      string
+	Number int
+	Pos    int
+	Y, Y2  int
+	Tip    string
+}
+
+type tick struct {
+	A     int64
+	X     string
+	Shift string // of the label against the tick
+	Label string
+	Shown bool
+}
+
+// scaleBreak marks a stretch that is drawn shorter than it lasted.
+type scaleBreak struct {
+	A, B  int64
+	X     string
+	Label string
+	Shown bool
+	Named bool // there is room for the label
+}
+
+const (
+	chartWidth  = 1120
+	chartLeft   = 112
+	chartRight  = chartWidth - 16
+	axisHeight  = 44
+	pinHeight   = 20
+	trackHeight = 36
+	lanePad     = 8
+	faultHeight = 22
+	resourceRow = 50
+	keyHeight   = 14
+	waitHeight  = 8    // of a key in line behind another
+	mostWaiting = 6    // keys in line that are drawn
+	mostEvents  = 3000 // of a history drawn whole
+	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
+	narrow = 560
+	// clipMargin keeps marks on the plot's edges whole.
+	clipMargin = 10
+)
+
+// Chart draws the lanes. A history too long to draw whole is drawn around its witness.
+func (l *Lanes) Chart() *Chart {
+	c := &Chart{
+		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
+		teller: newTeller(l, true), numbers: map[int]int{}, middle: map[history.Process]int{},
+	}
+	for pos := range l.history.Events {
+		if l.witness[pos] {
+			c.numbers[pos] = len(c.numbers) + 1
+		}
+	}
+	for _, name := range l.names() {
+		c.Left = max(c.Left, int(labelWidth(name)*1.1)+30)
+	}
+	c.frame()
+	y := c.pinRows() + axisHeight
+	c.Top = y
+	y = c.faultLanes(y)
+	y = c.clientLanes(y)
+	y = c.resourceLane(y)
+	y = c.serverLanes(y)
+	c.Height = y + 8
+	c.pins()
+	return c
+}
+
+// frame decides which stretch is drawn and makes its scale.
+func (c *Chart) frame() {
+	events := c.lanes.history.Events
+	first, last := 0, len(events)
+	if last > mostEvents {
+		first, last = c.around(mostEvents)
+		c.Note = fmt.Sprintf("%d of %d events drawn, from %s to %s; the others lie outside this stretch.",
+			last-first, len(events), phrase.Instant(events[first].Time), phrase.Instant(events[last-1].Time))
+	}
+	var times []history.Time
+	probing := false
+	for pos := first; pos < last; pos++ {
+		if c.unseen(pos) {
+			probing = true
+			continue
+		}
+		if events[pos].F.IsCopy() { // they follow what is on the scale by a moment
+			continue
+		}
+		times = append(times, events[pos].Time)
+	}
+	if first == 0 {
+		times = append(times, 0)
+	}
+	if last == len(events) && !probing {
+		times = append(times, c.lanes.end)
+	}
+	c.scale = newScale(times)
+	c.from, c.to = c.scale.knots[0].at, c.scale.knots[len(c.scale.knots)-1].at
+	for _, o := range c.lanes.outlived() {
+		if c.from < o.At && o.At < c.to {
+			times = append(times, o.At)
+		}
+	}
+	c.folded = newScale(times)
+	c.scale = c.folded
+	if flat := linearScale(c.from, c.to); c.readable(flat) {
+		c.scale, c.Linear = flat, true
+	}
+	c.ticks(times)
+}
+
+// unseen reports whether an event belongs to the probe, which is no part of the story.
+func (c *Chart) unseen(pos int) bool {
+	e := &c.lanes.history.Events[pos]
+	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
+}
+
+// around gives a stretch of n events with the witness in its middle.
+func (c *Chart) around(n int) (first, last int) {
+	events := len(c.lanes.history.Events)
+	lo, hi := events, -1
+	for pos := range c.numbers {
+		lo, hi = min(lo, pos), max(hi, pos)
+	}
+	if hi < 0 {
+		return 0, n
+	}
+	first = max(0, min((lo+hi)/2-n/2, events-n))
+	if lo < first { // the witness itself is longer than the stretch: show where it ends
+		first = max(0, min(hi-n+n/10, events-n))
+	}
+	return first, first + n
+}
+
+// x places an instant on the page as it is first shown.
+func (c *Chart) x(at history.Time) float64 {
+	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
+}
+
+// px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from fusing the
+// two into one step of another precision: pages are the same on all platforms (Go specification, "Floating-point operators").
+func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+//go:embed chart.html
+var chartText string
+
+var chartPicture = template.Must(template.New("chart").Parse(chartText))
+
+//go:embed chart.js
+var scriptText string
+
+// Script is what a page needs beside the picture: by it the reader zooms and moves.
+var Script = template.JS(scriptText)
+
+// HTML is the picture with its buttons and its legend, for a page whose script has Script. The error is of the template.
+func (c *Chart) HTML() (template.HTML, error) {
+	var b strings.Builder
+	err := chartPicture.Execute(&b, c)
+	return template.HTML(b.String()), err
+}
+
+// Number is the number under which the witness's event at a position stands in the picture; 0 if it has none.
+func (c *Chart) Number(pos int) int { return c.numbers[pos] }
+
+// Shows reports whether a client has a lane in the picture.
+func (c *Chart) Shows(p history.Process) bool { return slices.Contains(c.Clients, string(p)) }
+
+// Knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
+func (c *Chart) Knots() (string, error) {
+	var knots [][2]float64
+	for _, k := range c.folded.knots {
+		knots = append(knots, [2]float64{float64(k.at), k.place})
+	}
+	text, err := json.Marshal(knots)
+	return string(text), err
+}
+
+// box adds a stretch; what lies outside the frame is cut off.
+func (c *Chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
+	if to < c.from || from > c.to {
+		return
+	}
+	from, to = max(from, c.from), min(to, c.to)
+	x, x2 := c.x(from), c.x(to)
+	c.Shapes = append(c.Shapes, shape{Kind: "box", Class: class, A: int64(from), B: int64(to), X: px(x),
+		Width: px(max(x2-x, 1.5)), Y: y, Height: height, Label: label, Tight: labelWidth(label)+10 > x2-x, Tip: tip,
+		Events: positions(events)})
+}
+
+func (c *Chart) mark(class, glyph string, at history.Time, y int, label, tip string, events ...int) {
+	if at < c.from || at > c.to {
+		return
+	}
+	x, half := c.x(at), float64(labelWidth(label)/2)
+	shift := max(float64(c.Left)+half, min(x, float64(c.Right)-half)) - x
+	c.Shapes = append(c.Shapes, shape{Kind: "mark", Class: class, Glyph: glyph, A: int64(at), X: px(x), Y: y,
+		Label: label, Shift: px(shift), Tip: tip, Events: positions(events)})
+}
+
+func (c *Chart) ray(class string, from, to history.Time, y, y2 int) {
+	if from < c.from || to > c.to {
+		return
+	}
+	c.Shapes = append(c.Shapes, shape{Kind: "ray", Class: class, A: int64(from), B: int64(to), X: px(c.x(from)),
+		Width: px(c.x(to)), Y: y, Y2: y2})
+}
+
+func positions(events []int) string {
+	s := make([]string, 0, len(events))
+	for _, e := range events {
+		if e != open && e >= 0 {
+			s = append(s, strconv.Itoa(e))
+		}
+	}
+	return strings.Join(s, " ")
+}
+
+// labelWidth estimates how many pixels a label takes.
+func labelWidth(s string) float64 { return float64(6.4 * float64(term.Cells(s))) }
+
+func (c *Chart) title(y, height int, name, class string) {
+	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
+}
+
+// ClipX is where what is drawn of the plot begins, with room for marks on its edges.
+func (c *Chart) ClipX() int { return c.Left - clipMargin }
+
+// ClipWidth is how wide it is.
+func (c *Chart) ClipWidth() int { return c.Right - c.Left + 2*clipMargin }
+
+// MiddleY is where the label of a box stands.
+func (s shape) MiddleY() string { return px(float64(s.Y) + float64(float64(s.Height)/2)) }
+
+// tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
+func (c *Chart) tracks() []history.Lock {
+	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
+		return []history.Lock{""}
+	}
+	return c.lanes.locks
+}
+
+// Has reports whether something of the class is drawn, so that the legend explains what is there and no more.
+func (c *Chart) Has(class string) bool {
+	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
+}

@@ -1,0 +1,338 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+)
+
+// colors is the number of colours that tell clients apart; more clients share them.
+const colors = 8
+
+func colorOf(client int) string {
+	if client < 0 {
+		return "c-none"
+	}
+	return fmt.Sprintf("c%d", client%colors)
+}
+
+// faultLanes draws each fault as a band with its line as the label, packed in as few rows as the labels allow.
+func (c *Chart) faultLanes(y int) int {
+	var ends []float64
+	top := y
+	for i := range c.lanes.faults {
+		f := &c.lanes.faults[i]
+		if f.To < c.from || f.From > c.to {
+			continue
+		}
+		left := c.scale.place(f.From) * narrow
+		width := labelWidth(f.Line) + 16
+		left = max(0, min(left, narrow-width))
+		right := max(left+width, c.scale.place(f.To)*narrow)
+		row := slices.IndexFunc(ends, func(end float64) bool { return left >= end })
+		if row < 0 {
+			row = len(ends)
+			ends = append(ends, 0)
+		}
+		ends[row] = right + 6
+		at := top + lanePad/2 + row*faultHeight
+		class := "fault"
+		if f.From == f.To {
+			class = "fault instant"
+		}
+		c.box(class, f.From, f.To, at+2, faultHeight-4, "", f.Line+"\n"+c.stretch(f.span), f.First, f.Last)
+		c.label("fault-label", f.From, f.To, at+faultHeight/2, f.Line)
+	}
+	if len(ends) == 0 {
+		return y
+	}
+	height := len(ends)*faultHeight + lanePad
+	c.title(y, height, "faults", "faults")
+	c.middle[history.Nemesis] = y + height/2
+	return y + height
+}
+
+// label writes text that stays inside the plot while its stretch is in view.
+func (c *Chart) label(class string, from, to history.Time, y int, text string) {
+	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
+	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
+		X: px(max(x, float64(c.Left)+4)), Y: y, Label: text})
+}
+
+func (c *Chart) clientLanes(y int) int {
+	top := y
+	tracks := c.tracks()
+	for i := range c.lanes.clients {
+		lane := &c.lanes.clients[i]
+		if lane.Process == probe && !c.witnesses(probe) {
+			continue
+		}
+		height := len(tracks)*trackHeight + lanePad
+		c.title(y, height, string(lane.Process), colorOf(i))
+		c.middle[lane.Process] = y + lanePad/2 + 12
+		c.clients = append(c.clients, i)
+		c.Clients = append(c.Clients, string(lane.Process))
+		for k, lock := range tracks {
+			c.sections(i, lock, y+lanePad/2+k*trackHeight)
+		}
+		for _, p := range lane.Pauses {
+			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First, p.Last)
+		}
+		for k, lock := range tracks {
+			c.captions(i, lock, y+lanePad/2+k*trackHeight)
+		}
+		c.clocks(lane.Clock, y, height)
+		for _, crash := range lane.Crashes {
+			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "", string(lane.Process)+" crashes at "+phrase.Instant(crash.From), crash.First)
+		}
+		y += height
+	}
+	c.clashes(top, y-top)
+	return y
+}
+
+func (c *Chart) witnesses(p history.Process) bool {
+	for pos := range c.numbers {
+		if c.lanes.history.Events[pos].Process == p {
+			return true
+		}
+	}
+	return false
+}
+
+// sections draws, from the top: the bar of the section, below it the lease as it was stated, and in its place where
+// the section goes on without one a line that says so.
+func (c *Chart) sections(client int, lock history.Lock, y int) {
+	lane := &c.lanes.clients[client]
+	for _, w := range lane.Waits {
+		if lock == "" || w.Lock == lock {
+			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, cmp.Or(string(w.Lock), "the lock"), c.stretch(w.span)), w.First)
+		}
+	}
+	for i := range lane.Sections {
+		s := &lane.Sections[i]
+		if lock != "" && s.Lock != lock {
+			continue
+		}
+		class := "section " + colorOf(client)
+		if s.Shared {
+			class += " shared"
+		}
+		c.box(class, s.From, s.To, y+3, 18, "", c.sectionTip(lane, s), s.First, s.Last)
+		past := s.From
+		for _, w := range s.Validity {
+			if w.From > past {
+				c.past(lane, past, min(w.From, s.To), y)
+			}
+			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process, phrase.Instant(w.From), phrase.Instant(w.To)))
+			past = max(past, w.To)
+		}
+		if len(s.Validity) > 0 && past < s.To {
+			c.past(lane, past, s.To, y)
+		}
+	}
+}
+
+// captions writes the attempts' names over the bars, and over what hatches these.
+func (c *Chart) captions(client int, lock history.Lock, y int) {
+	for i := range c.lanes.clients[client].Sections {
+		s := &c.lanes.clients[client].Sections[i]
+		if lock == "" || s.Lock == lock {
+			c.box("caption "+colorOf(client), s.From, s.To, y+3, 18, string(s.Attempt), "")
+		}
+	}
+}
+
+func (c *Chart) past(lane *clientLane, from, to history.Time, y int) {
+	c.box("past", from, to, y+24, 6, "", fmt.Sprintf("%s works on without a valid lease\n%s to %s (%s)",
+		lane.Process, phrase.Instant(from), phrase.Instant(to), phrase.Lasting(to-from)))
+}
+
+// clashes shades the stretches in which two sections of one lock are open that are not both shared.
+func (c *Chart) clashes(y, height int) {
+	var all []*section
+	for _, i := range c.clients {
+		for k := range c.lanes.clients[i].Sections {
+			all = append(all, &c.lanes.clients[i].Sections[k])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *section) int { return a.First - b.First })
+	var shades []shape
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			if b.First > a.Last {
+				break
+			}
+			if a.Lock != b.Lock || a.Shared && b.Shared {
+				continue
+			}
+			n := len(c.Shapes)
+			c.box("clash", b.From, min(a.To, b.To), y, height, "", fmt.Sprintf("two at once: %s and %s\n%s to %s",
+				a.Attempt, b.Attempt, phrase.Instant(b.From), phrase.Instant(min(a.To, b.To))))
+			shades = append(shades, c.Shapes[n:]...)
+			c.Shapes = c.Shapes[:n]
+		}
+	}
+	c.Shapes = append(shades, c.Shapes...) // behind everything
+}
+
+func (c *Chart) resourceLane(y int) int {
+	if len(c.lanes.effects) == 0 {
+		return y
+	}
+	c.title(y, resourceRow, string(history.Resource), "resource")
+	middle := y + 31
+	c.middle[history.Resource] = middle
+	busy := -1e9
+	for i := range c.lanes.effects {
+		f := &c.lanes.effects[i]
+		client := -1
+		if n, ok := c.lanes.clientOf[f.Client]; ok {
+			client = n
+		}
+		if f.Client == probe && c.numbers[f.Pos] == 0 || f.At < c.from || f.At > c.to {
+			continue
+		}
+		e := &c.lanes.history.Events[f.Pos]
+		if from, ok := c.middle[f.Client]; ok && f.Sent >= 0 {
+			c.ray("request "+colorOf(client), c.lanes.history.Events[f.Sent].Time, f.At, from+9, middle)
+		}
+		label := ""
+		if f.Op == history.Write {
+			label = tell.Quoted(e.Value)
+		}
+		x := c.x(f.At)
+		tight := x-busy < float64(labelWidth(label)/2)+4
+		if !tight && label != "" {
+			busy = x + float64(labelWidth(label)/2)
+		}
+		glyph, class := "dot", "effect "+colorOf(client)
+		switch {
+		case !f.Accepted:
+			glyph, class = "cross", "effect refused"
+		case f.Op == history.Read:
+			class += " reading"
+		default:
+			class += " writing"
+		}
+		c.mark(class, glyph, f.At, middle, label, c.tip(f.Pos), f.Pos)
+		c.Shapes[len(c.Shapes)-1].Tight = tight
+	}
+	return y + resourceRow
+}
+
+func (c *Chart) serverLanes(y int) int {
+	tracks := c.tracks()
+	depth := min(c.lanes.depth(), mostWaiting+1)
+	track := keyHeight + (depth-1)*waitHeight
+	for i := range c.lanes.servers {
+		lane := &c.lanes.servers[i]
+		height := len(tracks)*track + 10
+		c.title(y, height, string(lane.Process), "server")
+		c.middle[lane.Process] = y + height/2
+		ahead := lane.ahead()
+		for k, lock := range tracks {
+			c.keys(lane, ahead, lock, y+5+k*track)
+		}
+		for _, d := range lane.Down {
+			c.box("down", d.From, d.To, y+2, height-4, "", string(lane.Process)+" is down\n"+c.stretch(d), d.First, d.Last)
+		}
+		for _, p := range lane.Pauses {
+			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First, p.Last)
+		}
+		c.clocks(lane.Clock, y, height)
+		y += height
+	}
+	return y
+}
+
+func (c *Chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) {
+	for i := range lane.Keys {
+		k := &lane.Keys[i]
+		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.locks, k.Lock) {
+			continue
+		}
+		if c.lanes.holder(k.Of) == probe && !c.witnesses(probe) {
+			continue
+		}
+		for _, p := range places(lane.Keys, i, ahead[i]) {
+			c.keyAt(lane, k, &p, y)
+		}
+	}
+}
+
+// inLine is a stretch of a key's life in which it kept its place in line.
+type inLine struct {
+	span
+	before int // keys of the same lock that were set earlier and still stood
+}
+
+// places follows key i as those ahead of it go.
+func places(keys []keySpan, i int, ahead []int) []inLine {
+	k := &keys[i]
+	gone := slices.Clone(ahead)
+	slices.SortStableFunc(gone, func(a, b int) int { return cmp.Compare(keys[a].Last, keys[b].Last) })
+	var list []inLine
+	at := inLine{k.span, len(gone)}
+	for _, j := range gone {
+		if keys[j].Last >= k.Last {
+			break
+		}
+		first := at
+		first.end(keys[j].Last, keys[j].To)
+		list = append(list, first)
+		at.From, at.First, at.before = keys[j].To, keys[j].Last, at.before-1
+	}
+	return append(list, at)
+}
+
+// keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is longer
+// than there is room, only the first of it are drawn.
+func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
+	if p.before > mostWaiting {
+		return
+	}
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.span))
+	if p.before > 0 {
+		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, phrase.Instant(p.From), phrase.Instant(p.To))
+	}
+	if k.Due != 0 {
+		tip += "\ndue to expire: " + phrase.Instant(k.Due)
+	}
+	if k.Last != open {
+		tip += "\nthen " + cmp.Or(string(k.Why), "overwritten or gone")
+		if k.By != "" {
+			tip += " by " + string(k.By)
+		}
+	}
+	class := "key " + colorOf(c.lanes.number(k.Of))
+	if p.before == 0 {
+		c.box(class, p.From, p.To, y+1, keyHeight-2, string(k.Of), tip, p.First, p.Last)
+		return
+	}
+	c.box(class+" queued", p.From, p.To, y+keyHeight+(p.before-1)*waitHeight, waitHeight-2, "", tip, p.First, p.Last)
+}
+
+// clocks marks the jumps and drifts of a lane's clock: a jump in its middle, by how much, a drift along its bottom.
+func (c *Chart) clocks(faults []int, y, height int) {
+	for _, i := range faults {
+		f := &c.lanes.faults[i]
+		if f.Kind.Does() == history.PacesClock {
+			c.box("drift", f.From, f.To, y+height-4, 3, "", f.Line+"\n"+c.stretch(f.span), f.First, f.Last)
+			continue
+		}
+		by := ""
+		for _, word := range strings.Fields(f.Line) {
+			if word[0] == '+' || word[0] == '-' && word != "->" {
+				by = word
+				break
+			}
+		}
+		c.mark("clock", "jump", f.From, y+height/2, by, f.Line+"\nat "+phrase.Instant(f.From), f.First)
+	}
+}

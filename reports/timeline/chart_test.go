@@ -1,0 +1,90 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tale"
+)
+
+// picture is what a page shows of a story.
+func picture(t *testing.T, s tale.Story) string {
+	t.Helper()
+	text, err := Arrange(s.History, s.Findings).Chart().HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
+	s := tale.Long()
+	for len(s.History.Events) <= mostEvents { // append what happened, an hour later, again and again
+		for _, e := range s.History.Events[:1000] {
+			e.Index = len(s.History.Events)
+			e.Time += 3600e9
+			s.History.Events = append(s.History.Events, e)
+		}
+	}
+	got := picture(t, s)
+	if !strings.Contains(got, fmt.Sprintf("%d of %d events drawn", mostEvents, len(s.History.Events))) {
+		t.Error("the page does not say what it leaves out")
+	}
+	for pos := range Arrange(s.History, s.Findings).witness {
+		if !strings.Contains(got, fmt.Sprintf(`id="event-%d"`, pos)) {
+			t.Errorf("event %d of the witness is left out", pos)
+		}
+	}
+}
+
+// Labels of faults that strike together must not cover each other, on a narrow page neither.
+func TestFaultLabelsDoNotOverlap(t *testing.T) {
+	x := tale.New(2, 5)
+	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
+	for i := range 12 {
+		x.At(1+0.01*float64(i)).Fault(1, fmt.Sprintf("crash redis-%d losing everything at 1.%02ds, restart after 500ms", i%5+1, i), "redis-1")
+	}
+	x.At(20).Client("client-1", "release", 1, "client-1/1")
+	c := Arrange(&x.H, nil).Chart()
+	type label struct{ y, from, to float64 }
+	var seen []label
+	for _, s := range c.Shapes {
+		if s.Kind != "label" {
+			continue
+		}
+		var at float64
+		fmt.Sscan(s.X, &at)
+		l := label{float64(s.Y), at, at + labelWidth(s.Label)}
+		for _, o := range seen {
+			if o.y == l.y && l.from < o.to && o.from < l.to {
+				t.Errorf("labels overlap: %v and %v", o, l)
+			}
+		}
+		seen = append(seen, l)
+	}
+	if len(seen) != 12 {
+		t.Errorf("%d labels, want 12", len(seen))
+	}
+}
+
+// As for the labels of faults: numbers of the witness stand clear of each other on the narrowest page.
+func TestWitnessNumbersDoNotOverlap(t *testing.T) {
+	for _, r := range tale.Stories[:5] {
+		s := r.Tell()
+		l := Arrange(s.History, s.Findings)
+		c := l.Chart()
+		if len(c.Pins) != len(l.witness) {
+			t.Errorf("%s: %d numbers for %d events", r.Name, len(c.Pins), len(l.witness))
+		}
+		for i, a := range c.Pins {
+			for _, b := range c.Pins[:i] {
+				gap := (c.scale.place(history.Time(a.A)) - c.scale.place(history.Time(b.A))) * narrow
+				if a.Y == b.Y && gap < 17 {
+					t.Errorf("%s: %d and %d overlap", r.Name, b.Number, a.Number)
+				}
+			}
+		}
+	}
+}

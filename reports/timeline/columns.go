@@ -1,0 +1,226 @@
+package timeline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// The probe is left out of pictures unless it
+// is part of the witness: its section comes long after the story.
+const probe = history.Probe
+
+// table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.
+type table struct {
+	lanes   *Lanes
+	clients []int // of lanes.clients, ascending
+	ranked  []int // the same, those nearest to the story first
+	servers []int // of lanes.servers
+	// tracks are the locks that have a bar of their own in each client's lane. One empty lock stands for all.
+	tracks []history.Lock
+	keys   []history.Lock // locks whose keys are shown
+	bar    int            // cells of a section's bar
+	time   int            // cells of the time
+	lane   int            // cells of a client's lane, gap included
+	block  int            // cells of one lock's keys, gap included
+	depth  int            // how many keys of a lock are drawn on one server: its owner's, and those in line behind it
+	cell   int            // cells of a lock's keys on one server, gap included
+	words  int            // column where the words begin
+	width  int
+}
+
+const (
+	gutter    = 4  // between time and lanes: " ▸! "
+	leastText = 30 // cells that the words must have
+	goodText  = 38 // cells that the words should have
+	mostLocks = 3  // with more, their bars are drawn as one
+	// mostInLine is how many keys of one lock are drawn on a server.
+	mostInLine = 3
+)
+
+// layTable chooses the widest form that leaves room for the words. First it gives up wide bars, then clients that are
+// no part of the story, then the lanes' names, then the bars per lock, then servers and clients.
+func layTable(l *Lanes, shown []row, width int) *table {
+	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
+	if t.depth > 1 {
+		t.cell = t.depth + 1
+	}
+	for _, r := range shown {
+		t.time = max(t.time, len(phrase.Clock(r.at)))
+	}
+	for i := range l.servers {
+		t.servers = append(t.servers, i)
+	}
+	locks := l.locks
+	if len(locks) == 0 || len(locks) > mostLocks {
+		locks = []history.Lock{""}
+	}
+	all, part := involved(l, shown)
+	t.ranked = all
+	keys := keyLocks(l, shown)
+	for _, try := range []struct {
+		bar     int
+		named   bool
+		clients []int
+		tracks  []history.Lock
+	}{
+		{3, true, all, locks}, {1, true, all, locks}, {3, true, part, locks}, {1, true, part, locks},
+		{1, false, all, locks}, {1, false, part, locks}, {1, false, part, []history.Lock{""}},
+	} {
+		t.ranked = try.clients
+		t.form(try.bar, try.named, try.tracks, keys)
+		if t.width-t.words >= goodText {
+			return t
+		}
+	}
+	for t.width-t.words < leastText && (len(t.keys) > 1 || len(t.servers) > 3 || len(t.ranked) > 1) {
+		t.shrink()
+	}
+	return t
+}
+
+// shrink gives up one thing.
+func (t *table) shrink() {
+	switch {
+	case len(t.keys) > 1:
+		t.keys = t.keys[:1]
+	case len(t.servers) > 7:
+		t.servers = t.servers[:len(t.servers)-1]
+	case len(t.ranked) > 4:
+		t.ranked = t.ranked[:len(t.ranked)-1]
+	case len(t.servers) > 3:
+		t.servers = t.servers[:len(t.servers)-1]
+	default:
+		t.ranked = t.ranked[:len(t.ranked)-1]
+	}
+	t.form(t.bar, false, t.tracks, t.keys)
+}
+
+// form computes the columns.
+func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
+	t.bar, t.tracks, t.keys = bar, tracks, keys
+	t.clients = slices.Sorted(slices.Values(t.ranked))
+	t.lane = len(tracks) * (bar + 1)
+	if named {
+		for _, c := range t.clients {
+			t.lane = max(t.lane, term.Cells(string(t.lanes.clients[c].Process)))
+		}
+		t.lane++
+	}
+	t.lane++
+	t.words = t.time + gutter + len(t.clients)*t.lane + 1
+	t.block = 0
+	if len(t.servers) > 0 && len(keys) > 0 {
+		t.block = max(len(t.servers)*t.cell, 4)
+		if t.cell > 1 { // the last one's gap is the block's
+			t.block--
+		}
+		for _, k := range keys {
+			t.block = max(t.block, min(term.Cells(t.keyTitle(k)), 8))
+		}
+		t.block += 2
+		t.words += len(keys) * t.block
+	}
+}
+
+// keyTitle heads the keys of one lock: the lock's name if there are several, else the servers' common name.
+func (t *table) keyTitle(k history.Lock) string {
+	if len(t.lanes.locks) > 1 {
+		return string(k)
+	}
+	base, _, ok := tell.Numbered(t.lanes.servers[0].Process)
+	if !ok {
+		return "keys"
+	}
+	return strings.TrimSuffix(base, "-")
+}
+
+// involved lists the clients that can be drawn: those of the witness first, then those that appear in the rows, then
+// the rest. part is all without the rest.
+func involved(l *Lanes, shown []row) (all, part []int) {
+	rank := make([]int, len(l.clients))
+	for i := range rank {
+		rank[i] = 2
+		if l.clients[i].Process == probe {
+			rank[i] = 3
+		}
+	}
+	for _, r := range shown {
+		for _, pos := range r.events {
+			e := &l.history.Events[pos]
+			p := e.Process
+			if e.F == history.Apply {
+				p = l.holder(e.Of)
+			}
+			if c, ok := l.clientOf[p]; ok {
+				if r.proof {
+					rank[c] = 0
+				} else if p != probe {
+					rank[c] = min(rank[c], 1)
+				}
+			}
+		}
+	}
+	for want := range 3 {
+		for c, got := range rank {
+			if got == want {
+				all = append(all, c)
+			}
+		}
+		if want < 2 {
+			part = slices.Clone(all)
+		}
+	}
+	return all, part
+}
+
+// keyLocks lists the locks whose keys are worth a column: all if they are few, else the one the witness speaks of.
+func keyLocks(l *Lanes, shown []row) []history.Lock {
+	if len(l.locks) <= mostLocks {
+		return l.locks
+	}
+	for _, r := range shown {
+		for _, pos := range r.events {
+			if lock := l.history.Events[pos].Lock; r.proof && slices.Contains(l.locks, lock) {
+				return []history.Lock{lock}
+			}
+		}
+	}
+	return l.locks[:1]
+}
+
+// head draws the titles of the columns.
+func (t *table) head(p *term.Writer) {
+	ln := new(term.Line).Right(t.time, "seconds").To(t.time + gutter)
+	col := ln.Cells()
+	for _, c := range t.clients {
+		name := string(t.lanes.clients[c].Process)
+		if term.Cells(name) >= t.lane {
+			name = string(t.digit(c))
+		}
+		ln.To(col).Add(term.Bold, name)
+		col += t.lane
+	}
+	if t.block > 0 {
+		col++
+		for _, k := range t.keys {
+			ln.To(col).Add(term.Bold, term.Clip(t.keyTitle(k), t.block-1))
+			col += t.block
+		}
+	}
+	p.Put(ln)
+}
+
+// digit is the sign of a client among the keys.
+func (t *table) digit(client int) rune {
+	if t.lanes.clients[client].Process == probe {
+		return 'p'
+	}
+	s := strconv.FormatInt(int64((client+1)%36), 36)
+	return rune(s[0])
+}

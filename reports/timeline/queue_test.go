@@ -1,0 +1,160 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tale"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// queue is an etcd of three members. client-1 holds the lock and client-2 and client-3 wait in line, each by a key of its
+// own; the members learn of each key one after the other, and etcd-3 of the last one never.
+func queue() *history.History {
+	h := &history.History{Header: history.Header{Service: history.Etcd, Clients: []history.Process{"client-1", "client-2", "client-3"},
+		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2, End: tale.Seconds(9)}}
+	add := func(at float64, p history.Process, f history.F, typ history.Type, of history.Attempt) {
+		e := history.Event{Index: len(h.Events), Time: tale.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
+		switch f {
+		case history.Acquire, history.Release:
+			e.Attempt = of
+			if f == history.Acquire && typ == history.OK {
+				e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + tale.Seconds(5)}
+			}
+		default:
+			e.Of, e.Member = of, "lock/"+string(of)
+			if f == history.KeyGone {
+				e.Why = history.Deleted
+			}
+		}
+		h.Events = append(h.Events, e)
+	}
+	add(0, "client-1", history.Acquire, history.Invoke, "client-1/1")
+	add(1, "etcd-1", history.KeySet, history.OK, "client-1/1")
+	add(1.1, "etcd-2", history.KeyCopied, history.OK, "client-1/1")
+	add(1.2, "client-1", history.Acquire, history.OK, "client-1/1")
+	add(1.3, "etcd-3", history.KeyCopied, history.OK, "client-1/1")
+	add(2, "client-2", history.Acquire, history.Invoke, "client-2/1")
+	add(2.1, "etcd-1", history.KeySet, history.OK, "client-2/1")
+	add(2.2, "etcd-2", history.KeyCopied, history.OK, "client-2/1")
+	add(2.3, "etcd-3", history.KeyCopied, history.OK, "client-2/1")
+	add(3, "client-3", history.Acquire, history.Invoke, "client-3/1")
+	add(3.1, "etcd-1", history.KeySet, history.OK, "client-3/1")
+	add(3.2, "etcd-2", history.KeyCopied, history.OK, "client-3/1")
+	add(5, "client-1", history.Release, history.Invoke, "client-1/1")
+	add(5.1, "etcd-1", history.KeyGone, history.OK, "client-1/1")
+	add(5.2, "etcd-2", history.CopyGone, history.OK, "client-1/1")
+	add(5.3, "client-2", history.Acquire, history.OK, "client-2/1")
+	add(8, "client-2", history.Release, history.Invoke, "client-2/1")
+	return h
+}
+
+func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
+	var b strings.Builder
+	Arrange(queue(), nil).Draw(term.New(&b, 100, false))
+	for _, want := range []struct{ at, keys string }{
+		{"0.000", "·   ·   ·"},
+		{"1.200", "1   1   ·"},   // etcd-3 has not heard of it yet
+		{"3.000", "12  12  12"},  // the waiter's key does not hide the holder's
+		{"5.000", "123 123 12"},  // nor the second waiter's; etcd-3 never learns of that one
+		{"5.300", "23  23  12"},  // the line moves up, on etcd-3 not yet
+		{"8.000", "23  23  12 "}, // a client that has left is in line until its key is gone
+	} {
+		line := ""
+		for l := range strings.Lines(b.String()) {
+			if strings.HasPrefix(strings.TrimSpace(l), want.at) {
+				line = l
+				break
+			}
+		}
+		if !strings.Contains(line, " "+want.keys+" ") {
+			t.Errorf("at %s want the keys %q:\n%s", want.at, want.keys, b.String())
+		}
+	}
+	if !strings.Contains(b.String(), "12 on a member: client-1's key, client-2's behind it") {
+		t.Errorf("no legend:\n%s", b.String())
+	}
+}
+
+func TestTheLineIsCutWhereItIsLong(t *testing.T) {
+	h := queue()
+	h.Header.Clients = append(h.Header.Clients, "client-4")
+	set := h.Events[10]
+	set.Of, set.Member, set.Time = "client-4/1", "lock/client-4/1", tale.Seconds(3.15)
+	h.Events = slices.Insert(h.Events, 11, set)
+	var b strings.Builder
+	Arrange(h, nil).Draw(term.New(&b, 100, false))
+	if !strings.Contains(b.String(), " 12+ 123 12 ") || !strings.Contains(b.String(), "+ more behind them") {
+		t.Error(b.String())
+	}
+}
+
+// boxes lists the keys drawn on a member: whose, from, to, and how far down.
+func boxes(c *Chart, member history.Process) (all []shape) {
+	var row laneTitle
+	for _, r := range c.Rows {
+		if r.Name == string(member) {
+			row = r
+		}
+	}
+	for _, s := range c.Shapes {
+		if strings.HasPrefix(s.Class, "key ") && s.Y >= row.Y && s.Y+s.Height <= row.Y+row.Height {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
+	c := Arrange(queue(), nil).Chart()
+	type stretch struct {
+		who      string
+		from, to float64
+		queued   bool
+	}
+	for member, want := range map[history.Process][]stretch{
+		"etcd-1": {{"client-1/1", 1, 5.1, false}, {"client-2/1", 2.1, 5.1, true}, {"client-2/1", 5.1, 9, false},
+			{"client-3/1", 3.1, 5.1, true}, {"client-3/1", 5.1, 9, true}},
+		"etcd-3": {{"client-1/1", 1.3, 9, false}, {"client-2/1", 2.3, 9, true}},
+	} {
+		got := boxes(c, member)
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d boxes, want %d", member, len(got), len(want))
+		}
+		for i, w := range want {
+			s := got[i]
+			if !strings.Contains(s.Tip, w.who) || s.A != int64(tale.Seconds(w.from)) || s.B != int64(tale.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
+				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
+			}
+		}
+		for i, a := range got { // no key hides another
+			for _, b := range got[i+1:] {
+				if a.A < b.B && b.A < a.B && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height {
+					t.Errorf("%s: %q covers %q", member, a.Tip, b.Tip)
+				}
+			}
+		}
+	}
+}
+
+// A member that loses its disk has no keys any more: it stays out of the cluster.
+func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
+	h := queue()
+	crash := history.Event{Time: tale.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke, Value: "crash etcd-2 losing everything",
+		Fault: &history.Fault{On: []history.Process{"etcd-2"}, Ends: true, Loses: history.LosesEverything}}
+	over := crash
+	over.Type, over.Time = history.OK, tale.Seconds(4.5)
+	h.Events = slices.Insert(h.Events, 12, crash, over)
+	l := Arrange(h, nil)
+	lane, _ := l.server("etcd-2")
+	for _, k := range lane.Keys {
+		if k.To != tale.Seconds(4) {
+			t.Errorf("the key of %s stands until %v", k.Of, k.To)
+		}
+	}
+	if lane, _ := l.server("etcd-1"); lane.Keys[1].To != l.end {
+		t.Error("the others have lost theirs too")
+	}
+}

@@ -1,0 +1,316 @@
+package timeline
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// row is one line of the story: one event, several alike on several servers, or an instant that no event marks.
+type row struct {
+	at     history.Time
+	pos    int   // the row shows how things stand once the event at this position has happened
+	events []int // positions told, ascending; none for a lease that ends by itself
+	words  string
+	weight int
+	tone   term.Style
+	proof  bool // it tells an event of the witness
+}
+
+// Weights of rows. What a person needs to follow the story weighs more than what follows from it.
+const (
+	weightProof   = 1000
+	weightFault   = 90
+	weightDerived = 85
+	weightTurn    = 80 // somebody enters, leaves or crashes; a key is lost
+	weightEffect  = 60
+	weightStep    = 40
+	weightRoutine = 15 // follows from another row: a key set for one who then acquires
+	weightLeast   = 20 // lighter rows are never shown unless they are part of the witness
+)
+
+// storyteller makes rows of a history.
+type storyteller struct {
+	t       tell.Teller
+	lanes   *Lanes
+	applies bool         // the resource's own records are there, so that the clients' words on it are told twice
+	slow    map[int]bool // calls, by position, that took long to reach the resource
+	rows    []row
+	groups  map[group]int // last row of a group
+}
+
+// group is what events share that one row can tell: the same thing on several servers, one soon after the other.
+type group struct {
+	f      history.F
+	lock   history.Lock
+	of, by history.Attempt
+	why    history.Why
+	proof  bool
+}
+
+// longTravel is from when on a request has travelled long enough to arrive in another world.
+const longTravel = history.Time(1e8)
+
+// groupSpread is how far apart, in true time, the events of one row may lie.
+const groupSpread = history.Time(1e9)
+
+// story tells the whole history in rows, in order.
+func story(l *Lanes, long bool) []row {
+	s := &storyteller{
+		t:       newTeller(l, long),
+		lanes:   l,
+		applies: len(l.effects) > 0, groups: map[group]int{}, slow: map[int]bool{},
+	}
+	for _, f := range l.effects {
+		s.slow[f.Sent] = f.Sent >= 0 && f.At-l.history.Events[f.Sent].Time >= longTravel
+	}
+	ends := l.outlived()
+	for pos := range l.history.Events {
+		e := &l.history.Events[pos]
+		for len(ends) > 0 && ends[0].At < e.Time {
+			s.leaseEnd(ends[0], pos-1)
+			ends = ends[1:]
+		}
+		s.event(pos, e)
+	}
+	for _, end := range ends {
+		s.leaseEnd(end, len(l.history.Events)-1)
+	}
+	s.recordingEnd()
+	return s.rows
+}
+
+// recordingEnd says when the recording ended, if somebody still waited or worked then.
+func (s *storyteller) recordingEnd() {
+	still := func(c clientLane) bool {
+		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
+			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
+	}
+	if l := s.lanes; slices.ContainsFunc(l.clients, still) {
+		s.rows = append(s.rows, row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
+	}
+}
+
+func (s *storyteller) leaseEnd(o outliving, pos int) {
+	doing := "is still at work"
+	if lane, ok := s.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
+		doing = "is paused and cannot know"
+	}
+	lock := ""
+	if s.t.Several {
+		lock = " of " + string(o.Section.Lock)
+	}
+	s.rows = append(s.rows, row{at: o.At, pos: pos, weight: weightDerived, tone: term.Yellow,
+		words: string(o.Client) + "'s lease" + lock + " ends here; it " + doing})
+}
+
+func (s *storyteller) event(pos int, e *history.Event) {
+	proof := s.lanes.witness[pos]
+	if s.overAtOnce(pos, e) {
+		r := &s.rows[len(s.rows)-1]
+		r.events = append(r.events, pos)
+		r.pos, r.proof = pos, r.proof || proof
+		return
+	}
+	isKey := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
+	g := group{e.F, e.Lock, e.Of, e.By, e.Why, proof}
+	if i, ok := s.groups[g]; ok && isKey && e.Time-s.rows[i].at <= groupSpread && s.quietSince(i) {
+		s.join(i, pos, e)
+		return
+	}
+	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
+	if proof {
+		r.weight += weightProof
+	}
+	if isKey {
+		s.groups[g] = len(s.rows)
+	}
+	s.rows = append(s.rows, r)
+}
+
+// overAtOnce reports whether a fault that ends is the one told last, at the same instant: it needs no row of its own.
+func (s *storyteller) overAtOnce(pos int, e *history.Event) bool {
+	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
+		return false
+	}
+	last := &s.rows[len(s.rows)-1]
+	if len(last.events) == 0 || last.at != e.Time {
+		return false
+	}
+	struck := &s.lanes.history.Events[last.events[0]]
+	return struck.Process == history.Nemesis && struck.Type == history.Invoke && struck.Value == e.Value
+}
+
+// quietSince reports whether nothing of weight happened after row i. If it did, to join it would tell things out of
+// their order.
+func (s *storyteller) quietSince(i int) bool {
+	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
+}
+
+func (s *storyteller) join(i, pos int, e *history.Event) {
+	r := &s.rows[i]
+	r.events = append(r.events, pos)
+	var where []history.Process
+	for _, p := range r.events {
+		if at := s.lanes.history.Events[p].Process; !slices.Contains(where, at) {
+			where = append(where, at)
+		}
+	}
+	r.pos = pos
+	r.words = s.t.Key(e, tell.Processes(where))
+}
+
+func (s *storyteller) weigh(pos int, e *history.Event) int {
+	if e.Process == history.Nemesis {
+		return weightFault
+	}
+	if e.Process == probe || s.lanes.holder(e.Of) == probe || e.F.IsCopy() {
+		return 0
+	}
+	switch e.F {
+	case history.Acquire:
+		return pick(e.Type, weightStep, weightTurn, weightStep+10)
+	case history.Extend:
+		return pick(e.Type, weightRoutine, weightStep+5, weightTurn-10)
+	case history.Release:
+		return pick(e.Type, weightTurn-5, weightRoutine, weightStep+5)
+	case history.Lost, history.Crashed:
+		return weightTurn
+	case history.Apply:
+		if e.Type == history.OK && e.Op == history.Read {
+			return weightStep
+		}
+		return weightEffect
+	case history.Read, history.Write:
+		return s.weighCall(pos, e)
+	}
+	return weighKey(e)
+}
+
+// pick chooses by how an operation stands: called, succeeded, or neither.
+func pick(t history.Type, invoke, ok, otherwise int) int {
+	switch t {
+	case history.Invoke:
+		return invoke
+	case history.OK:
+		return ok
+	}
+	return otherwise
+}
+
+// weighCall makes little of a client's reads and writes if the resource tells of them itself, except of a slow one.
+func (s *storyteller) weighCall(pos int, e *history.Event) int {
+	if !s.applies {
+		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
+	}
+	switch {
+	case e.Type == history.Fail && e.Why != history.LeaseNotValid:
+		return weightRoutine // the resource's refusal says it
+	case e.Type != history.Invoke:
+		return pick(e.Type, 0, weightRoutine, weightStep+10)
+	}
+	if s.slow[pos] {
+		return weightEffect + 10
+	}
+	return weightRoutine
+}
+
+func weighKey(e *history.Event) int {
+	own := e.By == "" || e.By == e.Of
+	switch {
+	case e.F == history.KeySet:
+		return weightRoutine
+	case e.F == history.KeyProlonged && own, e.Why == history.Deleted && own:
+		return weightRoutine
+	case e.F == history.KeyGone && e.Why == history.Expired:
+		return weightEffect
+	}
+	return weightTurn
+}
+
+func (s *storyteller) tone(e *history.Event) term.Style {
+	switch {
+	case e.Process == history.Nemesis:
+		return term.Yellow
+	case e.F == history.Apply && e.Type == history.Fail, e.F == history.Crashed:
+		return term.Red
+	}
+	return term.Plain
+}
+
+// choose returns the rows worth showing, at most most of them, in order. Around a witness these are the rows near it;
+// without one the heaviest, the earlier first.
+func choose(rows []row, most int) []row {
+	first, last := -1, -1
+	for i := range rows {
+		if rows[i].proof {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	order := make([]int, 0, len(rows))
+	score := make([]int, len(rows))
+	for i := range rows {
+		score[i] = rows[i].weight
+		if first >= 0 && !rows[i].proof {
+			score[i] -= farness(&rows[i], max(first-i, i-last, 0))
+		}
+		if score[i] >= weightLeast {
+			order = append(order, i)
+		}
+	}
+	sort.SliceStable(order, func(a, b int) bool { return score[order[a]] > score[order[b]] })
+	order = order[:min(most, len(order))]
+	if first >= 0 && len(order) < fewRows {
+		order = fill(order, rows, first, last, min(most, filledRows))
+	}
+	sort.Ints(order)
+	out := make([]row, len(order))
+	for k, i := range order {
+		out[k] = rows[i]
+	}
+	return out
+}
+
+// A story with a witness but fewRows is filled up to filledRows. Where so little of weight happened, it is the routine
+// that tells it: clients that take keys from each other and never get the lock.
+const (
+	fewRows    = 8
+	filledRows = 20
+)
+
+// fill adds the rows nearest to the stretch first..last, of any weight but none, until there are enough.
+func fill(order []int, rows []row, first, last, enough int) []int {
+	taken := map[int]bool{}
+	for _, i := range order {
+		taken[i] = true
+	}
+	add := func(i int) {
+		if i >= 0 && i < len(rows) && !taken[i] && rows[i].weight > 0 && len(order) < enough {
+			taken[i] = true
+			order = append(order, i)
+		}
+	}
+	for i := first; i <= last && len(order) < enough; i++ {
+		add(i)
+	}
+	for far := 1; far < len(rows) && len(order) < enough; far++ {
+		add(last + far)
+		add(first - far)
+	}
+	return order
+}
+
+// farness is what a row loses for lying so many rows outside the stretch of the witness. A fault may show its effect
+// long after it struck, so it never fades wholly.
+func farness(r *row, rows int) int {
+	if r.weight == weightFault {
+		return min(4*rows, weightFault-weightLeast)
+	}
+	return 4 * rows
+}

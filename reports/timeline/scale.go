@@ -1,0 +1,89 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// scale maps true time to a place between 0 and 1 such that a pause of 15 s and exchanges of 2 ms are both visible:
+// between two neighbouring instants it is linear, and the room between them grows with the logarithm of their
+// distance, up to a limit. It strictly increases from its first knot to its last.
+type scale struct {
+	knots []knot
+	// breaks are the stretches drawn far shorter than the others, where a reader must be told how long they are.
+	breaks []window
+}
+
+type knot struct {
+	at    history.Time
+	place float64
+}
+
+const (
+	longestStretch = 5.0                // in units of the usual gap, log2
+	shortestUnit   = history.Time(1e5)  // 100 µs
+	leastStretch   = 0.35               // of two instants that nearly coincide
+	breakRatio     = 24                 // a gap this many times the unit is marked as a break
+	leastBreak     = history.Time(20e6) // 20 ms
+)
+
+// newScale makes a scale of the given instants, in any order.
+func newScale(times []history.Time) *scale {
+	times = slices.Clone(times)
+	slices.Sort(times)
+	times = slices.Compact(times)
+	if len(times) == 0 {
+		times = []history.Time{0}
+	}
+	if len(times) == 1 {
+		times = append(times, times[0]+1)
+	}
+	unit := usualGap(times)
+	s := &scale{knots: make([]knot, len(times))}
+	total := 0.0
+	for i, at := range times {
+		if i > 0 {
+			gap := at - times[i-1]
+			total += min(max(math.Log2(1+float64(gap)/float64(unit)), leastStretch), longestStretch)
+			if gap >= max(breakRatio*unit, leastBreak) {
+				s.breaks = append(s.breaks, window{times[i-1], at})
+			}
+		}
+		s.knots[i] = knot{at, total}
+	}
+	for i := range s.knots {
+		s.knots[i].place /= total
+	}
+	return s
+}
+
+// linearScale is true scale: a second is as long everywhere.
+func linearScale(from, to history.Time) *scale {
+	return &scale{knots: []knot{{from, 0}, {to, 1}}}
+}
+
+// usualGap is the median distance between neighbours.
+func usualGap(times []history.Time) history.Time {
+	gaps := make([]history.Time, 0, len(times))
+	for i := 1; i < len(times); i++ {
+		gaps = append(gaps, times[i]-times[i-1])
+	}
+	slices.Sort(gaps)
+	return max(gaps[len(gaps)/2], shortestUnit)
+}
+
+// place maps an instant; what lies outside the scale is put at its ends.
+func (s *scale) place(at history.Time) float64 {
+	i := sort.Search(len(s.knots), func(i int) bool { return s.knots[i].at > at })
+	switch i {
+	case 0:
+		return 0
+	case len(s.knots):
+		return 1
+	}
+	a, b := s.knots[i-1], s.knots[i]
+	return a.place + (b.place-a.place)*float64(at-a.at)/float64(b.at-a.at)
+}

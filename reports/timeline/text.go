@@ -1,0 +1,309 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// Lines that a timeline may take.
+const (
+	mostLinesCalm   = 36 // with legend and title about 40
+	mostLinesBroken = 60
+)
+
+// Draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
+func (l *Lanes) Draw(p *term.Writer) {
+	rows := story(l, p.Width() >= 110)
+	most := mostLinesCalm
+	if len(l.witness) > 0 {
+		most = mostLinesBroken
+	} else if len(choose(rows, most+1)) > most {
+		rows = fold(l, rows)
+	}
+	var body []*term.Line
+	var t *table
+	var hidden int
+	for n := most; n > 0; n -= 3 { // wrapped words and scale breaks take lines too
+		shown := choose(rows, n)
+		t = layTable(l, shown, p.Width())
+		body, hidden = t.body(rows, shown)
+		if len(body) <= most {
+			break
+		}
+	}
+	if len(body) == 0 {
+		p.Text(term.Plain, 0, "Nothing was recorded.")
+		return
+	}
+	t.head(p)
+	for _, ln := range body {
+		p.Put(ln)
+	}
+	p.Blank()
+	t.legend(p, hidden)
+}
+
+// body draws the shown rows and the breaks between them. hidden counts the rows of weight that are
+// not shown.
+func (t *table) body(all, shown []row) (body []*term.Line, hidden int) {
+	d := &drawing{table: t, leased: map[[2]int]bool{}}
+	breakAt := breakLength(shown)
+	least := lightest(shown)
+	next := 0
+	skip := func(until int) (n int) { // counts rows of weight before the given one
+		for ; next < until; next++ {
+			if all[next].weight >= least {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range shown {
+		r := &shown[i]
+		skipped := skip(indexOf(all, next, r))
+		next++
+		hidden += skipped
+		if i > 0 {
+			if gap := r.at - shown[i-1].at; gap >= breakAt || skipped > 0 {
+				body = append(body, d.gap(&shown[i-1], gap, skipped))
+			}
+		} else if skipped > 0 {
+			body = append(body, d.gap(nil, r.at, skipped))
+		}
+		body = append(body, d.row(r)...)
+	}
+	if n := skip(len(all)); n > 0 && len(shown) > 0 {
+		hidden += n
+		last := &shown[len(shown)-1]
+		body = append(body, d.gap(last, t.lanes.end-last.at, n))
+	}
+	return body, hidden
+}
+
+func indexOf(all []row, from int, r *row) int {
+	for i := from; i < len(all); i++ {
+		if all[i].pos == r.pos && len(all[i].events) == len(r.events) && all[i].at == r.at && all[i].words == r.words {
+			return i
+		}
+	}
+	return from
+}
+
+// lightest is the weight from which on rows that are not shown are counted: that of the lightest shown, so that a story
+// told by its routine also says how much of that it leaves out.
+func lightest(shown []row) int {
+	least := weightStep
+	for _, r := range shown {
+		if !r.proof {
+			least = min(least, r.weight)
+		}
+	}
+	return least
+}
+
+// breakLength is the shortest gap that is marked as a break in the scale: ten times the usual gap between rows, and
+// never less than 10 ms.
+func breakLength(shown []row) history.Time {
+	var gaps []history.Time
+	for i := 1; i < len(shown); i++ {
+		if g := shown[i].at - shown[i-1].at; g > 0 {
+			gaps = append(gaps, g)
+		}
+	}
+	if len(gaps) == 0 {
+		return history.Never
+	}
+	slices.Sort(gaps)
+	return max(10*gaps[len(gaps)/2], 1e7)
+}
+
+// drawing is a table being filled. leased remembers which leases ran in the row before, by lane and track.
+type drawing struct {
+	*table
+	leased map[[2]int]bool
+}
+
+// gap draws a break in the scale: time passes, or rows are left out.
+func (d *drawing) gap(after *row, long history.Time, skipped int) *term.Line {
+	ln := new(term.Line).To(d.time-1).Add(term.Plain, "⋮").To(d.time + gutter)
+	if after != nil {
+		still := row{at: after.at, pos: after.pos}
+		d.state(ln, &still, true)
+	}
+	words := phrase.Lasting(long) + " later"
+	switch {
+	case after == nil:
+		words = phrase.Count(skipped, "earlier step") + " left out"
+	case skipped > 0:
+		words = phrase.Lasting(long) + ", " + phrase.Count(skipped, "step") + " left out"
+	}
+	return ln.To(d.words).Add(term.Plain, words)
+}
+
+// row draws one row, its words wrapped beside the lanes.
+func (d *drawing) row(r *row) []*term.Line {
+	tone := r.tone
+	if r.proof && tone == term.Plain {
+		tone = term.Bold
+	}
+	texts := term.Wrap(r.words, d.width-d.words)
+	ln := new(term.Line).Right(d.time, phrase.Clock(r.at)).Add(term.Plain, " ")
+	d.mark(ln, r)
+	ln.To(d.time + gutter)
+	d.state(ln, r, false)
+	out := []*term.Line{ln.To(d.words).Add(tone, texts[0])}
+	for _, text := range texts[1:] {
+		more := new(term.Line).To(d.time + gutter)
+		still := row{at: r.at, pos: r.pos}
+		d.state(more, &still, true)
+		out = append(out, more.To(d.words).Add(tone, text))
+	}
+	return out
+}
+
+// mark fills the gutter: witness, and two at once in a section.
+func (d *drawing) mark(ln *term.Line, r *row) {
+	if r.proof {
+		ln.Add(term.Bold, "▸")
+	} else {
+		ln.Add(term.Plain, " ")
+	}
+	if d.lanes.overlapped(r.pos) {
+		ln.Add(term.Red, "!")
+	}
+}
+
+// state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
+func (d *drawing) state(ln *term.Line, r *row, only bool) {
+	clash := d.lanes.overlapped(r.pos)
+	col := ln.Cells()
+	for k, c := range d.clients {
+		ln.To(col)
+		for track, lock := range d.tracks {
+			d.track(ln, r, [2]int{k, track}, &d.lanes.clients[c], lock, only, clash)
+		}
+		col += d.lane
+	}
+	if d.block == 0 {
+		return
+	}
+	col++
+	for _, lock := range d.keys {
+		ln.To(col)
+		for k, s := range d.servers {
+			signs, tone := d.keysOn(&d.lanes.servers[s], lock, r.pos)
+			ln.To(col+k*d.cell).Add(tone, string(signs))
+		}
+		col += d.block
+	}
+}
+
+func (d *drawing) track(ln *term.Line, r *row, at [2]int, lane *clientLane, lock history.Lock, only, clash bool) {
+	sign, tone := sectionSign(lane, lock, r)
+	if tone == term.Plain && clash && strings.ContainsRune("█▄▒", sign) {
+		tone = term.Red
+	}
+	if strings.ContainsRune("┆✗", sign) {
+		ln.Add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
+	} else {
+		ln.Add(tone, strings.Repeat(string(sign), d.bar))
+	}
+	begun, runs := leaseStands(lane, lock, r)
+	lease := ' '
+	switch {
+	case runs && begun:
+		lease = '┐'
+	case runs:
+		lease = '│'
+	case d.leased[at] && !only:
+		lease = '┘'
+	}
+	if !only {
+		d.leased[at] = runs
+	}
+	ln.Add(term.Green, string(lease))
+}
+
+// sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
+func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style) {
+	for i := range lane.Crashes {
+		if slices.Contains(r.events, lane.Crashes[i].First) {
+			return '✗', term.Red
+		}
+	}
+	paused := slices.ContainsFunc(lane.Pauses, func(s span) bool { return s.covers(r.pos) })
+	for i := range lane.Sections {
+		s := &lane.Sections[i]
+		if lock != "" && s.Lock != lock {
+			continue
+		}
+		switch {
+		case slices.Contains(r.events, s.Last):
+			return '▀', term.Plain
+		case slices.Contains(r.events, s.First):
+			return '▄', term.Plain
+		case s.covers(r.pos) && paused:
+			return '▒', term.Yellow
+		case s.covers(r.pos):
+			return '█', term.Plain
+		}
+	}
+	if paused {
+		return '░', term.Yellow
+	}
+	for i := range lane.Waits {
+		if w := &lane.Waits[i]; (lock == "" || w.Lock == lock) && w.covers(r.pos) {
+			return '┆', term.Plain
+		}
+	}
+	return ' ', term.Plain
+}
+
+// leaseStands reports whether a stated validity runs at the row, and whether it began there.
+func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
+	for i := range lane.Sections {
+		s := &lane.Sections[i]
+		if lock != "" && s.Lock != lock || s.First > r.pos {
+			continue
+		}
+		for _, w := range s.Validity {
+			if w.From <= r.at && r.at < w.To {
+				runs = true
+				begun = begun || slices.Contains(r.events, s.First)
+			}
+		}
+	}
+	return begun, runs
+}
+
+// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
+// then of those in line behind it, "+" for more; or nothing, or that the server is down.
+func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, term.Style) {
+	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
+		return []rune{'✗'}, term.Red
+	}
+	var signs []rune
+	for i := range lane.Keys {
+		k := &lane.Keys[i]
+		if k.Lock != lock || !k.covers(pos) {
+			continue
+		}
+		if len(signs) == t.depth {
+			signs[t.depth-1] = '+'
+			break
+		}
+		sign := '?'
+		if n := t.lanes.number(k.Of); n >= 0 {
+			sign = t.digit(n)
+		}
+		signs = append(signs, sign)
+	}
+	if len(signs) == 0 {
+		signs = append(signs, '·')
+	}
+	return signs, term.Plain
+}

@@ -1,0 +1,87 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/term"
+)
+
+// legend explains the signs that can occur in this timeline, and says what is not drawn.
+func (t *table) legend(p *term.Writer, hidden int) {
+	signs := []string{"█ in its section"}
+	if t.any(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
+		signs = append(signs, "▒ paused in it", "░ paused outside")
+	}
+	if t.any(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
+		signs = append(signs, "✗ crashed")
+	}
+	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
+	if t.block > 0 && len(t.clients) > 0 {
+		c := t.clients[0]
+		signs = append(signs, t.keyLegend(c)...)
+		for _, s := range t.servers {
+			if len(t.lanes.servers[s].Down) > 0 {
+				signs = append(signs, "✗ server down")
+				break
+			}
+		}
+	}
+	signs = append(signs, "▸ witness", "! two inside", "⋮ time left out")
+	p.Flow("", signs)
+	if len(t.tracks) > 1 {
+		names := make([]string, len(t.tracks))
+		for i, lock := range t.tracks {
+			names[i] = string(lock)
+		}
+		p.Flow("bars from left to right: ", names)
+	}
+	t.omissions(p, hidden)
+}
+
+// keyLegend explains the keys by the example of one client.
+func (t *table) keyLegend(c int) []string {
+	one := t.digit(c)
+	if t.depth == 1 || len(t.clients) < 2 {
+		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
+	}
+	two := t.clients[1]
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
+	if t.lanes.depth() > t.depth {
+		signs = append(signs, "+ more behind them")
+	}
+	return append(signs, "· no key")
+}
+
+func (t *table) any(f func(*clientLane) bool) bool {
+	for _, c := range t.clients {
+		if f(&t.lanes.clients[c]) {
+			return true
+		}
+	}
+	return false
+}
+
+// omissions says what the picture lacks.
+func (t *table) omissions(p *term.Writer, hidden int) {
+	var left []string
+	if hidden > 0 {
+		left = append(left, phrase.Count(hidden, "step"))
+	}
+	clients := len(t.lanes.clients)
+	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
+		clients-- // the probe is never missed
+	}
+	if n := clients - len(t.clients); n > 0 {
+		left = append(left, "lanes of "+phrase.Count(n, "client"))
+	}
+	if n := len(t.lanes.servers) - len(t.servers); n > 0 {
+		left = append(left, "keys on "+phrase.Count(n, "server"))
+	}
+	if n := len(t.lanes.locks) - len(t.keys); n > 0 && t.block > 0 {
+		left = append(left, "keys of "+phrase.Count(n, "lock"))
+	}
+	if len(left) > 0 {
+		p.Flow("left out: ", left)
+	}
+}

@@ -1,0 +1,77 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/tell"
+)
+
+// tip tells an event in full: in words, then everything it carries.
+func (c *Chart) tip(pos int) string {
+	e := &c.lanes.history.Events[pos]
+	lines := []string{c.teller.Event(e), fmt.Sprintf("event %d at %s", e.Index, phrase.Instant(e.Time))}
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	add("lock", string(e.Lock))
+	add("attempt", string(e.Attempt))
+	add("on behalf of", string(e.Of))
+	if e.Token != 0 {
+		add("token", fmt.Sprint(int64(e.Token)))
+	}
+	add("because", string(e.Why))
+	lines = append(lines, grantLines(e.Grant)...)
+	return strings.Join(lines, "\n")
+}
+
+func grantLines(g *history.Grant) []string {
+	if g == nil {
+		return nil
+	}
+	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted), "valid until: " + phrase.Instant(g.Until)}
+	if len(g.Counted) > 0 {
+		out = append(out, "counted: "+tell.Processes(g.Counted))
+	}
+	return out
+}
+
+func (c *Chart) sectionTip(lane *clientLane, s *section) string {
+	lines := []string{fmt.Sprintf("%s in its critical section", lane.Process), c.stretch(s.span)}
+	if s.Lock != "" {
+		lines = append(lines, "lock: "+string(s.Lock))
+	}
+	lines = append(lines, "attempt: "+string(s.Attempt))
+	if s.Token != 0 {
+		lines = append(lines, fmt.Sprintf("token: %d", s.Token))
+	}
+	if s.First >= 0 && s.First < len(c.lanes.history.Events) {
+		lines = append(lines, grantLines(c.lanes.history.Events[s.First].Grant)...)
+	}
+	switch s.Ended {
+	case history.Release:
+		lines = append(lines, "left by releasing")
+	case history.Lost:
+		lines = append(lines, "left on learning that the lock is gone")
+	case history.Crashed:
+		lines = append(lines, "ended by a crash")
+	default:
+		lines = append(lines, "still in it when the recording ended")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stretch gives a span in words.
+func (c *Chart) stretch(s span) string {
+	if s.Last == open && s.To > s.From {
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From), phrase.Instant(s.To))
+	}
+	if s.To == s.From {
+		return "at " + phrase.Instant(s.From)
+	}
+	return fmt.Sprintf("%s to %s (%s)", phrase.Instant(s.From), phrase.Instant(s.To), phrase.Lasting(s.To-s.From))
+}

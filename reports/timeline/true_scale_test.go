@@ -1,0 +1,127 @@
+package timeline
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/tale"
+)
+
+func drawn(s tale.Story) *Chart { return arranged(s).Chart() }
+
+// The lease of the pause that outlives it is as long in the picture as it is in time.
+func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
+	c := drawn(tale.Kleppmann())
+	if !c.Linear {
+		t.Fatal("folded")
+	}
+	for _, s := range c.Shapes {
+		if s.Class != "lease" || s.A != int64(tale.Seconds(0.012)) {
+			continue
+		}
+		width, err := strconv.ParseFloat(s.Width, 64)
+		if want := float64(c.Right-c.Left) * 9.877 / 15.121; err != nil || math.Abs(width-want) > 1 {
+			t.Errorf("the lease is %s pixels wide, want %.1f", s.Width, want)
+		}
+		return
+	}
+	t.Error("no lease")
+}
+
+// turn is a run of 15 s in which client-1 waits to the given instant and client-2 is inside for a while.
+func turn(until, inside float64) tale.Story {
+	x := tale.New(2, 1)
+	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
+	x.Acquire(0.001, 0.012, 0.012+inside, "client-2/1", 0, 1)
+	x.Release(0.012+inside, 0.013+inside, "client-2/1", 1)
+	x.At(until).Client("client-1", history.Acquire, history.Fail, "client-1/1")
+	x.H.Header.End = tale.Seconds(15)
+	return tale.Story{History: &x.H}
+}
+
+func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
+	crowd := turn(14, 1)
+	for range 8 {
+		e := crowd.History.Events[0]
+		e.Index = len(crowd.History.Events)
+		e.Time = tale.Seconds(14)
+		crowd.History.Events = append(crowd.History.Events, e)
+	}
+	var crowded checker.Finding
+	for pos := len(crowd.History.Events) - 8; pos < len(crowd.History.Events); pos++ {
+		crowded.Witness = append(crowded.Witness, pos)
+	}
+	for _, c := range []struct {
+		what string
+		is   *Chart
+		want bool
+	}{
+		{"all is wide enough", drawn(turn(14, 1)), true},
+		{"a section of 5.3 pixels", drawn(turn(14, 0.080)), true},
+		{"a section of 4 pixels", drawn(turn(14, 0.060)), false},
+		{"two thirds of the picture are empty", drawn(turn(5, 1)), false},
+		{"eight numbers at one instant", Arrange(crowd.History, []checker.Finding{crowded}).Chart(), false},
+	} {
+		if c.is.Linear != c.want {
+			t.Errorf("%s: true scale %v", c.what, c.is.Linear)
+		}
+	}
+}
+
+// Whatever the run: on a true scale no section, lease or pause is too narrow to be seen, nothing is marked as shortened,
+// and the page can still fold it.
+func TestTrueScaleKeepsItsRule(t *testing.T) {
+	linear := 0
+	for _, r := range tale.Stories {
+		c := drawn(r.Tell())
+		page := picture(t, r.Tell())
+		if want := `data-linear="` + strconv.FormatBool(c.Linear) + `"`; !strings.Contains(page, want) {
+			t.Errorf("%s: the page does not say %s", r.Name, want)
+		}
+		if len(c.folded.knots) < 3 {
+			t.Errorf("%s: nothing to fold by", r.Name)
+		}
+		if !c.Linear {
+			continue
+		}
+		linear++
+		for _, s := range c.Shapes {
+			width, _ := strconv.ParseFloat(s.Width, 64)
+			if word, _, _ := strings.Cut(s.Class, " "); (word == "section" || word == "lease" || word == "pause") && width < leastVisible-0.1 {
+				t.Errorf("%s: %s of %.1f pixels: %s", r.Name, s.Class, width, s.Tip)
+			}
+		}
+		for _, b := range c.Breaks {
+			if b.Shown {
+				t.Errorf("%s: %s is marked as shortened", r.Name, b.Label)
+			}
+		}
+	}
+	if linear == 0 || linear == len(tale.Stories) {
+		t.Errorf("%d of %d runs at true scale show nothing", linear, len(tale.Stories))
+	}
+}
+
+// Round instants are few, in order, and multiples of one round step.
+func TestRoundInstants(t *testing.T) {
+	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
+		c := &Chart{to: end}
+		list := c.rounds()
+		if len(list) > mostMarks {
+			t.Errorf("%d: %d marks", end, len(list))
+		}
+		for i, at := range list {
+			if at != list[0]*history.Time(i+1) || at <= 0 || at >= end {
+				t.Errorf("%d: mark %d at %d", end, i, at)
+			}
+		}
+		digits := strings.TrimRight(strconv.FormatInt(int64(append(list, 1)[0]), 10), "0")
+		if !strings.Contains("1 2 5", digits) {
+			t.Errorf("%d: a step of %d", end, list[0])
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/sentinel"
+)
+
+func init() {
+	registerBackend(&backend{kind: locks.OnRedis, place: 1, most: maxServers, log: false,
+		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A " +
+			"file gives one of `redis`, `etcd` and `zookeeper`",
+		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
+}
+
+// redisCluster is Redis masters, each alone or with replicas and a Sentinel that watches them.
+type redisCluster struct {
+	*Servers
+	names  []sim.ProcessID
+	groups [][]sim.ProcessID // none without replicas
+	nodes  []*redis.Node
+}
+
+func newRedisCluster(s *Servers) *redisCluster {
+	c := &redisCluster{Servers: s, names: s.names(), groups: s.groups()}
+	for range c.names {
+		c.nodes = append(c.nodes, redis.New(redis.Config{}))
+	}
+	return c
+}
+
+func (c *redisCluster) add(w *sim.World, wrap tap) {
+	if len(c.groups) == 0 {
+		for _, node := range c.nodes {
+			node.Reset(c.config())
+		}
+	}
+	for _, members := range c.groups {
+		c.resetGroup(w, members)
+	}
+	for i, id := range c.names {
+		w.AddServer(id, wrap(id, c.nodes[i]))
+	}
+	if len(c.groups) > 0 {
+		w.AddServer(observer, sentinel.New(sentinel.Config{Groups: c.groups, DownAfter: c.DownAfter,
+			ReconfigureAfter: c.ReconfigureAfter}))
+	}
+}
+
+func (c *redisCluster) config() redis.Config {
+	return redis.Config{Persistence: c.Persistence, FsyncTime: c.Fsync}
+}
+
+// resetGroup prepares a master and its replicas for a run.
+func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
+	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { recordFailOver(w, old, promoted) }}
+	config := c.config()
+	config.Group = group
+	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
+	config.SemiSync, config.SemiSyncTimeout = c.SemiSync, c.SemiSyncTimeout
+	for i, id := range members {
+		config.Replicas, config.Replicates = members[1:], ""
+		if i > 0 {
+			config.Replicas, config.Replicates = nil, members[0]
+		}
+		c.nodes[slices.Index(c.names, id)].Reset(config)
+	}
+}
+
+// recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
+func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
+	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
+	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
+	w.Record(history.Nemesis, e)
+	e.Type = history.OK
+	w.Record(history.Nemesis, e)
+}

@@ -1,0 +1,57 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// TestABackendIsOneFile adds servers of another kind, as their file would register them: Valkey, which keeps a key as Redis
+// does. Files ask for them, protocols lock on them, faults strike them, and runs on them are judged.
+func TestABackendIsOneFile(t *testing.T) {
+	before, setNX := backends, locks.Define(locks.SetNX)
+	redis := setNX.Backend
+	t.Cleanup(func() { backends, setNX.Backend = before, redis })
+	backends = slices.Clone(before)
+	registerBackend(&backend{kind: "valkey", place: 9, most: 5, meaning: "how many Valkey servers",
+		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
+	setNX.Backend = "valkey"
+
+	const onValkey = "name: valkey\nservers: {valkey: 1}\nlock: {protocol: setnx}\nwork: {hold: 1s}\n"
+	for faults, want := range map[string]checker.Outcome{
+		"": checker.Holds,
+		"faults: [\"crash valkey-1 losing everything at 20ms, restart after 10ms\"]\n": checker.Violated,
+	} {
+		s := parseText(t, onValkey+faults)
+		r, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := s.Judge(r).Verdict.Of(checker.MutualExclusion); f.Outcome != want {
+			t.Errorf("%q: %v, want %v: %s", faults, f.Outcome, want, f.Explanation)
+		}
+		if names := s.Targets(); len(names.Redis) != 1 || names.Redis[0] != "valkey-1" {
+			t.Errorf("faults can strike %v", names.Redis)
+		}
+	}
+	for text, want := range map[string]string{
+		strings.Replace(onValkey, "valkey: 1", "valky: 1", 1):            `did you mean "valkey"`,
+		strings.Replace(onValkey, "valkey: 1", "valkey: 6", 1):           "expected a number from 1 to 5",
+		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):             "setnx locks on valkey servers, not on etcd",
+		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "give one of redis, etcd, zookeeper, valkey",
+		strings.Replace(onValkey, "setnx", "fenced", 1):                  "fenced locks on redis servers, not on valkey",
+	} {
+		if _, err := Parse("f.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)
+		}
+	}
+	if all, _ := Variables(); !slices.ContainsFunc(all, func(v Variable) bool { return v.Path == "servers.valkey" }) {
+		t.Error("a sweep does not know servers.valkey")
+	}
+	if got := locks.Backends(); got[0] != "valkey" {
+		t.Errorf("locks are on %v", got)
+	}
+}

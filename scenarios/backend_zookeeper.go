@@ -1,0 +1,28 @@
+package scenarios
+
+import (
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+func init() {
+	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true,
+		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
+		cluster: func(s *Servers) cluster {
+			c := zookeeper.Config{Log: consensus.Config{Fsync: s.Fsync}}
+			return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
+		}})
+}
+
+// zooKeeperCluster is the members of a ZooKeeper ensemble.
+type zooKeeperCluster struct {
+	*zookeeper.Ensemble
+	config zookeeper.Config
+}
+
+func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
+	c.Reset(c.config)
+	c.AddTo(w)
+}

@@ -1,0 +1,151 @@
+package locks
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// This file is a protocol as somebody would add it, and nothing outside it knows of it: ticket_run_test.go runs, judges,
+// sweeps and lists it. It is known to the tests of this room alone.
+
+// ticket is a ticket lock: INCR draws the next number, and who has the number that is served holds. It never expires.
+const ticket Protocol = "ticket"
+
+func init() {
+	register(&Definition{
+		Name: ticket, Place: 5, Text: "INCR draws a number, and the one that is served holds: no expiry, fencing tokens",
+		Backend: OnRedis, Service: history.Redis, Tokens: true,
+		Settings: slices.Concat([]Setting{ttlKey, timeoutKey, setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
+			own(setting.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
+				sim.Delay{Lo: 10 * time.Millisecond, Hi: 20 * time.Millisecond},
+				"between two looks at the number that is served").Recurring())),
+		Without: map[string]string{"retry": "a client of ticket waits in line and looks again: give poll"},
+		make:    func(r requester) protocol { return &ticketLock{requester: r, own: ownOf[ticketConfig](r.config)} },
+	})
+}
+
+// ticketConfig are the settings of this protocol alone.
+type ticketConfig struct {
+	poll sim.Delay // default 10 ms to 20 ms
+}
+
+type ticketLock struct {
+	requester
+	own ticketConfig
+}
+
+// Acquire draws a number, and waits until it is served. A number whose answer was lost is never served.
+func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
+	attempt, _ := l.next(env)
+	h := &Hold{Attempt: attempt}
+	env.Point(sim.AcquireStart)
+	h.Grant.Since = env.Mark()
+	for h.Token == 0 {
+		n, drawn := l.ask(env, h, "set", "INCR", string(l.config.Key)+":drawn").Int()
+		if drawn {
+			h.Token = history.Token(n)
+			continue
+		}
+		env.Sleep(Draw(env, l.own.poll))
+	}
+	for waited := false; ; waited = true {
+		r := l.ask(env, h, "look", "GET", string(l.config.Key)+":served")
+		text, _ := r.Bulk()
+		served, _ := strconv.ParseInt(text, 10, 64)
+		if (text != "" || r.Nil()) && served == int64(h.Token)-1 {
+			l.library.counted(waited)
+			h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers[:1]
+			h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
+			env.Point(sim.QuorumReached)
+			return h, nil
+		}
+		env.Sleep(Draw(env, l.own.poll))
+	}
+}
+
+// Extend has nothing to do: the lock does not end.
+func (l *ticketLock) Extend(sim.Env, *Hold) error { return nil }
+
+// Release serves the next number.
+func (l *ticketLock) Release(env sim.Env, h *Hold) Answer {
+	if _, done := l.ask(env, h, "release", "INCR", string(l.config.Key)+":served").Int(); !done {
+		return Unanswered
+	}
+	return Confirmed
+}
+
+// Close has nothing to end.
+func (l *ticketLock) Close(sim.Env) {}
+
+func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {
+	return ask(env, l.config.Timeout,
+		sim.Request{Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
+}
+
+// TestTheOrderOfTheReferenceIsStated registers all protocols anew, last first, and by their names.
+func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
+	all, keys := definitions, settings
+	defer func() { definitions, settings = all, keys }()
+	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock, ticket, Etcd, ZooKeeper}
+	byName := slices.SortedFunc(slices.Values(all), func(a, b *Definition) int { return int(a.Name[0]) - int(b.Name[0]) })
+	backwards := slices.Clone(all)
+	slices.Reverse(backwards)
+	for _, order := range [][]*Definition{all, byName, backwards} {
+		definitions, settings = nil, nil
+		for _, d := range order {
+			register(d)
+		}
+		var got []Protocol
+		for _, d := range Definitions() {
+			got = append(got, d.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("registered in another order, they are listed as %v, want %v", got, want)
+		}
+		samePath := func(a, b Setting) bool { return a.Path == b.Path }
+		if !slices.EqualFunc(Settings(), keys, samePath) {
+			t.Error("registered in another order, their keys are listed in another")
+		}
+	}
+}
+
+// TestANameIsRegisteredOnce has somebody register a protocol that there is.
+func TestANameIsRegisteredOnce(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("two protocols have one name")
+		}
+	}()
+	register(&Definition{Name: ticket})
+}
+
+// TestKeysOfOneProtocolAreOfOneProtocol holds the keys that several take to those that stand in Config itself: what stands
+// in one protocol's own settings would be lost on another.
+func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
+	tried := 0
+	for _, d := range Definitions() {
+		for _, s := range d.Settings {
+			var c Config
+			before := c.Own
+			if s.Form.Kind == setting.Group || len(s.Path) > 5 && (s.Path[:5] == "wait." || len(s.Path) > 10 && s.Path[:10] == "extension.") {
+				continue
+			}
+			if s.Set(&c, s.Standard); c.Own == before {
+				continue
+			}
+			tried++
+			if takers := Taking(s.Path, ""); len(takers) != 1 {
+				t.Errorf("%s is one of the own settings of %s, and %v take it", s.Path, d.Name, takers)
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("only %d own settings were tried", tried)
+	}
+}
