@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"sim/redis/resp":           {"sim"},
 	"sim/redis/lua":            {"sim"},
 	"sim/redis/sentinel":       {"sim", "sim/redis", "sim/redis/resp"},
-	"sim/redis/tracking":       {},
+	"sim/redis/tracking":       {"sim/redis/resp"},
 	"sim/bubble":               {"checker/history", "sim"},
 	"sim/consensus":            {"checker/history", "sim"},
 	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
@@ -9,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
 )
 
-// Client-side caching: clients that track are told, by pushes of RESP3, which keys they must forget. They hear of a key when
-// it changes or is deleted; of one that has expired, not at that moment, but when a command comes across it or the
-// background cycle deletes it, on a replica when its master's DEL arrives. What a request changes itself follows its
-// reply.
+// Client-side caching: clients that track are told, by pushes of RESP3, which keys they must forget. They hear of a
+// key when it changes or is deleted; of one that has expired, not at that moment, but when a command comes across it
+// or the background cycle deletes it, on a replica when its master's DEL arrives. What a request changes itself
+// follows its reply.
 
-// remember notes what a command of the current connection has read. If a script has read anything, it is all the keys that it
-// declares.
+// remember notes what a command of the current connection has read. If a script has read anything, it is all the keys
+// that it declares.
 func (n *Node) remember(c *nodeCommand, args []string) {
 	if c.Flags&command.Write != 0 || !n.tracking.Remembers(n.conn) {
 		return
@@ -59,7 +58,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget has a connection forget keys, or all if there are none: behind its reply if it is its request that is executed.
+// forget has a connection forget keys, or all if there are none: behind its reply if it is its request that is
+// executed.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -103,45 +103,24 @@ func (n *Node) trail(conn uint64) {
 
 // track is CLIENT TRACKING.
 func track(n *Node, args []string) {
-	var o tracking.Options
-	for i := 3; i < len(args); i++ {
-		more := i+1 < len(args)
-		switch strings.ToLower(args[i]) {
-		case "bcast":
-			o.Broadcast = true
-		case "optin":
-			o.OptIn = true
-		case "optout":
-			o.OptOut = true
-		case "noloop":
-			o.NoLoop = true
-		case "prefix":
-			if i++; !more {
-				n.data.ReplyError(resp.ErrSyntax)
-				return
-			}
-			o.Prefixes = append(o.Prefixes, args[i])
-		case "redirect":
-			n.data.ReplyError("ERR fencepost: CLIENT TRACKING does not redirect")
-			return
-		default:
-			n.data.ReplyError(resp.ErrSyntax)
-			return
-		}
+	o, trouble := tracking.ParseOptions(args[3:])
+	on := strings.EqualFold(args[2], "on")
+	switch {
+	case trouble != "":
+	case on:
+		trouble = n.tracking.Trouble(n.conn, o)
+	case !strings.EqualFold(args[2], "off"):
+		trouble = resp.ErrSyntax
 	}
-	switch strings.ToLower(args[2]) {
-	case "on":
-		if trouble := n.tracking.Trouble(n.conn, o); trouble != "" {
-			n.data.ReplyError(trouble)
-			return
-		}
+	switch {
+	case trouble != "":
+		n.data.ReplyError(trouble)
+		return
+	case on:
 		n.state()
 		n.tracking.On(n.conn, o)
-	case "off":
-		n.tracking.Off(n.conn)
 	default:
-		n.data.ReplyError(resp.ErrSyntax)
-		return
+		n.tracking.Off(n.conn)
 	}
 	n.data.ReplyOK()
 }
@@ -152,7 +131,8 @@ func caching(n *Node, args []string) {
 	yes := strings.EqualFold(args[2], "yes")
 	switch {
 	case t == nil:
-		n.data.ReplyError("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+		n.data.ReplyError("ERR CLIENT CACHING can be called only when the client is in tracking mode " +
+			"with OPTIN or OPTOUT mode enabled")
 	case yes && !t.OptIn:
 		n.data.ReplyError("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
 	case !yes && !strings.EqualFold(args[2], "no"):
@@ -167,20 +147,8 @@ func caching(n *Node, args []string) {
 
 // trackingInfo is CLIENT TRACKINGINFO.
 func trackingInfo(n *Node, _ []string) {
-	flags, redirect := []string{"off"}, int64(-1)
-	var prefixes []string
-	if t := n.tracking.Client(n.conn); t != nil {
-		flags, redirect, prefixes = []string{"on"}, 0, t.Prefixes
-		for _, f := range []struct {
-			on   bool
-			name string
-		}{{t.Broadcast, "bcast"}, {t.OptIn, "optin"}, {t.OptIn && t.Caching, "caching-yes"}, {t.OptOut, "optout"},
-			{t.OptOut && t.Caching, "caching-no"}, {t.NoLoop, "noloop"}} {
-			if f.on {
-				flags = append(flags, f.name)
-			}
-		}
-	}
+	t := n.tracking.Client(n.conn)
+	flags := t.Flags()
 	n.data.ReplyMap(3)
 	n.data.ReplyBulk("flags")
 	n.data.ReplySet(len(flags))
@@ -188,10 +156,14 @@ func trackingInfo(n *Node, _ []string) {
 		n.data.ReplyBulk(f)
 	}
 	n.data.ReplyBulk("redirect")
-	n.data.ReplyInt(redirect)
+	getRedir(n, nil)
 	n.data.ReplyBulk("prefixes")
-	n.data.ReplyLen(len(prefixes))
-	for _, p := range slices.Sorted(slices.Values(prefixes)) {
+	if t == nil {
+		n.data.ReplyLen(0)
+		return
+	}
+	n.data.ReplyLen(len(t.Prefixes))
+	for _, p := range t.Prefixes {
 		n.data.ReplyBulk(p)
 	}
 }

@@ -7,65 +7,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// greeting is what HELLO asks for.
-type greeting struct {
-	protocol       int64 // 0 leaves it
-	auth           bool
-	user, password string
-	rename         bool
-	name           string
-}
-
-// parseHello reads the arguments of HELLO.
-func parseHello(args []string) (g greeting, trouble string) {
-	if len(args) > 1 {
-		v, ok := resp.ParseInt(args[1])
-		switch {
-		case !ok:
-			return g, "ERR Protocol version is not an integer or out of range"
-		case v < 2 || v > 3:
-			return g, "NOPROTO unsupported protocol version"
-		}
-		g.protocol = v
-	}
-	for i := 2; i < len(args); i++ {
-		more := len(args) - 1 - i
-		switch {
-		case strings.EqualFold(args[i], "auth") && more >= 2:
-			g.auth, g.user, g.password = true, args[i+1], args[i+2]
-			i += 2
-		case strings.EqualFold(args[i], "setname") && more >= 1:
-			g.rename, g.name = true, args[i+1]
-			if trouble := badName(g.name); trouble != "" {
-				return g, trouble
-			}
-			i++
-		default:
-			return g, "ERR Syntax error in HELLO option '" + command.Clip(args[i], 128) + "'"
-		}
-	}
-	return g, ""
-}
-
 // hello is HELLO: it chooses the protocol of the connection, and may authenticate and name it.
 func hello(n *Node, args []string) {
-	g, trouble := parseHello(args)
-	if trouble == "" && g.auth {
-		trouble = n.authenticate(g.user, g.password)
+	g, trouble := command.ParseHello(args)
+	if trouble == "" && g.Auth {
+		trouble = n.authenticate(g.User, g.Password)
 	}
 	if trouble == "" && n.cfg.Password != "" && (n.c == nil || !n.c.authed) {
-		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> " +
-			"option can be used to authenticate the client and select the RESP protocol version at the same time"
+		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> " +
+			"<pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
 	}
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	if g.rename {
-		n.state().name = g.name
+	if g.Rename {
+		n.state().name = g.Name
 	}
-	if g.protocol > 0 {
-		n.data.RESP3 = g.protocol == 3
+	if g.Protocol > 0 {
+		n.data.RESP3 = g.Protocol == 3
 		if n.data.RESP3 || n.c != nil {
 			n.state().resp3 = n.data.RESP3
 		}
@@ -128,7 +88,8 @@ func auth(n *Node, args []string) {
 	case len(args) == 3:
 		user, password = args[1], args[2]
 	case n.cfg.Password == "":
-		n.data.ReplyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+		n.data.ReplyError("ERR AUTH <password> called without any password configured for the default user. " +
+			"Are you sure your configuration is correct?")
 		return
 	}
 	if trouble := n.authenticate(user, password); trouble != "" {
@@ -136,14 +97,6 @@ func auth(n *Node, args []string) {
 		return
 	}
 	n.data.ReplyOK()
-}
-
-// badName says what is wrong with a connection's name; empty if nothing is.
-func badName(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
-		return "ERR Client names cannot contain spaces, newlines or special characters."
-	}
-	return ""
 }
 
 // quit is QUIT: the connection ends after the reply.
@@ -164,8 +117,8 @@ func reset(n *Node, _ []string) {
 	n.data.ReplyStatus("RESET")
 }
 
-// clientCommands are the subcommands of CLIENT that are simulated: those that client libraries use. SETINFO and NO-TOUCH are
-// of Redis 7.2.
+// clientCommands are the subcommands of CLIENT that are simulated: those that client libraries use. SETINFO and
+// NO-TOUCH are of Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -177,6 +130,14 @@ var clientCommands = map[string]func(n *Node, args []string){
 	"trackinginfo": trackingInfo,
 	"caching":      caching,
 	"getredir":     getRedir,
+	"info":         otherConnections,
+	"list":         otherConnections,
+	"kill":         otherConnections,
+}
+
+// otherConnections refuses what is about connections that nothing is kept for.
+func otherConnections(n *Node, args []string) {
+	n.data.ReplyError("ERR fencepost: CLIENT " + strings.ToUpper(args[1]) + " is not simulated: break connections by faults")
 }
 
 // client is CLIENT.
@@ -191,7 +152,7 @@ func getName(n *Node, _ []string) {
 }
 
 func setName(n *Node, args []string) {
-	if trouble := badName(args[2]); trouble != "" {
+	if trouble := command.BadName(args[2]); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}

@@ -15,7 +15,8 @@
 // whose wall clock they move (rig_test.go, testdata/clock.c).
 //
 // Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), streams, several databases, eviction, cluster,
-// users other than default, redirection of what CLIENT TRACKING tells. They are refused with an error that names fencepost, never answered wrongly.
+// users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING tells. They are refused with an error
+// that names fencepost, never answered wrongly.
 //
 // Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in the
 // order in which it was made.

@@ -16,8 +16,8 @@ type Face struct{ node *Node }
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// NewFace makes a Face. answer replies to the commands that are the server's own, by way of w. Making it is as costly as
-// making a node.
+// NewFace makes a Face. answer replies to the commands that are the server's own, by way of w. Making it is as costly
+// as making a node.
 func NewFace(answer func(w *resp.Writer, args []string)) *Face {
 	n := New(Config{})
 	n.face = answer

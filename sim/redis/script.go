@@ -1,13 +1,10 @@
 package redis
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
-	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 const (
@@ -57,7 +54,7 @@ func (s *scripts) forget() {
 func (s *scripts) load(text string) *scriptText {
 	t := s.byText[text]
 	if t == nil {
-		sha := sha1Hex(text)
+		sha := lua.SHA1Hex(text)
 		t = &scriptText{sha: sha, text: text, twin: command.FindTwin(text)}
 		if s.byText == nil {
 			s.byText, s.bySHA = map[string]*scriptText{}, map[string]*scriptText{}
@@ -66,11 +63,6 @@ func (s *scripts) load(text string) *scriptText {
 	}
 	t.life = s.life
 	return t
-}
-
-func sha1Hex(text string) string {
-	sum := sha1.Sum([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // known finds a script that this life has loaded.
@@ -115,7 +107,7 @@ func eval(n *Node, args []string) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	keys, argv, trouble := scriptArgs(args)
+	keys, argv, trouble := command.ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -125,7 +117,7 @@ func eval(n *Node, args []string) {
 }
 
 func evalSHA(n *Node, args []string) {
-	keys, argv, trouble := scriptArgs(args)
+	keys, argv, trouble := command.ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -136,20 +128,6 @@ func evalSHA(n *Node, args []string) {
 		return
 	}
 	n.runScript(t, keys, argv)
-}
-
-// scriptArgs splits the arguments of EVAL.
-func scriptArgs(args []string) (keys, argv []string, trouble string) {
-	count, ok := resp.ParseInt(args[2])
-	switch {
-	case !ok:
-		return nil, nil, resp.ErrNotInt
-	case count > int64(len(args)-3):
-		return nil, nil, "ERR Number of keys can't be greater than number of args"
-	case count < 0:
-		return nil, nil, "ERR Number of keys can't be negative"
-	}
-	return args[3 : 3+count], args[3+count:], ""
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.

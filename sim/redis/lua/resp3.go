@@ -17,8 +17,8 @@ func isRESP3(sort byte) bool {
 	return false
 }
 
-// fromRESP3 reads a value of RESP3, as a script does that has called redis.setresp(3): a map is a table with a field map, and
-// so on. line is where its first line ends, head what stands in it.
+// fromRESP3 reads a value of RESP3, as a script does that has called redis.setresp(3): a map is a table with a field
+// map, and so on. line is where its first line ends, head what stands in it.
 func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
 	wrapped := func(name string, v lua.LValue) lua.LValue {
 		t := L.CreateTable(0, 1)
@@ -71,8 +71,8 @@ func (e *Engine) answerBool(v bool) {
 	}
 }
 
-// answerRESP3 answers with a table that stands for a double, a map or a set; it reports false if the table is none of those.
-// Pairs and members come in the order in which the script made them; Redis leaves that open.
+// answerRESP3 answers with a table that stands for a double, a map or a set; it reports false if the table is none of
+// those. Pairs and members come in the order in which the script made them; Redis leaves that open.
 func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
 		if text := FormatNumber(float64(n), 17); e.client3 {

@@ -73,7 +73,8 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	if len(args) > 1 {
 		sub = strings.ToLower(args[1])
 	}
-	words, known := map[string]int{"masters": 2, "master": 3, "replicas": 3, "slaves": 3, "sentinels": 3, "get-master-addr-by-name": 3}[sub]
+	words, known := map[string]int{"masters": 2, "master": 3, "replicas": 3, "slaves": 3, "sentinels": 3,
+		"get-master-addr-by-name": 3}[sub]
 	switch {
 	case !known:
 		w.ReplyError("ERR fencepost: of SENTINEL there are MASTERS, MASTER, REPLICAS, SLAVES, SENTINELS and GET-MASTER-ADDR-BY-NAME")
@@ -132,11 +133,12 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 		fields = append(fields, field{"s-down-time", number(int64((now - node.pinged - s.cfg.DownAfter) / time.Millisecond))})
 	}
 	if node == g.master {
-		fields = append(fields, field{"num-slaves", strconv.Itoa(len(g.nodes) - 1)}, field{"num-other-sentinels", "0"}, field{"quorum", "1"})
+		fields = append(fields, field{"num-slaves", strconv.Itoa(len(g.nodes) - 1)}, field{"num-other-sentinels", "0"},
+			field{"quorum", "1"})
 	} else {
 		link := map[bool]string{true: "ok", false: "err"}[s.reachable(node, now) && node.last.Master == g.master.name]
-		fields = append(fields, field{"master-link-status", link}, field{"master-host", string(g.master.name)}, field{"master-port", redis.Port},
-			field{"slave-repl-offset", number(node.last.Offset)})
+		fields = append(fields, field{"master-link-status", link}, field{"master-host", string(g.master.name)},
+			field{"master-port", redis.Port}, field{"slave-repl-offset", number(node.last.Offset)})
 	}
 	w.ReplyMap(len(fields))
 	for _, f := range fields {
@@ -154,8 +156,8 @@ func (s *Sentinel) info() string {
 		if s.down(g.master, s.host.Monotonic()) {
 			status = "sdown"
 		}
-		b.WriteString("master" + strconv.Itoa(i) + ":name=" + g.name + ",status=" + status + ",address=" + string(g.master.name) + ":" + redis.Port +
-			",slaves=" + strconv.Itoa(len(g.nodes)-1) + ",sentinels=1\r\n")
+		b.WriteString("master" + strconv.Itoa(i) + ":name=" + g.name + ",status=" + status +
+			",address=" + string(g.master.name) + ":" + redis.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) + ",sentinels=1\r\n")
 	}
 	return b.String()
 }

@@ -1,12 +1,15 @@
-// Package tracking is what a simulated Redis remembers for clients that cache what they read (CLIENT TRACKING): who has read
-// which keys, or wants to hear of all that begin with a prefix. It says who is to be told of a change; telling is the
-// node's. It does what tracking.c of Redis 7.0 does, save that it has no limit of keys and redirects nothing.
+// Package tracking is what a simulated Redis remembers for clients that cache what they read (CLIENT TRACKING): who
+// has read which keys, or wants to hear of all that begin with a prefix. It says who is to be told of a change;
+// telling is the node's. It does what tracking.c of Redis 7.0 does, save that it has no limit of keys and redirects
+// nothing.
 package tracking
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Options are those of CLIENT TRACKING ON.
@@ -16,6 +19,32 @@ type Options struct {
 	OptOut    bool // remember all but what CLIENT CACHING NO stands before
 	NoLoop    bool // do not hear of one's own changes
 	Prefixes  []string
+}
+
+// ParseOptions reads what stands behind CLIENT TRACKING ON or OFF.
+func ParseOptions(args []string) (o Options, trouble string) {
+	for i := 0; i < len(args); i++ {
+		switch strings.ToLower(args[i]) {
+		case "bcast":
+			o.Broadcast = true
+		case "optin":
+			o.OptIn = true
+		case "optout":
+			o.OptOut = true
+		case "noloop":
+			o.NoLoop = true
+		case "prefix":
+			if i++; i == len(args) {
+				return o, resp.ErrSyntax
+			}
+			o.Prefixes = append(o.Prefixes, args[i])
+		case "redirect":
+			return o, "ERR fencepost: CLIENT TRACKING does not redirect"
+		default:
+			return o, resp.ErrSyntax
+		}
+	}
+	return o, ""
 }
 
 // Client is a connection that tracks.
@@ -29,11 +58,29 @@ func (c *Client) remembers() bool {
 	return c != nil && !c.Broadcast && c.Caching == c.OptIn
 }
 
+// Flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).
+func (c *Client) Flags() []string {
+	if c == nil {
+		return []string{"off"}
+	}
+	flags := []string{"on"}
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{c.Broadcast, "bcast"}, {c.OptIn, "optin"}, {c.OptIn && c.Caching, "caching-yes"}, {c.OptOut, "optout"},
+		{c.OptOut && c.Caching, "caching-no"}, {c.NoLoop, "noloop"}} {
+		if f.on {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
+}
+
 // Table is who tracks what. Connections are known by their numbers. The zero Table is ready.
 type Table struct {
 	clients map[uint64]*Client
 	readers map[string][]uint64 // of a key, since they were last told of it, in the order in which they read it first
-	changed map[string]uint64   // keys for those who want to hear of prefixes, and who changed each of them last; 0: nobody
+	changed map[string]uint64   // for those who hear of prefixes: keys, and who changed each of them last; 0: nobody
 }
 
 // Active reports whether anybody tracks, or did and left something remembered.
@@ -83,7 +130,8 @@ func (t *Table) Trouble(conn uint64, o Options) string {
 func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 func collision(prefix, which, other string) string {
-	return "ERR Prefix '" + prefix + "' overlaps with " + which + " prefix '" + other + "'. Prefixes for a single client must not overlap."
+	return "ERR Prefix '" + prefix + "' overlaps with " + which + " prefix '" + other +
+		"'. Prefixes for a single client must not overlap."
 }
 
 // On has a connection track. Options that [Table.Trouble] objects to are not to be given.
@@ -132,9 +180,9 @@ func (t *Table) Remember(conn uint64, names []string) {
 	}
 }
 
-// Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those who are
-// to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the key's expiry: to
-// those who want to hear of prefixes that is another's change.
+// Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
+// who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
+// key's expiry: to those who want to hear of prefixes that is another's change.
 func (t *Table) Changed(name string, by uint64, aside bool) (tell []uint64) {
 	t.changed[name] = by
 	if aside {
