@@ -46,9 +46,8 @@ func (r *reading) recordsExpiry() bool {
 // where that is not recorded. A replica that takes its master's place has what that one had, but for what is said to be lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
-		of        history.Attempt
-		until     history.Time
-		inherited bool // its expiry need not be recorded
+		of    history.Attempt
+		until history.Time
 	}
 	e, stands := &r.Events[i], map[history.Process]key{}
 	keeps := func(p history.Process) history.Process { // the members of one service keep keys together
@@ -64,7 +63,6 @@ func (r *reading) liveOwner(i int) history.Attempt {
 		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
 			delete(stands, o.Fault.To[0])
 			if had, ok := stands[o.Fault.On[0]]; ok {
-				had.inherited = true
 				stands[o.Fault.To[0]] = had
 			}
 		case o.Lock != e.Lock || o.Member != e.Member:
@@ -78,7 +76,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 			stands[keeps(o.Process)] = was
 		}
 	}
-	if k, ok := stands[keeps(e.Process)]; ok && (e.Time < k.until || r.recordsExpiry() && !k.inherited) {
+	if k, ok := stands[keeps(e.Process)]; ok && (e.Time < k.until || r.recordsExpiry()) {
 		return k.of
 	}
 	return ""

@@ -17,8 +17,6 @@ type place struct {
 type liveKey struct {
 	Of    history.Attempt
 	until history.Time // when it is due to expire
-	// inherited: a replica has it from the master that it replaced, and may let it expire without a record.
-	inherited bool
 }
 
 // keys knows what stands where, as far as the records read so far tell.
@@ -65,7 +63,7 @@ func Setter(e *history.Event) history.Attempt {
 // not have been due to.
 func (t *Trace) Overwritten(e *history.Event) (liveKey, bool) {
 	was, ok := t.Live.at[t.PlaceOf(e)]
-	return was, ok && (t.Expiries && !was.inherited || e.Time < was.until)
+	return was, ok && (t.Expiries || e.Time < was.until)
 }
 
 // Promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
@@ -81,7 +79,7 @@ func (k *keys) Promote(f *Fault) {
 	}
 	for p, key := range k.at {
 		if p.server == f.On[0] {
-			p.server, key.inherited = f.To[0], true
+			p.server = f.To[0]
 			k.at[p] = key
 		}
 	}

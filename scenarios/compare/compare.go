@@ -136,7 +136,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Seeds: o.Runs, Delay: delay, Retry: retry, Clients: contending, Model: model, Troubles: Troubles,
+	c := &Comparison{Seeds: o.Runs, Delay: delay, Retry: retry, Clients: contending, Model: model, Troubles: troubles,
 		Interrupted: cut || done < len(all)}
 	untimed := slices.IndexFunc(rows, func(l Lock) bool { return l.Alone.Acquires == 0 || l.Together.Acquires == 0 })
 	if untimed < 0 {
@@ -159,9 +159,9 @@ type figure struct {
 func (c *contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
-	row.Survival = make([]Survival, 0, 2*len(Troubles)) // the tasks point into it
+	row.Survival = make([]Survival, 0, 2*len(troubles)) // the tasks point into it
 	for _, fencing := range []bool{false, true} {
-		for _, t := range Troubles {
+		for _, t := range troubles {
 			cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
 			row.Survival = append(row.Survival, cell)
 			if cell.Absent == "" {

@@ -89,8 +89,8 @@ type Trouble struct {
 	Liveness bool
 }
 
-// Troubles are the columns of what is survived.
-var Troubles = []Trouble{
+// troubles are the columns of what is survived.
+var troubles = []Trouble{
 	{Name: "pause", Title: "pause",
 		Text: "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
 	{Name: "jump", Title: "jump",

@@ -13,15 +13,15 @@ type Shard struct{ Index, Of int } // 1 <= Index <= Of
 // Whole is all of the work.
 var Whole = Shard{1, 1}
 
-// MaxShards bounds the number of shards.
-const MaxShards = 100_000
+// maxShards bounds the number of shards.
+const maxShards = 100_000
 
 // ParseShard reads "2/5", the second of five.
 func ParseShard(text string) (Shard, error) {
 	index, of, _ := strings.Cut(text, "/")
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
-	if errI != nil || errN != nil || n < 1 || n > MaxShards {
+	if errI != nil || errN != nil || n < 1 || n > maxShards {
 		return Shard{}, fmt.Errorf("a shard is written as 2/5, the second of five, not %q", text)
 	}
 	if i < 1 || i > n {

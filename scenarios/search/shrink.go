@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ShrinkRuns is how many runs Shrink makes at most unless it is told otherwise. Most shrinks take a few hundred.
-const ShrinkRuns = 20_000
+// shrinkRuns is how many runs Shrink makes at most unless it is told otherwise. Most shrinks take a few hundred.
+const shrinkRuns = 20_000
 
 // Ending is why a shrink went no further.
 type Ending uint8
@@ -63,7 +63,7 @@ type Shrunk struct {
 // be taken out of the scenario, lest the law be no longer violated by the same cause. What comes out is run once more,
 // from its printed texts. The result depends on the arguments alone, unless ctx interrupts it.
 //
-// runs is how many runs it may make, 0 for ShrinkRuns; what it has reached by then is the result, and Ending says so.
+// runs is how many runs it may make, 0 for shrinkRuns; what it has reached by then is the result, and Ending says so.
 // The same goes for ctx: if it is done from the start, the result is the violation as it was found. It is an error if
 // the plan is not valid for the scenario, if it does not violate the law by this cause, or if a run fails.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
@@ -72,7 +72,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		return nil, err
 	}
 	if runs <= 0 {
-		runs = ShrinkRuns
+		runs = shrinkRuns
 	}
 	sh := &shrinker{ctx: ctx, law: law, cause: cause, most: runs, subjects: map[string]*subject{}}
 	doc, err := format.ParseDocument(s.Path, s.Text())

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// MaxPoints bounds the number of points of a sweep's grid.
-const MaxPoints = 10_000
+// maxPoints bounds the number of points of a sweep's grid.
+const maxPoints = 10_000
 
 // Axis is one or more keys that take the same values, one after the other.
 type Axis struct {
@@ -156,9 +156,9 @@ func (k *Key) steps(from, to, step string) ([]Level, error) {
 		return nil, fmt.Errorf("a step must be above zero, not %s", k.number(by).Text)
 	case first > last:
 		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: it begins above its end", from, to), to+".."+from+"/"+step)
-	case (last-first)/by >= MaxPoints:
+	case (last-first)/by >= maxPoints:
 		return nil, fmt.Errorf("%s..%s/%s are %d points; a sweep has at most %d: take a larger step, edges are bisected between points",
-			from, to, step, (last-first)/by+1, MaxPoints)
+			from, to, step, (last-first)/by+1, maxPoints)
 	}
 	var levels []Level
 	for n := first; n <= last; n += by {

@@ -67,9 +67,9 @@ func (o *Options) check(b *Subject) error {
 	switch {
 	case len(o.Axes) < 1 || len(o.Axes) > 2:
 		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma", len(o.Axes))
-	case points > MaxPoints:
+	case points > maxPoints:
 		return fmt.Errorf("%d times %d are %d points; a sweep has at most %d: take larger steps, edges are bisected between points",
-			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, MaxPoints)
+			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:
 		return fmt.Errorf("there are no %d workers", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:

@@ -145,8 +145,8 @@ func (t *Findings) add(f Finding) {
 	*t = append(*t, f)
 }
 
-// Confidence is the chance with which a rate lies below its upper bound.
-const Confidence = 0.95
+// confidence is the chance with which a rate lies below its upper bound.
+const confidence = 0.95
 
 // UpperBound is the highest rate of something per run that still lets n runs pass without it with a chance of 5 %: 1 -
 // 0.05^(1/n), about 3/n. It is 1 for no runs: nothing is known then.
@@ -154,5 +154,5 @@ func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1
 	}
-	return -math.Expm1(math.Log(1-Confidence) / float64(n))
+	return -math.Expm1(math.Log(1-confidence) / float64(n))
 }
