@@ -24,6 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
@@ -313,7 +314,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 
 func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	t.Helper()
-	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Workers: 1}
+	options := verify.Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}, Crew: parallel.Crew{Workers: 1}}
 	v, err := verify.Scenario(context.Background(), s, options)
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 		return err
 	}
 	limit := or(p.config.hung, hung)
-	silent := time.AfterFunc(limit, func() {
+	silent := time.AfterFunc(hung, func() { // the first line may take longer: a process has to start
 		said.hang(limit)
 		cmd.Process.Signal(syscall.SIGQUIT)
 		time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
