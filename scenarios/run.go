@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -40,8 +39,8 @@ type Runner struct {
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
 type Host interface {
-	// Stacks are those on which the modelled tasks run.
-	Stacks() *sim.Stacks
+	// Prepare completes the options of a run's world. No event happens between it and Begin.
+	Prepare(*sim.Options)
 	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is World.Run, in step with that code.
@@ -60,7 +59,7 @@ var admitted Host
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
-	if slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary }) {
+	if s.foreign() {
 		r.host = admitted
 	}
 	return r
@@ -139,7 +138,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {
-		options.Stacks = r.host.Stacks()
+		r.host.Prepare(&options)
 	}
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, r.wrap)

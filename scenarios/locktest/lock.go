@@ -71,8 +71,8 @@ type host struct {
 	make    func(*Client) Lock
 }
 
-// Stacks are those on which the modelled tasks run.
-func (h *host) Stacks() *sim.Stacks { return &h.stacks }
+// Prepare has the world of a run use the stacks and the clock of the bubble.
+func (h *host) Prepare(o *sim.Options) { o.Stacks, o.Wall = &h.stacks, h.Wall() }
 
 // Begin starts a run.
 func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -159,7 +159,7 @@ func (l *foreign) stated() (s state) {
 func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.until.IsZero():
-		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano()) - l.Shift()}
+		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano())}
 	case s.lost != nil:
 		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
 	}

@@ -37,7 +37,15 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Begin starts a run of a world in which no event has happened, with the servers that guests can dial. The guests of the run
+// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that go on to
+// a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+func (d *Driver) Wall() int64 {
+	now := time.Now()
+	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	return time.Now().UnixNano()
+}
+
+// Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that guests can dial. The guests of the run
 // before are gone.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
@@ -46,7 +54,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.scripts = scripts{}
 }
 
-// Shift is how far the bubble's clock is ahead of what the clocks of the world showed at its start: the time that earlier
+// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that earlier
 // runs took.
 func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
 
