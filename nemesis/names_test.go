@@ -22,7 +22,7 @@ func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 			t.Errorf("a fault reaches the clocks of %s: %v", p, got)
 		}
 	}
-	for _, line := range []string{"jump %s clock by +5s at 1s", "drift %s clock by +1000ppm at 1s"} {
+	for _, line := range []string{"jump %s clock by +5s at 1s", "drift %s clock by +1000ppm from 1s"} {
 		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), n); err == nil || !strings.Contains(err.Error(), "can neither jump nor drift") {
 			t.Errorf("%s of a guest: %v", line, err)
 		}

@@ -57,9 +57,13 @@ func redsyncOnRedigo(c *locktest.Client, fenced bool) locktest.Lock {
 // redigoDialTimeout is that of redigo's own dialer (conn.go, line 227).
 const redigoDialTimeout = 30 * time.Second
 
-// redigoPool is a pool as the documents of redigo and of redsync open it.
+// redigoPool is a pool as the examples of redigo and of redsync open it (redsync: examples/redigo).
 func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
-	return &redigolib.Pool{MaxIdle: 3, IdleTimeout: 240 * time.Second, Dial: func() (redigolib.Conn, error) {
+	ping := func(conn redigolib.Conn, _ time.Time) error {
+		_, err := conn.Do("PING")
+		return err
+	}
+	return &redigolib.Pool{MaxIdle: 3, IdleTimeout: 240 * time.Second, TestOnBorrow: ping, Dial: func() (redigolib.Conn, error) {
 		return redigolib.Dial("tcp", addr, redigolib.DialContextFunc(func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return within(ctx, redigoDialTimeout, c, addr)
 		}))
