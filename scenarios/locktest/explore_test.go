@@ -78,3 +78,26 @@ func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
 		t.Error("it was")
 	}
 }
+
+// opened is a lock that leaves something open until it is closed.
+type opened struct {
+	plain
+	end chan struct{}
+}
+
+func (l *opened) Close() error {
+	close(l.end)
+	return l.plain.Close()
+}
+
+// TestALockWhoseClientCrashedIsClosed: what it holds open is no leak of the library's.
+func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{"crash client-1 at 1s", "crash redis-1 at 20s"}, New: func(c *Client) Lock {
+		l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
+		go func() { <-l.end }()
+		return l
+	}})
+	if ok && (r.Runs != 4 || len(r.Failures) > 0) {
+		t.Errorf("%+v", r)
+	}
+}

@@ -155,8 +155,8 @@ func (g *Guest) note() {
 const patience = 10 * time.Minute
 
 // End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial fails. It
-// waits, on the bubble's clock, until what they were called for has returned, and returns the first failure of their own
-// code.
+// waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked for has, and
+// returns the first failure of their own code.
 func (d *Driver) End() error {
 	d.mu.Lock()
 	for _, g := range d.guests {
@@ -165,6 +165,21 @@ func (d *Driver) End() error {
 		g.breakAll()
 	}
 	d.mu.Unlock()
+	if err := d.settle(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	for _, g := range d.guests {
+		for _, e := range g.atEnd {
+			g.start(e.what, func(context.Context) { e.f() })
+		}
+	}
+	d.mu.Unlock()
+	return d.settle()
+}
+
+// settle waits until no call is under way.
+func (d *Driver) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		calls := d.calls()
@@ -225,6 +240,7 @@ type Guest struct {
 	conns   []*Conn
 	changed []*Conn // have been written to or closed
 	raised  []*sim.Signal
+	atEnd   []ending
 	serial  int
 }
 
@@ -312,22 +328,40 @@ type call struct {
 	at       sim.Time // when it did
 }
 
+// ending is what a guest does when its run is over.
+type ending struct {
+	what string
+	f    func()
+}
+
+// AtEnd has f run when the run is over and all calls have returned, on a goroutine: also if the client has crashed.
+func (g *Guest) AtEnd(what string, f func()) {
+	g.d.mu.Lock()
+	defer g.d.mu.Unlock()
+	g.atEnd = append(g.atEnd, ending{what, f})
+}
+
 // Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a pause is
 // earlier than the time at which the task goes on. what says what it is for, should it never return.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
-	d := g.d
-	d.mu.Lock()
+	g.d.mu.Lock()
+	k := g.start(what, f)
+	g.d.mu.Unlock()
+	env.Sleep(sim.Forever, &k.done)
+	return k.at
+}
+
+// start begins a call. It is called with mu held.
+func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
 	g.calls = append(g.calls, k)
-	d.touched = true
-	d.work(func() {
+	g.d.touched = true
+	g.d.work(func() {
 		defer g.returned(k)
 		f(g.ctx)
 	})
-	d.mu.Unlock()
-	env.Sleep(sim.Forever, &k.done)
-	return k.at
+	return k
 }
 
 // returned notes the end of a call, also of one that panicked or left by runtime.Goexit.

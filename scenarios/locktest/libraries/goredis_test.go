@@ -13,28 +13,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedis is a client of go-redis for one server; on a replicated one, for whoever a Sentinel says is master.
+// goRedis is a client of go-redis for one server; of a replicated one, through an address that follows the master.
 func goRedis(c *locktest.Client, i int) *redis.Client {
-	if !replicated(c) {
-		return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
+	dial := c.DialContext
+	if replicated(c) {
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }
 	}
-	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: c.Addrs[len(c.Addrs)-1:],
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return c.DialContext(ctx, network, resolve(c, addr))
-		}})
-}
-
-// replicated says whether the servers are one master, its replicas and a Sentinel: the other sets have one server or five.
-func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
-
-// resolve gives the address of a server that the Sentinel calls by its name.
-func resolve(c *locktest.Client, addr string) string {
-	for i, name := range []string{"redis-1:6379", "redis-1-replica-1:6379"} {
-		if addr == name {
-			return c.Addrs[i]
-		}
-	}
-	return addr
+	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: dial})
 }
 
 // redislockLock is a lock of redislock.
