@@ -92,7 +92,7 @@ func (l *opened) Close() error {
 
 // TestALockWhoseClientCrashedIsClosed: what it holds open is no leak of the library's.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
-	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{"crash client-1 at 1s", "crash redis-1 at 20s"}, New: func(c *Client) Lock {
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
 		l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
 		go func() { <-l.end }()
 		return l
