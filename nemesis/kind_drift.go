@@ -7,15 +7,16 @@ var Drift = register(definition{
 	words:   history.Drift,
 	parts:   []part{target, words("clock by"), rate, driftTrigger, maybeLasting},
 	target:  anyProcess,
+	check:   checkClock,
 	endless: true,
 
 	begin: func(s *striker) { s.w.Drift(s.Target, int64(s.PPM)) },
 	end:   func(s *striker) { s.w.Drift(s.Target, -int64(s.PPM)) },
 
 	weight:   2,
-	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	possible: func(t *Targets) bool { return len(t.Clocked) > 0 },
 	draw: func(d Dice, f *Fault) {
-		f.Target, f.PPM, f.For = d.Among(d.Targets().Processes), d.PPM(), d.OutageOrEver()
+		f.Target, f.PPM, f.For = d.Among(d.Targets().Clocked), d.PPM(), d.OutageOrEver()
 	},
 
 	placement: Placement{Order: 1,

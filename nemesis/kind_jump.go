@@ -11,13 +11,14 @@ var Jump = register(definition{
 	words:  history.Jump,
 	parts:  []part{target, words("clock by"), jump, trigger},
 	target: anyProcess,
+	check:  checkClock,
 
 	begin: func(s *striker) { s.w.Jump(s.Target, s.By) },
 
 	weight:   4,
-	possible: func(t *Targets) bool { return len(t.Processes) > 0 },
+	possible: func(t *Targets) bool { return len(t.Clocked) > 0 },
 	draw: func(d Dice, f *Fault) {
-		f.Target, f.By = d.Among(d.Targets().Processes), d.Jump()
+		f.Target, f.By = d.Among(d.Targets().Clocked), d.Jump()
 		if d.Coin() {
 			f.By = -f.By
 		}
@@ -36,3 +37,11 @@ var Jump = register(definition{
 		},
 	},
 })
+
+// checkClock fails if the clocks of the target are none of the world's.
+func checkClock(v *validator, f *Fault) {
+	if v.known.unclocked(f.Target) {
+		v.failWord(string(f.Target), "the clocks of "+string(f.Target)+", whose code is a library's, can neither jump nor drift; "+
+			"those of the servers can, the other way")
+	}
+}

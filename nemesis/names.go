@@ -15,6 +15,8 @@ type Names struct {
 	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group stands alone
 	Sentinel  sim.ProcessID     // the observer of the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
+	// Guests says that the clients' code is no task of the world's: it reads clocks that no fault reaches.
+	Guests bool
 }
 
 // role is what a process is in the run.
@@ -89,6 +91,9 @@ func (n *Names) with(right func(role) bool) []string {
 // Servers lists the lock servers.
 func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus) }
 
+// unclocked reports whether no fault reaches the clocks that p reads.
+func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
+
 // group returns the group of nodes that p replicates with, itself included; nil if it stands alone.
 func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	for _, group := range n.Groups {
@@ -119,6 +124,7 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 // Targets are the processes of a run, sorted by what can happen to them.
 type Targets struct {
 	Processes []sim.ProcessID   // all
+	Clocked   []sim.ProcessID   // those whose clocks a fault can change
 	Servers   []sim.ProcessID   // lock servers
 	Crashing  []sim.ProcessID   // clients and lock servers
 	Answering []sim.ProcessID   // those that reply to clients
@@ -146,6 +152,7 @@ func TargetsOf(n *Names) Targets {
 		t.Processes = slices.Concat(t.Processes, []sim.ProcessID{n.Resource})
 		t.Answering = slices.Concat(t.Answering, []sim.ProcessID{n.Resource})
 	}
+	t.Clocked = slices.DeleteFunc(slices.Clone(t.Processes), n.unclocked)
 	for _, group := range n.Groups {
 		if len(group) > 1 {
 			t.Groups = append(t.Groups, group)

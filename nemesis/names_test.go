@@ -1,5 +1,39 @@
 package nemesis
 
-import "github.com/fencepost-sim/fencepost/nemesis/cast"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis/cast"
+)
 
 var testNames = Names(cast.All)
+
+// TestNoFaultReachesTheClocksOfAGuest: neither drawn nor written, neither a jump nor a drift; everybody else's clocks it does
+// reach, and so does every other fault a guest.
+func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
+	n := Names(cast.All)
+	n.Guests = true
+	targets := TargetsOf(&n)
+	for _, p := range targets.Processes {
+		if got, want := slices.Contains(targets.Clocked, p), !slices.Contains(n.Clients, p); got != want {
+			t.Errorf("a fault reaches the clocks of %s: %v", p, got)
+		}
+	}
+	for _, line := range []string{"jump %s clock by +5s at 1s", "drift %s clock by +1000ppm from 1s"} {
+		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), n); err == nil || !strings.Contains(err.Error(), "can neither jump nor drift") {
+			t.Errorf("%s of a guest: %v", line, err)
+		}
+		if _, err := ParseFor(fmt.Sprintf(line, "redis-1"), n); err != nil {
+			t.Errorf("%s of a server: %v", line, err)
+		}
+		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), Names(cast.All)); err != nil {
+			t.Errorf("%s of a modelled client: %v", line, err)
+		}
+	}
+	if _, err := ParseFor("pause client-1 for 5s at 1s", n); err != nil {
+		t.Error(err)
+	}
+}

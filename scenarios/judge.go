@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // Judge judges what a run of s has left behind.
@@ -13,9 +16,15 @@ func (s *Scenario) Judge(r Result) expect.Judgement {
 	return j
 }
 
+// FromLibrary reports whether the clients' lock is a library's.
+func (s *Scenario) FromLibrary() bool {
+	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
+}
+
 // Targets are the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
+	names.Guests = s.FromLibrary()
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)
 	}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -42,10 +41,8 @@ type Runner struct {
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
 type Host interface {
-	// Stacks are those on which the modelled tasks run.
-	Stacks() *sim.Stacks
-	// Told is what a digest takes for a recorded value.
-	Told(value string) string
+	// Prepare completes the options of a run's world. No event happens between it and Begin.
+	Prepare(*sim.Options)
 	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is World.Run, in step with that code.
@@ -74,11 +71,6 @@ func NewRunner(s *Scenario) *Runner {
 		r.host, r.elsewhere = admitted, delegated
 	}
 	return r
-}
-
-// FromLibrary reports whether the lock is Go code of a library.
-func (s *Scenario) FromLibrary() bool {
-	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
 }
 
 // drive lets the events of the run happen.
@@ -157,7 +149,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
 	if r.host != nil {
-		options.Stacks, options.Told = r.host.Stacks(), r.host.Told
+		r.host.Prepare(&options)
 	}
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, r.wrap)

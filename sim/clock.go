@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Epoch is what every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
+// Epoch is what every wall clock shows at the start of a run that says nothing else: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
 const Epoch int64 = 1767225600_000000000
 
 // ClockKind tells a process's two clocks apart.
@@ -32,8 +32,8 @@ type clock struct {
 	segments []segment
 }
 
-func (c *clock) reset() {
-	c.segments = append(c.segments[:0], segment{wall: Epoch})
+func (c *clock) reset(wall int64) {
+	c.segments = append(c.segments[:0], segment{wall: wall})
 }
 
 func (c *clock) last() *segment { return &c.segments[len(c.segments)-1] }

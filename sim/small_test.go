@@ -68,7 +68,7 @@ func TestTrueTimeIsTheFirstMatchingInstant(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		var c clock
-		c.reset()
+		c.reset(Epoch)
 		const horizon = 60
 		var course [horizon + 200]struct{ mono, wall int64 }
 		for now := range Time(len(course)) {

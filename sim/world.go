@@ -20,6 +20,8 @@ type Options struct {
 	Stacks *Stacks
 	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
 	Told func(value string) string
+	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
+	Wall int64
 }
 
 // Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
@@ -161,7 +163,7 @@ func (w *World) add(id ProcessID) *Process {
 	p := w.procSlab.take()
 	*p = Process{w: w, id: id, index: len(w.procs), clock: p.clock, held: p.held[:0], timers: p.timers[:0],
 		tasks: p.tasks[:0], conns: p.conns[:0], points: p.points[:0]}
-	p.clock.reset()
+	p.clock.reset(cmp.Or(w.opts.Wall, Epoch))
 	p.stream = newStream(w.seed, string(id))
 	w.procs = append(w.procs, p)
 	w.byName[id] = p

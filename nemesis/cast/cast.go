@@ -10,6 +10,7 @@ var All = struct {
 	Clients, Redis, Consensus []sim.ProcessID
 	Groups                    [][]sim.ProcessID
 	Sentinel, Resource        sim.ProcessID
+	Guests                    bool
 }{
 	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
 	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},

@@ -25,8 +25,8 @@ func AdmitLibraries(foreign func(client sim.ProcessID, c *Config, of *Library) F
 		register(&Definition{
 			Name: FromLibrary, Place: 99, Service: history.Redis, Text: "a Go library as it is shipped, under scenarios/locktest",
 			Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
-			Settings: []Setting{ttlKey, timeoutKey, retryKey, retryPatience,
-				setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
+			Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
+				setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...), // how is the library's
 			make: func(r requester) protocol { return &borrowed{requester: r} },
 		})
 	}

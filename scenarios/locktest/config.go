@@ -30,7 +30,10 @@ type Config struct {
 	Cycles int
 	// TTL is the lock's time to live as the library is told; default 8 s.
 	TTL time.Duration
-	// Hold is how long the work takes; default half the TTL. More than the TTL needs a lock that is kept alive.
+	// Compute is how long the client computes between its read of the resource and its write; default not at all.
+	Compute time.Duration
+	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given. If the
+	// two are more than the TTL the lock needs to be kept alive.
 	Hold time.Duration
 	// Timeout is how long the library waits for one server; default 500 ms. What waiting is judged by counts it.
 	Timeout time.Duration
@@ -130,7 +133,10 @@ func (c *Config) text(name string) string {
 		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Care.Extends)
 	}
 	line("lock: {%s}", lock)
-	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", or(c.Cycles, 3), or(c.Hold, ttl/2))
+	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", or(c.Cycles, 3), c.hold(ttl))
+	if c.Compute > 0 {
+		work += fmt.Sprintf(", compute: %v", c.Compute)
+	}
 	if c.Care.ChecksValidity {
 		work += ", check-validity: on"
 	}
@@ -158,6 +164,13 @@ func (c *Config) text(name string) string {
 		line("mix: {weights: {%s}}", strings.Join(weights, ", "))
 	}
 	return b.String()
+}
+
+func (c *Config) hold(ttl time.Duration) time.Duration {
+	if c.Compute > 0 {
+		return or(c.Hold, time.Millisecond)
+	}
+	return or(c.Hold, ttl/2)
 }
 
 func or[T comparable](value, standard T) T {

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -76,5 +77,60 @@ func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
 	_, err := r.Shrink(Breach{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Seed: 1})
 	if err == nil {
 		t.Error("it was")
+	}
+}
+
+// opened is a lock that leaves something open until it is closed.
+type opened struct {
+	plain
+	end chan struct{}
+}
+
+func (l *opened) Close() error {
+	close(l.end)
+	return l.plain.Close()
+}
+
+// TestALockWhoseClientCrashedIsClosed: what it holds open is no leak of the library's.
+func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
+		l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
+		go func() { <-l.end }()
+		return l
+	}})
+	if ok && (r.Runs != 4 || len(r.Failures) > 0) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// extended is a lock that its holder prolongs.
+type extended struct {
+	plain
+}
+
+func (l *extended) Extend(ctx context.Context) error {
+	asked := time.Now()
+	said, err := l.do(ctx, "PEXPIRE", l.c.Key, "8000")
+	if err == nil && said != ":1" {
+		err = errNotHeld
+	}
+	if err == nil {
+		l.until = asked.Add(l.ttl)
+	}
+	return err
+}
+
+var errNotHeld = errors.New("not held")
+
+// TestALockIsExtendedForAsLongAsItsWorkLasts: without that, work of twice the TTL outlasts it.
+func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
+	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
+		t.Run(every.String(), func(t *testing.T) {
+			r, ok := Explore(t, Config{New: func(c *Client) Lock { return &extended{plain: plain{c: c, ttl: 8 * time.Second}} },
+				Compute: 16 * time.Second, Seeds: 3, Plan: []string{"pause client-1 for 1ms at 1s"}, Care: Care{Extends: every}})
+			if ok && (r.Runs != 3 || r.Violated(checker.MutualExclusion) != violated || r.Violated(checker.ResourceSafety) != violated) {
+				t.Errorf("%+v", r)
+			}
+		})
 	}
 }

@@ -71,8 +71,8 @@ type host struct {
 	make    func(*Client) Lock
 }
 
-// Stacks are those on which the modelled tasks run.
-func (h *host) Stacks() *sim.Stacks { return &h.stacks }
+// Prepare has the world of a run use the stacks and the clock of the bubble.
+func (h *host) Prepare(o *sim.Options) { o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told }
 
 // Begin starts a run.
 func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -92,6 +92,7 @@ type foreign struct {
 	config  *locks.Config
 	library *locks.Library
 	lock    Lock
+	closed  bool
 }
 
 // Acquire calls Lock.
@@ -104,6 +105,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
 		if l.lock == nil {
 			l.lock = l.make(l.client(env.Name()))
+			l.guest.AtEnd("Close", func() { l.close() })
 		}
 		if p := l.config.Patience; p > 0 {
 			var cancel context.CancelFunc
@@ -159,7 +161,7 @@ func (l *foreign) stated() (s state) {
 func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.until.IsZero():
-		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano()) - l.Shift()}
+		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano())}
 	case s.lost != nil:
 		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
 	}
@@ -221,11 +223,15 @@ func answered[T any](err error, yes, no T) T {
 
 // Close calls Close.
 func (l *foreign) Close(env sim.Env) {
-	c, can := l.lock.(Closer)
-	if !can {
-		return
+	l.guest.Call(env, "Close", func(context.Context) { l.close() })
+}
+
+// close closes the lock, once: at the end of its client's work, or of a run that the client did not live to the end of.
+func (l *foreign) close() {
+	if c, can := l.lock.(Closer); can && !l.closed {
+		l.closed = true
+		c.Close()
 	}
-	l.guest.Call(env, "Close", func(context.Context) { c.Close() })
 }
 
 // Refused is the Lock to return from New if none can be made: each Lock of it fails with err.

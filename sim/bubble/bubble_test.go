@@ -14,7 +14,7 @@ import (
 
 // newWorld has one Redis and links of a millisecond.
 func newWorld(d *Driver, stacks *sim.Stacks, seed uint64) *sim.World {
-	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks})
+	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks, Wall: d.Wall()})
 	w.AddServer("redis-1", redis.New(redis.Config{}))
 	return w
 }
@@ -58,6 +58,52 @@ func TestAGuestAsksAServer(t *testing.T) {
 			if got, want := fmt.Sprint(said), `[open after 2ms ":1\r\n" <nil> after 4ms]`; got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
+		}
+		stacks.Close()
+		d.Close()
+	})
+}
+
+// TestAGuestsClockIsTheServers: what a guest asks for until an instant of its clock lasts as long in the third run of a bubble
+// as in the first.
+func TestAGuestsClockIsTheServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, stacks := NewDriver(), new(sim.Stacks)
+		var digests []sim.Digest
+		for range 3 {
+			w := newWorld(d, stacks, 1)
+			d.Begin(w, []sim.ProcessID{"redis-1"})
+			g := d.Guest("client-1")
+			var left string
+			w.AddClient("client-1", 0, func(env sim.Env) {
+				g.Call(env, "Lock", func(ctx context.Context) {
+					c, err := g.DialContext(ctx, "tcp", d.Addr("redis-1"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r := bufio.NewReader(c)
+					until := time.Now().Add(1500 * time.Microsecond).Add(8 * time.Second).UnixMilli()
+					ask(c, r, fmt.Sprintf("*6\r\n$3\r\nSET\r\n$4\r\nlock\r\n$1\r\nv\r\n$2\r\nNX\r\n$4\r\nPXAT\r\n$13\r\n%d\r\n", until))
+					left, _ = ask(c, r, "*2\r\n$4\r\nPTTL\r\n$4\r\nlock\r\n")
+					c.Close()
+				})
+				env.Sleep(700 * time.Microsecond)
+			})
+			if limited := d.Run(sim.Time(time.Minute), func() bool { return !w.Busy() }); limited || w.Err() != nil {
+				t.Error(limited, w.Err())
+			}
+			if err := d.End(); err != nil {
+				t.Error(err)
+			}
+			w.Finish()
+			digests = append(digests, w.Digest())
+			if left != ":7998\r\n" {
+				t.Errorf("%q are left", left)
+			}
+		}
+		if digests[1] != digests[0] || digests[2] != digests[0] {
+			t.Errorf("equal runs have the digests %x", digests)
 		}
 		stacks.Close()
 		d.Close()

@@ -38,7 +38,15 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Begin starts a run of a world in which no event has happened, with the servers that guests can dial. The guests of the run
+// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that go on to
+// a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+func (d *Driver) Wall() int64 {
+	now := time.Now()
+	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	return time.Now().UnixNano()
+}
+
+// Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that guests can dial. The guests of the run
 // before are gone.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
@@ -47,7 +55,7 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.values, d.scripts = values{}, scripts{}
 }
 
-// Shift is how far the bubble's clock is ahead of what the clocks of the world showed at its start: the time that earlier
+// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that earlier
 // runs took.
 func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
 
@@ -156,8 +164,8 @@ func (g *Guest) note() {
 const patience = 10 * time.Minute
 
 // End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial fails. It
-// waits, on the bubble's clock, until what they were called for has returned, and returns the first failure of their own
-// code.
+// waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked for has, and
+// returns the first failure of their own code.
 func (d *Driver) End() error {
 	d.mu.Lock()
 	for _, g := range d.guests {
@@ -166,6 +174,21 @@ func (d *Driver) End() error {
 		g.breakAll()
 	}
 	d.mu.Unlock()
+	if err := d.settle(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	for _, g := range d.guests {
+		for _, e := range g.atEnd {
+			g.start(e.what, func(context.Context) { e.f() })
+		}
+	}
+	d.mu.Unlock()
+	return d.settle()
+}
+
+// settle waits until no call is under way.
+func (d *Driver) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		calls := d.calls()
@@ -226,6 +249,7 @@ type Guest struct {
 	conns   []*Conn
 	changed []*Conn // have been written to or closed
 	raised  []*sim.Signal
+	atEnd   []ending
 	serial  int
 }
 
@@ -313,22 +337,40 @@ type call struct {
 	at       sim.Time // when it did
 }
 
+// ending is what a guest does when its run is over.
+type ending struct {
+	what string
+	f    func()
+}
+
+// AtEnd has f run when the run is over and all calls have returned, on a goroutine: also if the client has crashed.
+func (g *Guest) AtEnd(what string, f func()) {
+	g.d.mu.Lock()
+	defer g.d.mu.Unlock()
+	g.atEnd = append(g.atEnd, ending{what, f})
+}
+
 // Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a pause is
 // earlier than the time at which the task goes on. what says what it is for, should it never return.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
-	d := g.d
-	d.mu.Lock()
+	g.d.mu.Lock()
+	k := g.start(what, f)
+	g.d.mu.Unlock()
+	env.Sleep(sim.Forever, &k.done)
+	return k.at
+}
+
+// start begins a call. It is called with mu held.
+func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
 	g.calls = append(g.calls, k)
-	d.touched = true
-	d.work(func() {
+	g.d.touched = true
+	g.d.work(func() {
 		defer g.returned(k)
 		f(g.ctx)
 	})
-	d.mu.Unlock()
-	env.Sleep(sim.Forever, &k.done)
-	return k.at
+	return k
 }
 
 // returned notes the end of a call, also of one that panicked or left by runtime.Goexit.

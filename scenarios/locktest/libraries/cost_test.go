@@ -82,7 +82,8 @@ func simulate(t *testing.T, runs int) time.Duration {
 	w := sim.New(0, sim.Options{})
 	requests, granted, start := 0, 0, cpu()
 	for seed := range uint64(runs) {
-		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond}, Stacks: stacks})
+		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond}, Stacks: stacks,
+			Wall: d.Wall()})
 		for _, n := range names {
 			w.AddServer(n, node.New(node.Config{}))
 		}

@@ -1,0 +1,98 @@
+package libraries
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// goRedis is a client of go-redis for one server; of a replicated one, through an address that follows the master.
+func goRedis(c *locktest.Client, i int) *redis.Client {
+	dial := c.DialContext
+	if replicated(c) {
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }
+	}
+	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: dial})
+}
+
+// redislockLock is a lock of redislock.
+type redislockLock struct {
+	client *redis.Client
+	c      *locktest.Client
+	held   *redislock.Lock
+	fence
+}
+
+func newRedislock(c *locktest.Client, fenced bool) locktest.Lock {
+	return &redislockLock{client: goRedis(c, 0), c: c, fence: fence{on: fenced}}
+}
+
+func (l *redislockLock) Lock(ctx context.Context) (err error) {
+	l.held, err = redislock.New(l.client).Obtain(ctx, l.c.Key, TTL,
+		&redislock.Options{RetryStrategy: redislock.LinearBackoff(retryEvery)})
+	if err != nil {
+		return err
+	}
+	return l.take(ctx, l, func() (int64, error) { return l.client.Incr(ctx, counter(l.c)).Result() }, func() bool {
+		left, err := l.held.TTL(ctx)
+		return err == nil && left > 0
+	})
+}
+
+func (l *redislockLock) Unlock(ctx context.Context) error { return l.held.Release(ctx) }
+func (l *redislockLock) Extend(ctx context.Context) error { return l.held.Refresh(ctx, TTL, nil) }
+func (l *redislockLock) Close() error                     { return l.client.Close() }
+
+// setNX is the lock that many write by hand on go-redis.
+type setNX struct {
+	client *redis.Client
+	c      *locktest.Client
+	n      int
+	fence
+	until
+}
+
+func newSetNX(c *locktest.Client, fenced bool) locktest.Lock {
+	return &setNX{client: goRedis(c, 0), c: c, fence: fence{on: fenced}}
+}
+
+func (l *setNX) value() string { return l.c.Name + "." + strconv.Itoa(l.n) }
+
+func (l *setNX) Lock(ctx context.Context) error {
+	l.n++
+	for {
+		asked := time.Now()
+		ok, err := l.client.SetNX(ctx, l.c.Key, l.value(), TTL).Result()
+		if ok {
+			l.begun(asked)
+			return l.take(ctx, l, func() (int64, error) { return l.client.Incr(ctx, counter(l.c)).Result() }, l.ahead)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		time.Sleep(retryEvery)
+	}
+}
+
+const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+
+var release = redis.NewScript(compareAndDelete)
+
+var errNotOwner = errors.New("not the owner")
+
+func (l *setNX) Unlock(ctx context.Context) error {
+	n, err := release.Run(ctx, l.client, []string{l.c.Key}, l.value()).Int()
+	if err == nil && n == 0 {
+		return errNotOwner
+	}
+	return err
+}
+
+func (l *setNX) Close() error { return l.client.Close() }

@@ -1,0 +1,43 @@
+package libraries
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// replicated says whether the servers are one master, its replica and a Sentinel: the other sets have one server or five.
+func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
+
+// askTimeout is how long the Sentinel may take to say who is master.
+const askTimeout = time.Second
+
+// dialMaster is what a proxy or a name that follows the master does: it asks the Sentinel who that is, and connects there.
+func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
+	sentinel, err := within(ctx, askTimeout, c, c.Addr(2))
+	if err != nil {
+		return nil, err
+	}
+	defer sentinel.Close()
+	sentinel.SetDeadline(time.Now().Add(askTimeout))
+	fmt.Fprint(sentinel, "*3\r\n$8\r\nSENTINEL\r\n$23\r\nget-master-addr-by-name\r\n$7\r\nredis-1\r\n")
+	said := bufio.NewReader(sentinel)
+	var master string
+	for range 3 { // *2, the length of the name, the name
+		if master, err = said.ReadString('\n'); err != nil {
+			return nil, err
+		}
+	}
+	switch master = strings.TrimSpace(master); master {
+	case "redis-1":
+		return c.DialContext(ctx, "tcp", c.Addr(0))
+	case "redis-1-replica-1":
+		return c.DialContext(ctx, "tcp", c.Addr(1))
+	}
+	return nil, fmt.Errorf("the Sentinel calls %q the master", master)
+}
