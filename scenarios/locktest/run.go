@@ -124,8 +124,12 @@ func scenarioName(test string) string {
 			b.WriteByte('-')
 		}
 	}
-	return or(strings.Trim(b.String(), "-"), "lock")
+	name := b.String()
+	return or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
 }
+
+// longestName leaves room for what is added to the name of a scenario that is cut down.
+const longestName = 40
 
 // standardSeeds and shortSeeds are how many runs are made if the Config does not say.
 const (

@@ -40,7 +40,7 @@ func (m mutex) Close() error                     { return m.client.Close() }
 
 // fenced: begin
 
-func TestFenced(t *testing.T) {
+func TestFencedMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
 		Care: locktest.Care{Fences: true}, Laws: []checker.Law{checker.ResourceSafety, checker.TokenOrder}, New: newFenced})
 }
