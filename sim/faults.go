@@ -45,6 +45,11 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 	p.clockChanged(false)
 }
 
+// SetAhead has the wall clock of a process show d more than others do, before the first event of the run.
+func (w *World) SetAhead(id ProcessID, d time.Duration) {
+	w.process(id).clock.segments[0].wall = Epoch + int64(d)
+}
+
 // Drift changes the rate of both clocks of a process by ppm (parts per million); drifts add up. The sum must stay
 // -900,000 or above.
 func (w *World) Drift(id ProcessID, ppm int64) {

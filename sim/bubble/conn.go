@@ -58,13 +58,13 @@ func (e *AddressError) Error() string {
 		strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world, by its address. An address that is none fails, and so does the
+// DialContext opens a connection to a server of the world, by its address or, as a Sentinel gives it, its name. An address that is none fails, and so does the
 // run: an *AddressError.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	d := g.d
 	at := slices.IndexFunc(d.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
-		return err == nil && host == d.addr(s).IP.String()
+		return err == nil && (host == d.addr(s).IP.String() || host == string(s))
 	})
 	if at < 0 {
 		err := &AddressError{Client: g.name, Address: address}

@@ -38,10 +38,15 @@ func NewDriver() *Driver {
 }
 
 // Begin starts a run of a world in which no event has happened, with the servers that guests can dial. The guests of the run
-// before are gone.
+// before are gone. The servers' wall clocks show the bubble's time, which guests send them as deadlines; it is whole seconds, so
+// that a run does not depend on those before it.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
+	time.Sleep(time.Until(time.Now().Add(time.Second - 1).Truncate(time.Second)))
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
+	for _, s := range servers {
+		w.SetAhead(s, d.Shift())
+	}
 	d.guests, d.err = nil, nil
 	d.scripts = scripts{}
 }
