@@ -77,7 +77,8 @@ func TestExample(t *testing.T) {
 		Name:    "kleppmann-gc-pause",
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
-			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
+			"https://www.youngju.dev/split/architecture/" +
+			"2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
 		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},

@@ -19,10 +19,11 @@ import (
 // by a nanosecond. Languages made for expressions in configuration compute in float64, know no units, and take the hyphen of
 // a key for a minus; they would need the same disguise, and the check of units besides. The grammar, strongest last:
 //
-//	condition  = condition "||" condition | condition "&&" condition | "!" condition | "(" condition ")" | comparison
+//	condition  = condition "||" condition | condition "&&" condition
+//	           | "!" condition | "(" condition ")" | comparison
 //	comparison = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum        of one unit; words only == and !=
 //	sum        = sum ( "+" | "-" ) product | product                     of one unit, or numbers and rates
-//	product    = product ( "*" | "/" ) factor | factor                   a duration by a number or rate, or by a duration
+//	product    = product ( "*" | "/" ) factor | factor   a duration by a number or rate, or by a duration
 //	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
 //
 // KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a DURATION is
