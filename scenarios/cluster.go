@@ -54,6 +54,14 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
+// dialled lists the servers to which a client can connect: the Sentinel last.
+func (s *Servers) dialled() []sim.ProcessID {
+	if s.Replicas > 0 {
+		return append(s.names(), observer)
+	}
+	return s.names()
+}
+
 // groups are the servers that hold the same data: a master with its replicas, or a whole cluster. There is none
 // if every server stands alone.
 func (s *Servers) groups() [][]sim.ProcessID {

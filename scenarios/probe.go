@@ -37,7 +37,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w.AddSuccessor(history.Probe, r.scenario.Clients[0].ID, begin, p.client.main)
 	w.OnTail(p.delayed)
 	for {
-		limited = w.Run(p.until, over)
+		limited = p.drive(p.until, over)
 		switch {
 		case limited && w.Now() < p.until: // it is about to ask again
 		case limited || p.again == moreAsks || !p.outdated():

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -34,12 +35,58 @@ type Runner struct {
 	onlooker func(sim.Sent) // if set, told of what servers send unasked
 	watch    func(sim.Moment)
 	clients  []*client // of the run, the probe aside
+	host     Host      // nil: all clients are modelled
+	// elsewhere, if set, makes the runs in its place.
+	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
 }
+
+// Host lets code that is no task be the clients' lock: that of a library, on goroutines.
+type Host interface {
+	// Stacks are those on which the modelled tasks run.
+	Stacks() *sim.Stacks
+	// Told is what a digest takes for a recorded value.
+	Told(value string) string
+	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
+	Begin(w *sim.World, servers []sim.ProcessID)
+	// Run is World.Run, in step with that code.
+	Run(limit sim.Time, done func() bool) (limited bool)
+	// End ends the run for that code, and returns its first failure.
+	End() error
+}
+
+// Admit has the runners that are made from now on let the host drive their runs, if the lock is a library's. It is for a
+// program that makes one run at a time.
+func Admit(h Host) { admitted = h }
+
+var admitted Host
+
+// Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process has its
+// code. f may be called by several goroutines at a time.
+func Delegate(f func(*Scenario, nemesis.Plan) (Result, error)) { delegated = f }
+
+var delegated func(*Scenario, nemesis.Plan) (Result, error)
 
 // NewRunner prepares to run s.
 func NewRunner(s *Scenario) *Runner {
-	return &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
+	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
+	if s.FromLibrary() {
+		r.host, r.elsewhere = admitted, delegated
+	}
+	return r
+}
+
+// FromLibrary reports whether the lock is Go code of a library.
+func (s *Scenario) FromLibrary() bool {
+	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
+}
+
+// drive lets the events of the run happen.
+func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
+	if r.host != nil {
+		return r.host.Run(limit, done)
+	}
+	return r.world.Run(limit, done)
 }
 
 // header says what a checker must know about the runs of s.
@@ -104,20 +151,35 @@ func (r *Runner) beginWatch() {
 
 // Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (Result, error) {
+	if r.elsewhere != nil {
+		return r.elsewhere(r.scenario, p)
+	}
 	s, w := r.scenario, r.world
-	w.Reset(p.Seed, sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker})
+	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
+	if r.host != nil {
+		options.Stacks, options.Told = r.host.Stacks(), r.host.Told
+	}
+	w.Reset(p.Seed, options)
 	r.cluster.add(w, r.wrap)
 	w.AddServer(history.Resource, &resource{config: s.Resource})
 	r.clients = r.clients[:0]
 	for i := range s.Clients {
 		r.clients = append(r.clients, r.addClient(&s.Clients[i]))
 	}
+	if r.host != nil {
+		r.host.Begin(w, s.Servers.dialled())
+	}
 	r.beginWatch()
 	plan := nemesis.Install(w, r.targets, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
-	limited := w.Run(history.Of(s.Limit), over)
+	limited := r.drive(history.Of(s.Limit), over)
 	if !limited {
 		limited = r.runProbe(over)
+	}
+	if r.host != nil {
+		if err := r.host.End(); err != nil {
+			return Result{}, err
+		}
 	}
 	messages := r.messages()
 	attempts, taken := r.attempts()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// epoch is what every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
-const epoch int64 = 1767225600_000000000
+// Epoch is what every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
+const Epoch int64 = 1767225600_000000000
 
 // ClockKind tells a process's two clocks apart.
 type ClockKind uint8
@@ -33,7 +33,7 @@ type clock struct {
 }
 
 func (c *clock) reset() {
-	c.segments = append(c.segments[:0], segment{wall: epoch})
+	c.segments = append(c.segments[:0], segment{wall: Epoch})
 }
 
 func (c *clock) last() *segment { return &c.segments[len(c.segments)-1] }

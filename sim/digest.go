@@ -10,13 +10,17 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-func (d *Digest) record(e *history.Event) {
+func (d *Digest) record(e *history.Event, told func(string) string) {
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))
 	d.text(string(e.Process))
 	d.text(string(e.F))
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
-	d.text(e.Value)
+	if told != nil {
+		d.text(told(e.Value))
+	} else {
+		d.text(e.Value)
+	}
 	d.text(string(e.Of))
 	d.text(string(e.By))
 	d.text(string(e.Why))

@@ -35,6 +35,9 @@ func (w *World) Resume(id ProcessID) {
 	}
 }
 
+// Paused reports whether a process is paused.
+func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
+
 // Jump moves the wall clock of a process by d, forward or back.
 func (w *World) Jump(id ProcessID, d time.Duration) {
 	p := w.process(id)

@@ -57,6 +57,7 @@ type conn struct {
 	inbox    [][]byte // pushes not yet received
 	hungUp   bool     // the server closed the connection
 	reader   waiter   // the task in Receive
+	pipe     *Pipe    // whose bytes it carries, if it is no task's
 }
 
 // conn returns the open connection of that name, or opens one. Those that a client has from the start are open already.
@@ -96,7 +97,7 @@ func (p *Process) closeConn(name Conn) {
 type message struct {
 	w     *World
 	c     *conn
-	t     *task
+	t     *task  // nil: the pipe's
 	call  uint64 // of the task
 	index int    // within the call
 	phase string
@@ -208,7 +209,7 @@ func (m *message) arrive() {
 	d := &m.w.digest
 	d.word(uint64(m.w.now) ^ m.c.up.name)
 	for _, a := range m.in.Args {
-		d.text(a)
+		d.text(m.c.pipe.told(a))
 	}
 	if m.c.life == 0 && !p.down {
 		m.c.life = p.life
@@ -220,6 +221,7 @@ func (m *message) arrive() {
 		m.state = atServer // the host is off: silence
 	case m.c.life != p.life:
 		m.bounce(Reset)
+	case m.c.pipe.defers(m):
 	default:
 		m.state = atServer
 		p.server.Serve(&m.in)
@@ -234,6 +236,7 @@ func (m *message) bounce(s Status) {
 
 // answer is Incoming.Reply.
 func (m *message) answer(b []byte) {
+	m.c.pipe.answered()
 	if m.c.closed { // nobody is left to read it: it neither travels nor counts as a reply
 		m.release()
 		return
@@ -247,15 +250,20 @@ func (m *message) answer(b []byte) {
 	m.send()
 }
 
-// comeBack delivers the reply to the task, if it still waits for it.
+// comeBack delivers the reply to the pipe, or to the task, if it still waits for it.
 func (m *message) comeBack() {
 	t := m.t
-	if m.c.closed || t.done || t.p.down {
+	if m.c.closed || m.c.client.down || t != nil && t.done {
 		m.release()
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
-	m.w.digest.text(string(m.reply.raw))
+	m.w.digest.text(m.c.pipe.said(m.reply.raw))
+	if t == nil {
+		m.c.pipe.deliver(m)
+		m.release()
+		return
+	}
 	p := &t.call
 	if !p.open || m.call != p.number {
 		m.release()

@@ -103,7 +103,11 @@ func (m *push) act(uint64) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-	m.w.digest.text(string(m.data))
+	m.w.digest.text(c.pipe.said(m.data))
+	if c.pipe != nil {
+		c.pipe.end.Received(m.data, nil)
+		return
+	}
 	c.inbox = append(c.inbox, m.data)
 	c.wakeReader()
 }
@@ -113,10 +117,15 @@ type hangUp struct{ push }
 
 func (m *hangUp) act(uint64) {
 	c := m.c
-	if !c.closed && !c.client.down && !c.client.holds(m, 0) {
-		c.hungUp = true
-		c.wakeReader()
+	if c.closed || c.client.down || c.client.holds(m, 0) {
+		return
 	}
+	c.hungUp = true
+	if c.pipe != nil {
+		c.pipe.end.Ended(NoReply)
+		return
+	}
+	c.wakeReader()
 }
 
 func (m *hangUp) depart(extra Time) {

@@ -90,8 +90,8 @@ func TestTrueTimeIsTheFirstMatchingInstant(t *testing.T) {
 			}
 		}
 		for now := from; ; now++ {
-			if course[now].wall >= epoch+at {
-				if got := c.trueTime(Wall, epoch+at, from); got != now {
+			if course[now].wall >= Epoch+at {
+				if got := c.trueTime(Wall, Epoch+at, from); got != now {
 					t.Fatalf("wall %d from %d: %d, want %d; segments %+v", at, from, got, now, c.segments)
 				}
 				break

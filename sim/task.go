@@ -76,7 +76,7 @@ func (t *task) resume() {
 	w.digest.word(uint64(w.now) ^ uint64(t.p.index)<<56)
 	w.running = t
 	if t.co == nil {
-		t.co = hire(t)
+		t.co = w.stacks.hire(t)
 	}
 	t.co.resume()
 	w.running = nil

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -15,6 +16,10 @@ type Options struct {
 	Links []LinkDelay
 	// Onlooker, if set, is told of everything that servers send unasked. It must not touch the world.
 	Onlooker func(Sent)
+	// Stacks, if set, are those on which the tasks run.
+	Stacks *Stacks
+	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
+	Told func(value string) string
 }
 
 // Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
@@ -66,6 +71,7 @@ type World struct {
 	hist     history.History
 	pending  []pendingDeadline
 	net      network
+	stacks   *Stacks
 	running  *task // the coroutine that runs right now, if any
 	watch    func(Moment)
 	inTail   func(from, to ProcessID) // told of the slow share of messages
@@ -93,6 +99,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.seed, w.opts = seed, opts
 	w.now, w.seq, w.events, w.before, w.err = 0, 0, 0, 0, nil
 	w.watch, w.inTail = nil, nil
+	w.stacks = cmp.Or(opts.Stacks, &shared)
 	clear(w.queue)
 	w.queue = w.queue[:0]
 	w.procs = w.procs[:0]
@@ -167,6 +174,9 @@ func (w *World) Seed() uint64 { return w.seed }
 // Now is the true time. Nothing that runs inside the world may see it.
 func (w *World) Now() Time { return w.now }
 
+// Mark remembers an instant of true time, for code that is no task.
+func (w *World) Mark(at Time) Mark { return Mark{at} }
+
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }
 
@@ -218,6 +228,17 @@ func (w *World) Step() {
 		return
 	}
 	e.who.act(e.arg)
+}
+
+// Advance lets time pass up to at, before the next event: code that is no task acts then.
+func (w *World) Advance(at Time) {
+	if next, ok := w.Next(); ok && at > next || at < w.now {
+		panic("sim: time would pass over an event, or go back")
+	}
+	if at > w.now {
+		w.before = w.events
+		w.now = at
+	}
 }
 
 // Run lets events happen until done (if not nil) says so, none is left, or the next one lies after limit. It reports
@@ -276,7 +297,7 @@ func (w *World) Finish() *history.History {
 func (w *World) Record(p ProcessID, e history.Event) {
 	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
 	w.hist.Events = append(w.hist.Events, e)
-	w.digest.record(&w.hist.Events[e.Index])
+	w.digest.record(&w.hist.Events[e.Index], w.opts.Told)
 }
 
 func (w *World) fail(err error) {

@@ -279,7 +279,7 @@ func TestRequestsToAServerThatIsDown(t *testing.T) {
 func TestTimersOfAnEarlierLifeAreVoid(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].host.WakeAfter(10*ms, 1)
-	l.servers[0].host.WakeAtWall(epoch+int64(10*ms), 2)
+	l.servers[0].host.WakeAtWall(Epoch+int64(10*ms), 2)
 	l.At(Time(5*ms), func() { l.Stop("s-1", PowerLoss); l.Restart("s-1") })
 	l.At(Time(6*ms), func() { l.servers[0].host.WakeAfter(ms, 3) })
 	l.run()
@@ -295,7 +295,7 @@ func TestJumpMovesWallTimersOnlyAndDriftMovesAll(t *testing.T) {
 	l.client("c", func(env Env) {
 		env.Sleep(10 * ms)
 		l.say("slept by a clock that lost half of the last 4 ms; it says %v", env.Monotonic())
-		l.say("wall %v", env.Wall().Sub(time.Unix(0, epoch)))
+		l.say("wall %v", env.Wall().Sub(time.Unix(0, Epoch)))
 	})
 	l.run()
 	l.want(l.servers[0].got, "0s start", "4ms clock changed", "5ms clock changed", "9ms wake 1")
@@ -335,7 +335,7 @@ func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
 	l.client("c", func(env Env) {
 		for _, d := range []Deadline{
 			{Monotonic, 500 * ms}, {Monotonic, 5 * time.Second}, {Monotonic, Forever},
-			{Wall, time.Duration(epoch) + 2*time.Second}, {Wall, time.Duration(epoch) + 4*time.Second},
+			{Wall, time.Duration(Epoch) + 2*time.Second}, {Wall, time.Duration(Epoch) + 4*time.Second},
 		} {
 			env.RecordGrant(history.Event{F: history.Acquire, Type: history.OK}, Grant{Since: env.Mark(), Granted: env.Mark(), Until: d})
 		}
@@ -351,7 +351,7 @@ func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
 
 func TestPausedServerLearnsOfItsClockWhenItGoesOn(t *testing.T) {
 	l := newLab(t)
-	l.servers[0].host.WakeAtWall(epoch+int64(10*ms), 1)
+	l.servers[0].host.WakeAtWall(Epoch+int64(10*ms), 1)
 	l.At(0, func() { l.Pause("s-1"); l.Jump("s-1", time.Second) })
 	l.At(Time(ms), func() { l.Jump("s-1", -time.Second) })
 	l.At(Time(5*ms), func() { l.Resume("s-1") })

@@ -77,7 +77,7 @@ func (x *conclusion) repeat() string {
 	if !e.Finished() {
 		return fmt.Sprintf("%s explore --resume %s", program(), shellWord(x.Out))
 	}
-	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), shellWord(nameOf(x.scenario)), e.From, e.Seeds)
+	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", program(), argument(x.scenario), e.From, e.Seeds)
 	if e.Shard != search.Whole {
 		call += " --shard " + e.Shard.String()
 	}
@@ -101,7 +101,7 @@ func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.F
 	told := &reports.ExploredFinding{Finding: f, Promised: f.Promised(x.scenario.Promise), Small: small, Run: run}
 	place := told.Slug()
 	run.Files = filepath.Join(x.Out, place)
-	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
+	run.Repeat = replayOf(filepath.Join(run.Files, search.PlanFile))
 	files := small.Files(testPackage)
 	for _, file := range files {
 		told.Files = append(told.Files, file.Name)

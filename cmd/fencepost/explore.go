@@ -15,7 +15,7 @@ func newExplore() *cobra.Command {
 	x := explore{}
 	var shard string
 	c := &cobra.Command{
-		Use:               "explore SCENARIO|FILE",
+		Use:               "explore SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Run a scenario under random faults, and cut down what breaks it",
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
@@ -28,10 +28,12 @@ by default any that it does not expect to be violated. Ctrl-C stops the search a
 what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		Example: `  fencepost explore kleppmann-gc-pause
   fencepost explore my-lock.yaml --seeds 1000000 --out found
-  fencepost explore --resume found`,
+  fencepost explore --resume found
+  fencepost explore ./mylock --run TestMyLock`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
+			defer closeTest()
 			err := checkWorkers(x.workers)
 			if err != nil {
 				return err
@@ -54,6 +56,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		},
 	}
 	x.register(c)
+	c.Flags().StringVar(&x.test, "run", "", runUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
@@ -70,11 +73,12 @@ type explore struct {
 	workers int
 	shard   search.Shard
 	resume  string
+	test    string
 }
 
 // begin prepares a new exploration.
 func (x *explore) begin(name string) error {
-	s, err := open(name)
+	s, err := openTest(name, x.test)
 	if err != nil {
 		return err
 	}
@@ -135,11 +139,13 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if x.found, err = readRecord(x.resume); err != nil { // again: another process may have gone on with it until now
 		return err
 	}
-	if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
-		return err
+	if x.test == "" {
+		if x.scenario, err = scenarioOf(x.resume, x.found.Scenario, x.found.Matches); err != nil {
+			return err
+		}
 	}
 	if len(args) == 1 {
-		if x.scenario, err = open(args[0]); err != nil {
+		if x.scenario, err = openTest(args[0], x.test); err != nil {
 			return err
 		}
 		if err := x.found.Matches(x.scenario); err != nil {

@@ -85,7 +85,7 @@ func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s", program(), shellWord(j.planPath(seed)))
 	}
-	return fmt.Sprintf("%s run %s --seed %d", program(), shellWord(nameOf(j.scenario)), seed)
+	return fmt.Sprintf("%s run %s --seed %d", program(), argument(j.scenario), seed)
 }
 
 // program is how this program was called. go run takes it from the build cache.

@@ -36,6 +36,7 @@ func main() {
 // run is main without the process around it. Errors are told on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
 	out, problems := frame.ForPeople(stdout), frame.ForPeople(stderr)
+	args = withLongRun(args)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)

@@ -26,9 +26,9 @@ func (j *job) register(c *cobra.Command) {
 
 func newRun() *cobra.Command {
 	j := &job{}
-	var planFile, shard string
+	var planFile, shard, test string
 	c := &cobra.Command{
-		Use:               "run SCENARIO|FILE",
+		Use:               "run SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Run a scenario, by name or file, and judge what happened",
 		Example: `  fencepost run kleppmann-gc-pause
@@ -43,7 +43,8 @@ func newRun() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if j.scenario, err = open(args[0]); err != nil {
+			defer closeTest()
+			if j.scenario, err = openTest(args[0], test); err != nil {
 				return err
 			}
 			if j.shard, err = shardOf(shard); err != nil {
@@ -64,6 +65,7 @@ func newRun() *cobra.Command {
 			return j.run()
 		},
 	}
+	c.Flags().StringVar(&test, "run", "", runUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	c.Flags().IntVar(&j.seeds, "seeds", 1, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")

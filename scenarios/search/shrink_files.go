@@ -20,8 +20,12 @@ type File struct {
 }
 
 // Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a scenario
-// (fencepost run with the plan's seed) and a Go test, in a package of the given name.
+// (fencepost run with the plan's seed) and a Go test, in a package of the given name. Where the lock is a library's, the test
+// that has it repeats the plan.
 func (r *Shrunk) Files(pkg string) []File {
+	if r.Scenario.FromLibrary() {
+		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
+	}
 	test := strings.TrimLeft(strings.ReplaceAll(r.Scenario.Name, "-", "_"), "_") // Go ignores files that begin with "_"
 	return []File{
 		{PlanFile, r.PlanText()},

@@ -21,11 +21,15 @@ func (n *Node) closed(conn uint64) {
 	}
 	n.unwatch(c)
 	n.unsubscribeAll(conn, c)
+	n.tracking.Close(conn)
 	n.repl.waiting = slices.DeleteFunc(n.repl.waiting, func(b *blocked) bool { return b.c == c && b.reply == nil })
 	for _, r := range c.behind {
 		r.Drop()
 	}
 	delete(n.conns, conn)
+	if n.c == c {
+		n.c = nil
+	}
 }
 
 // hangUp closes a connection after what has been said on it in this turn.

@@ -12,17 +12,23 @@ func (n *Node) dispatch(args []string) {
 		n.data.ReplyError("ERR fencepost: a request without a command")
 		return
 	}
+	if n.face != nil && n.outward(args) {
+		return
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		n.refuse(nil, command.Unknown(args))
 		return
 	}
 	trouble := c.Refusal(args)
+	if trouble == "" && n.cfg.Password != "" {
+		trouble = n.refusesStranger(c)
+	}
 	if trouble == "" && n.repl.restricted && c.Flags&command.Write != 0 {
 		trouble = n.refusesWrites()
 	}
 	if trouble == "" {
-		trouble = n.refusesListener(c, append(args, "")[1])
+		trouble = n.refusesListener(c, args)
 	}
 	if trouble != "" {
 		n.refuse(c, trouble)
@@ -41,6 +47,9 @@ func (n *Node) dispatch(args []string) {
 		return
 	}
 	c.Do(n.data, args)
+	if n.tracking.Active() {
+		n.remember(c, args)
+	}
 }
 
 // refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
@@ -49,8 +58,8 @@ func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {
 		trouble = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(trouble, "ERR ")
-		if conn := n.conns[n.conn]; conn != nil {
-			n.leave(conn)
+		if n.c != nil {
+			n.leave(n.c)
 		}
 	} else if t != nil {
 		t.refused = true

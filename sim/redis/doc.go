@@ -6,13 +6,17 @@
 // append-only file and when it is fsynced (aof), the commands and scripts of locks (command, lua), and here the node:
 // connections, transactions, restarts, replication, publish and subscribe.
 //
+// Client libraries as they are shipped can talk to it: it speaks RESP2 and RESP3, and tells those who cache what they must
+// forget (package tracking).
+//
 // Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before they
 // act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what Redis
 // would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real redis-server
 // whose wall clock they move (rig_test.go, testdata/clock.c).
 //
-// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), RESP3, streams, several databases, eviction,
-// cluster. They are refused with an error that names fencepost, never answered wrongly.
+// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), streams, several databases, eviction, cluster,
+// users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING tells. They are refused with an error
+// that names fencepost, never answered wrongly.
 //
 // Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in the
 // order in which it was made.
@@ -48,9 +52,17 @@
 //
 // # Publish and subscribe
 //
-// Messages are pushed to those who are subscribed at that moment, in RESP2, at the end of the turn, with its replies. They
-// reach the subscribers of replicas in the stream of effects, and stand in no file. A connection that its client has closed
-// takes its subscriptions, its transaction and what it watches with it, once the server hears of that.
+// Messages are pushed to those who are subscribed at that moment, at the end of the turn, with its replies. They
+// reach the subscribers of replicas in the stream of effects, and stand in no file.
+//
+// # Connections
+//
+// HELLO chooses the protocol of a connection, and QUIT ends it. A connection that its client has closed takes its subscriptions,
+// its transaction, what it watches and what it tracks with it, once the server hears of that.
+//
+// Whoever tracks keys is told in RESP3 to forget one when it changes, and when it is deleted: a key that has expired is when a
+// command comes across it, or in the background cycle, at most 100 ms later; on a replica, when its master's DEL arrives.
+// Who asked for a change is told of it behind the reply.
 //
 // # Records
 //

@@ -145,7 +145,7 @@ func (m *machine) args(attempt history.Attempt, args ...string) string {
 	return readable(*reply)
 }
 
-// readable shortens RESP for tests.
+// readable shortens RESP for tests: [arrays], {maps and sets}, and >[pushes].
 func readable(reply string) string {
 	text, _ := render(reply)
 	return text
@@ -157,11 +157,13 @@ func render(s string) (text, rest string) {
 	}
 	line, rest, _ := strings.Cut(s, "\r\n")
 	switch line[0] {
-	case '+', ':':
+	case '+', ':', ',', '#':
 		return line[1:], rest
+	case '_':
+		return "null", rest
 	case '-':
 		return line, rest
-	case '$':
+	case '$', '=':
 		if line == "$-1" {
 			return "null", rest
 		}
@@ -174,11 +176,21 @@ func render(s string) (text, rest string) {
 	}
 	var count int
 	fmt.Sscan(line[1:], &count)
+	if line[0] == '%' {
+		count *= 2
+	}
 	items := make([]string, count)
 	for i := range items {
 		items[i], rest = render(rest)
 	}
-	return "[" + strings.Join(items, " ") + "]", rest
+	all := strings.Join(items, " ")
+	switch line[0] {
+	case '%', '~':
+		return "{" + all + "}", rest
+	case '>':
+		return ">[" + all + "]", rest
+	}
+	return "[" + all + "]", rest
 }
 
 // story tells the records since the last call, one a line.

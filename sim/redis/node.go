@@ -8,6 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
 )
 
 // Node is one Redis, a master or a replica. It implements [sim.Peer] and is used by one goroutine at a time.
@@ -26,13 +28,19 @@ type Node struct {
 
 	mono int64 // monotonic clock of the current turn, ns; only kept up with persistence
 
-	conn     uint64 // of the current request
+	conn     uint64      // of the current request; 0 if none is executed
+	c        *connection // its state, if it has one
 	inScript bool
-	inExec   bool
+	// scriptKeys are the keys that the current script declares.
+	scriptKeys []string
+	inExec     bool
 
 	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
 	watchers  int                    // how many of them watch keys
 	audiences [audiences]audience
+	tracking  tracking.Table
+	after     [][]string // what follows the current reply: keys that its connection must forget; nil: all of them
+	quits     bool       // the end of its connection does
 
 	born  time.Duration // when this life began, on the monotonic clock
 	cron  bool          // a timer is set for the next background cycle
@@ -47,6 +55,8 @@ type Node struct {
 	heldBytes    []byte
 
 	repl replication
+
+	face func(w *resp.Writer, args []string) // of a Face: answers what is not the node's
 }
 
 // arrival is a request, a message of another server, or the end of a connection.
@@ -108,12 +118,15 @@ func (n *Node) endLife() {
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()
+	n.tracking.Reset()
+	n.after, n.quits = nil, false
 	n.cron, n.armed = false, keyspace.Never
 	clear(n.queue)
 	clear(n.batch)
 	clear(n.held)
 	n.queue, n.batch, n.held, n.heldBytes = n.queue[:0], n.batch[:0], n.held[:0], n.heldBytes[:0]
-	n.data.Attempt, n.conn, n.data.Out = "", 0, n.data.Out[:0]
+	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
+	n.attend(0)
 	n.endReplication()
 }
 
@@ -171,8 +184,9 @@ func (n *Node) Serve(r *sim.Incoming) {
 		n.finishTurn()
 		return
 	}
-	if len(n.held) > 0 { // pushes, which the reply comes after
+	if len(n.held) > 0 || n.quits || n.tracking.Active() { // more leaves than the reply
 		n.hold(r, n.data.Out)
+		n.trail(r.ConnID)
 		n.finishTurn()
 		return
 	}
@@ -186,8 +200,21 @@ func (n *Node) Serve(r *sim.Incoming) {
 
 // execute carries out a request and leaves its reply in out.
 func (n *Node) execute(r *sim.Incoming) {
-	n.data.Attempt, n.conn, n.data.Out = r.Attempt, r.ConnID, n.data.Out[:0]
+	n.data.Attempt, n.data.Out = r.Attempt, n.data.Out[:0]
+	n.attend(r.ConnID)
 	n.dispatch(r.Args)
+	if n.tracking.Active() {
+		n.cachingGiven(r.Args)
+	}
+}
+
+// attend makes a connection the one whose request is executed; 0: no client's.
+func (n *Node) attend(conn uint64) {
+	n.conn, n.c = conn, nil
+	if len(n.conns) > 0 {
+		n.c = n.conns[conn]
+	}
+	n.data.RESP3 = n.c != nil && n.c.resp3
 }
 
 func (n *Node) beginTurn() {
@@ -208,6 +235,7 @@ func (n *Node) endTurn() {
 // finishTurn ends a turn whose replies are held. They and the messages go out at once, or after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
+	n.broadcast()
 	if !n.fsyncAlways() {
 		n.sendHeld()
 	}
@@ -225,7 +253,8 @@ func (n *Node) Wake(tag uint64) {
 		return
 	}
 	n.beginTurn()
-	n.data.Attempt, n.conn = "", 0
+	n.data.Attempt = ""
+	n.attend(0)
 	switch tag &^ wakeNumber {
 	case wakeExpiry:
 		n.armed = keyspace.Never
@@ -251,6 +280,7 @@ func (n *Node) ClockChanged() {
 	}
 	n.armed = keyspace.Never
 	n.data.Attempt = ""
+	n.attend(0)
 	n.data.Revive()
 	n.data.ExpireDue()
 	n.limitAgain()
@@ -346,6 +376,7 @@ func (n *Node) take(a arrival) {
 			n.conclude(a.request, n.state(), n.repl.end())
 		} else {
 			n.hold(a.request, n.data.Out)
+			n.trail(a.request.ConnID)
 		}
 	}
 }

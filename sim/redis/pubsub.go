@@ -50,25 +50,25 @@ func (c *connection) subscriptions(sort int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listens reports whether the connection has any subscription. It may then do little else, in RESP2.
-func (c *connection) listens() bool { return c.subscriptions(toChannels)+c.subscriptions(toShards) > 0 }
+// listensOnly reports whether the connection has any subscription and may therefore do little else, as it does not speak
+// RESP3, in which messages cannot be taken for replies.
+func (c *connection) listensOnly() bool {
+	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
+}
 
-// refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing. sub is
-// its first argument.
-func (n *Node) refusesListener(c *nodeCommand, sub string) string {
-	if c.Flags&command.Listener != 0 || n.replaying() || n.inScript || n.inExec {
-		return ""
-	}
-	if conn := n.conns[n.conn]; conn == nil || !conn.listens() {
+// refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing.
+func (n *Node) refusesListener(c *nodeCommand, args []string) string {
+	if !n.c.listensOnly() || c.Flags&command.Listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
 	}
 	name := c.Name
 	if c.Subs != nil {
-		name += "|" + strings.ToLower(sub)
+		name += "|" + strings.ToLower(args[1])
 	}
-	return "ERR Can't execute '" + name +
-		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+	return "ERR Can't execute '" + name + "': " + listenersMay
 }
+
+const listenersMay = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 
 // subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
 func subscribe(sort int) func(n *Node, args []string) {
@@ -107,7 +107,7 @@ func unsubscribe(sort int) func(n *Node, args []string) {
 			n.replySubscription(a.prefix+"unsubscribe", name, c.subscriptions(sort))
 		}
 		if len(names) == 0 {
-			n.data.ReplyLen(3)
+			n.data.ReplyPush(3)
 			n.data.ReplyBulk(a.prefix + "unsubscribe")
 			n.data.ReplyNull()
 			n.data.ReplyInt(int64(c.subscriptions(sort)))
@@ -116,7 +116,7 @@ func unsubscribe(sort int) func(n *Node, args []string) {
 }
 
 func (n *Node) replySubscription(what, name string, count int) {
-	n.data.ReplyLen(3)
+	n.data.ReplyPush(3)
 	n.data.ReplyBulk(what)
 	n.data.ReplyBulk(name)
 	n.data.ReplyInt(int64(count))
@@ -175,16 +175,21 @@ func (n *Node) publish(sort int, name, message string) (receivers int64) {
 // pushTo pushes words to connections at the end of the turn. Channel and message say what is pushed.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
-	b := sim.AppendArray(nil, len(words))
-	for _, w := range words {
-		b = sim.AppendBulk(b, w)
-	}
 	for _, id := range conns {
-		from := len(n.heldBytes)
-		n.heldBytes = append(n.heldBytes, b...)
-		n.held = append(n.held, heldReply{conn: id, key: key, from: from, end: len(n.heldBytes)})
+		w := resp.Writer{Out: n.heldBytes, RESP3: n.conns[id].resp3}
+		w.ReplyPush(len(words))
+		for _, word := range words {
+			w.ReplyBulk(word)
+		}
+		n.push(id, key, w)
 	}
 	return int64(len(conns))
+}
+
+// push has what was written behind the bytes that are held sent to a connection, at the end of the turn.
+func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
+	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
+	n.heldBytes = w.Out
 }
 
 // pubSub is PUBSUB. Channels are listed by name; Redis leaves their order open.

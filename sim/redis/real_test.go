@@ -158,14 +158,17 @@ func (s *realRedis) do(args ...string) string {
 
 func (s *realRedis) read() (string, error) {
 	line, err := s.r.ReadString('\n')
-	if err != nil || line[0] != '$' && line[0] != '*' {
+	if err != nil || strings.IndexByte("$=*%~>", line[0]) < 0 {
 		return line, err
 	}
 	size, err := strconv.Atoi(line[1 : len(line)-2])
 	if err != nil || size < 0 {
 		return line, err
 	}
-	if line[0] == '$' {
+	if line[0] == '%' {
+		size *= 2
+	}
+	if line[0] == '$' || line[0] == '=' {
 		b := make([]byte, size+2)
 		_, err := io.ReadFull(s.r, b)
 		return line + string(b), err

@@ -31,10 +31,24 @@ type hooks Node
 func (h *hooks) Replica() bool    { return h.repl.master != "" }
 func (h *hooks) Do(args []string) { (*Node)(h).dispatch(args) }
 
-func (h *hooks) Changed(name string) {
-	if h.watchers > 0 && !h.data.Loading {
+func (h *hooks) Changed(name string, expired bool) {
+	if h.data.Loading {
+		return
+	}
+	if h.watchers > 0 {
 		(*Node)(h).changed(name)
 	}
+	if h.tracking.Active() {
+		(*Node)(h).invalidate(name, expired)
+	}
+}
+
+func (h *hooks) Flushed() {
+	if h.data.Loading {
+		return
+	}
+	(*Node)(h).flushed()
+	(*Node)(h).invalidateAll()
 }
 
 // Log notes an effect of the current turn, for the file and for the replicas.

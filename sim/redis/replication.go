@@ -184,7 +184,8 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 
 // read acts on a message.
 func (n *Node) read(from sim.ProcessID, body any) {
-	n.data.Attempt, n.conn, n.data.Out = "", 0, n.data.Out[:0]
+	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
+	n.attend(0)
 	n.repl.involved = true
 	switch m := body.(type) {
 	case effects:
@@ -229,7 +230,8 @@ func (n *Node) keyOf(list []keyspace.Effect) sim.Key {
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
-		n.data.Attempt, n.conn = "", 0
+		n.data.Attempt = ""
+		n.attend(0)
 		n.obey(to)
 	}
 	n.feed()

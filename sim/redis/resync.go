@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
 // image is the data as effects that make it anew: what a full resync sends.
@@ -29,4 +30,6 @@ func (n *Node) replaceBy(image []keyspace.Effect) {
 }
 
 // replid is a replication id as Redis writes it: forty hexadecimal digits.
-func (s streamID) replid() string { return sha1Hex(string(s.master) + "/" + strconv.Itoa(s.number)) }
+func (s streamID) replid() string {
+	return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number))
+}

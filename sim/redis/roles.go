@@ -94,7 +94,7 @@ func info(n *Node, args []string) {
 	if wanted("keyspace") {
 		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(n.data.Size()) + "\r\n")
 	}
-	n.data.ReplyBulk(b.String())
+	n.data.ReplyText(b.String())
 }
 
 func (n *Node) infoReplication(b *strings.Builder) {

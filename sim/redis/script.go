@@ -1,13 +1,10 @@
 package redis
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
-	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 const (
@@ -57,7 +54,7 @@ func (s *scripts) forget() {
 func (s *scripts) load(text string) *scriptText {
 	t := s.byText[text]
 	if t == nil {
-		sha := sha1Hex(text)
+		sha := lua.SHA1Hex(text)
 		t = &scriptText{sha: sha, text: text, twin: command.FindTwin(text)}
 		if s.byText == nil {
 			s.byText, s.bySHA = map[string]*scriptText{}, map[string]*scriptText{}
@@ -66,11 +63,6 @@ func (s *scripts) load(text string) *scriptText {
 	}
 	t.life = s.life
 	return t
-}
-
-func sha1Hex(text string) string {
-	sum := sha1.Sum([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // known finds a script that this life has loaded.
@@ -115,7 +107,7 @@ func eval(n *Node, args []string) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	keys, argv, trouble := scriptArgs(args)
+	keys, argv, trouble := command.ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -125,7 +117,7 @@ func eval(n *Node, args []string) {
 }
 
 func evalSHA(n *Node, args []string) {
-	keys, argv, trouble := scriptArgs(args)
+	keys, argv, trouble := command.ScriptArgs(args)
 	if trouble != "" {
 		n.data.ReplyError(trouble)
 		return
@@ -138,39 +130,28 @@ func evalSHA(n *Node, args []string) {
 	n.runScript(t, keys, argv)
 }
 
-// scriptArgs splits the arguments of EVAL.
-func scriptArgs(args []string) (keys, argv []string, trouble string) {
-	count, ok := resp.ParseInt(args[2])
-	switch {
-	case !ok:
-		return nil, nil, resp.ErrNotInt
-	case count > int64(len(args)-3):
-		return nil, nil, "ERR Number of keys can't be greater than number of args"
-	case count < 0:
-		return nil, nil, "ERR Number of keys can't be negative"
-	}
-	return args[3 : 3+count], args[3+count:], ""
-}
-
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
 func (n *Node) runScript(t *scriptText, keys, argv []string) {
 	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
-	if t.twin != nil && !restricted && t.twin(n.data, keys, argv) {
+	n.inScript = true
+	done := t.twin != nil && !restricted && !n.tracking.Remembers(n.conn) && t.twin(n.data, keys, argv)
+	n.inScript = false
+	if done {
 		return
 	}
 	if trouble := n.compile(t); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	from := len(n.data.Out)
-	n.inScript = true
-	reply := n.scripts.engine.Run(t.lua, keys, argv)
-	n.inScript = false
+	from, resp3 := len(n.data.Out), n.data.RESP3
+	n.inScript, n.scriptKeys = true, keys
+	reply := n.scripts.engine.Run(t.lua, keys, argv, resp3)
+	n.inScript, n.data.RESP3 = false, resp3
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
 // callFromScript executes a command for a script.
-func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
+func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble string) {
 	c := findCommand(args[0])
 	switch {
 	case c == nil:
@@ -184,6 +165,7 @@ func (n *Node) callFromScript(args []string) (reply []byte, trouble string) {
 		return nil, "ERR Wrong number of args calling Redis command from script"
 	}
 	from := len(n.data.Out)
+	n.data.RESP3 = resp3
 	n.dispatch(args)
 	reply, n.data.Out = n.data.Out[from:], n.data.Out[:from]
 	return reply, ""

@@ -12,6 +12,8 @@ import (
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
+	resp3   bool // it asked for RESP3 by HELLO 3
+	authed  bool // it has given the password
 	refused bool // a command was refused meanwhile: EXEC will abort
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string
@@ -26,12 +28,14 @@ type connection struct {
 
 // state gives the connection of the current request a state if it has none.
 func (n *Node) state() *connection {
-	c := n.conns[n.conn]
-	if c == nil {
-		c = new(connection)
-		n.conns[n.conn] = c
+	if n.c == nil {
+		n.c = n.conns[n.conn]
 	}
-	return c
+	if n.c == nil {
+		n.c = new(connection)
+		n.conns[n.conn] = n.c
+	}
+	return n.c
 }
 
 // watchedKey is a key and whether it had expired, but was still there, when WATCH was called.
@@ -56,6 +60,15 @@ func (n *Node) changed(name string) {
 	}
 }
 
+// flushed tells the connections that watch keys that there are: all of these end now.
+func (n *Node) flushed() {
+	for _, c := range n.conns {
+		for _, w := range c.watched {
+			c.dirty = c.dirty || !w.expired && n.data.Exists(w.name)
+		}
+	}
+}
+
 // overtaken reports whether a watched key has expired since, so that EXEC will do nothing.
 func (n *Node) overtaken(c *connection) bool {
 	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.IsHidden(w.name) })
@@ -63,13 +76,10 @@ func (n *Node) overtaken(c *connection) bool {
 
 // transaction is the open transaction of the current connection, or nil.
 func (n *Node) transaction() *connection {
-	if len(n.conns) == 0 || n.inScript || n.replaying() {
+	if n.c == nil || !n.c.multi || n.inScript || n.replaying() {
 		return nil
 	}
-	if c := n.conns[n.conn]; c != nil && c.multi {
-		return c
-	}
-	return nil
+	return n.c
 }
 
 func (n *Node) unwatch(c *connection) {
@@ -119,7 +129,7 @@ func execQueue(n *Node, _ []string) {
 	case refused:
 		n.data.ReplyError("EXECABORT Transaction discarded because of previous errors.")
 	case dirty:
-		n.data.Out = append(n.data.Out, "*-1\r\n"...)
+		n.data.ReplyNullArray()
 	case n.repl.restricted && slices.ContainsFunc(queue, isWrite) && n.refusesWrites() != "":
 		n.data.ReplyError("EXECABORT Transaction discarded because of: " + n.refusesWrites())
 	default:
@@ -153,8 +163,8 @@ func watch(n *Node, args []string) {
 }
 
 func unwatch(n *Node, _ []string) {
-	if c := n.conns[n.conn]; c != nil {
-		n.unwatch(c)
+	if n.c != nil {
+		n.unwatch(n.c)
 	}
 	n.data.ReplyOK()
 }

@@ -57,7 +57,7 @@ func wait(n *Node, args []string) {
 
 // admit executes a request, unless its connection waits.
 func (n *Node) admit(r *sim.Incoming) {
-	n.conn = r.ConnID
+	n.attend(r.ConnID)
 	c := n.state()
 	if c.blocked {
 		c.behind = append(c.behind, r)
@@ -73,6 +73,7 @@ func (n *Node) admit(r *sim.Incoming) {
 func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	b := n.repl.block
 	n.repl.block = nil
+	defer n.trail(r.ConnID)
 	if now := n.repl.end(); now > before {
 		c.woff = now
 		if n.cfg.SemiSync && !n.repl.degraded && n.repl.master == "" {

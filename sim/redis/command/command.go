@@ -13,7 +13,7 @@ import (
 )
 
 // Flag says what is special about a command.
-type Flag uint8
+type Flag uint16
 
 const (
 	Write     Flag = 1 << iota // may change data
@@ -23,6 +23,10 @@ const (
 	unlessNil                  // a reply of 0 or null means that nothing was changed
 	scored                     // its reply holds scores of a sorted set
 	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
+	asMap                      // its reply is a map in RESP3
+	asSet                      // its reply is a set in RESP3
+	anyKeys                    // all its arguments are keys
+	noKeys                     // none of them is
 )
 
 // Command is a row of the table of commands.
@@ -76,6 +80,17 @@ func (c *Command) Do(d *keyspace.Data, args []string) {
 	case c.first == nil || !c.first(d, args):
 		passOn(d, c, args)
 	}
+}
+
+// Reads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
+func (c *Command) Reads(args []string) []string {
+	switch {
+	case c.Flags&(Write|noKeys) != 0:
+		return nil
+	case c.Flags&anyKeys != 0:
+		return args[1:]
+	}
+	return args[1:2]
 }
 
 // Refusal is the error with which a command is refused before anything is looked at, or nothing.

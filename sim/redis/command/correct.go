@@ -140,10 +140,22 @@ func lmoveFirst(d *keyspace.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst: without a source the destination does not matter.
+// smoveFirst: without a source the destination does not matter; from a set to itself nothing moves, and a destination that has
+// the member does not change.
 func smoveFirst(d *keyspace.Data, args []string) bool {
 	d.Find(args[2])
-	return checkType(d, args[1], "set", func() { d.ReplyInt(0) })
+	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {
+		return true
+	}
+	switch {
+	case args[1] == args[2]:
+		d.Out = append(d.Out, d.Ask("SISMEMBER", args[1], args[3])...)
+	case d.Ask("SISMEMBER", args[2], args[3]) == ":1\r\n":
+		passOn(d, dataCommands["srem"], []string{"SREM", args[1], args[3]})
+	default:
+		return false
+	}
+	return true
 }
 
 // zpopFirst: the count of ZPOPMIN and ZPOPMAX.
@@ -179,11 +191,15 @@ func storeSet(read string) func(d *keyspace.Data, args []string) {
 		}
 		members := resp.Bulks(reply)
 		name := args[1]
+		expired := d.IsHidden(name)
 		d.Find(name)
 		d.DB.Del(name)
 		if len(members) > 0 {
 			d.Ask(append([]string{"SADD", name}, members...)...)
 		} else if d.Find(name) == nil {
+			if expired { // it is this command that deletes it
+				d.NoteChange(name)
+			}
 			d.ReplyInt(0)
 			return
 		}

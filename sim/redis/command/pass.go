@@ -25,7 +25,14 @@ func passOn(d *keyspace.Data, c *Command, args []string) {
 	if reply[0] == '-' {
 		return
 	}
-	nothing := c.Flags&unlessNil != 0 && saysNothing(reply)
+	settlePassed(d, c, args, c.Flags&unlessNil != 0 && saysNothing(reply))
+	if d.RESP3 {
+		d.Out = append(d.Out[:from], upgrade(c, args, d.Out[from:])...)
+	}
+}
+
+// settlePassed finds out what a command that was passed on has done to its keys; nothing, if its reply says so.
+func settlePassed(d *keyspace.Data, c *Command, args []string, nothing bool) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		if d.Find(args[i]); nothing { // Redis has come across it, and without a source looks no further
 			break
@@ -53,10 +60,10 @@ func changeOf(c *Command, args []string) (done keyspace.Change) {
 	return done
 }
 
-// saysNothing reports whether a reply is 0, null or empty.
+// saysNothing reports whether a reply is 0, null or empty, or the -1 of LINSERT.
 func saysNothing(reply []byte) bool {
 	switch string(bytes.TrimRight(reply, "\r\n")) {
-	case ":0", "$-1", "*-1", "*0":
+	case ":0", ":-1", "$-1", "*-1", "*0":
 		return true
 	}
 	return false

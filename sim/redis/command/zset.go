@@ -127,7 +127,7 @@ func addScores(d *keyspace.Data, args []string, o zaddOptions, scores []float64,
 	}
 	switch {
 	case o.incr && processed:
-		d.ReplyBulk(lua.FormatNumber(score, 17))
+		d.ReplyDouble(lua.FormatNumber(score, 17))
 	case o.incr:
 		d.ReplyNull()
 	case o.ch:

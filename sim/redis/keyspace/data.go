@@ -63,8 +63,10 @@ type Server interface {
 	// Log notes an effect of the current turn, for the file and for the replicas; LogCommand one that is a command.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is told of every key that changes, once it has.
-	Changed(name string)
+	// Changed is told of every key that changes, once it has, and of one that has expired, once it is deleted.
+	Changed(name string, expired bool)
+	// Flushed is told that all keys are about to go.
+	Flushed()
 	// Do carries out a command of an effect.
 	Do(args []string)
 }

@@ -51,7 +51,8 @@ func (nobody) Record(history.Event)             {}
 func (nobody) Due(d time.Duration) history.Time { return history.Time(d) }
 func (nobody) Log(Effect)                       {}
 func (nobody) LogCommand([]string)              {}
-func (nobody) Changed(string)                   {}
+func (nobody) Changed(string, bool)             {}
+func (nobody) Flushed()                         {}
 func (nobody) Do([]string)                      {}
 
 func TestHeapStaysSmallUnderRenewal(t *testing.T) {

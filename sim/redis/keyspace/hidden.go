@@ -103,7 +103,7 @@ func (d *Data) reap(from, to int) {
 	asking := d.Attempt
 	d.Attempt = "" // nobody's doing
 	for i := range gone {
-		d.node.Changed(gone[i].Name)
+		d.node.Changed(gone[i].Name, true)
 		d.node.Log(Effect{Op: OpDel, Key: gone[i].Name})
 	}
 	d.Attempt = asking

@@ -36,8 +36,11 @@ func (d *Data) Settle(name string, c Change) {
 	case made || c.Replaced:
 		d.recordSet(name, d.valueOf(name, k), k)
 	}
-	d.node.Changed(name)
+	d.node.Changed(name, false)
 }
+
+// NoteChange tells the node that the current request has changed a key.
+func (d *Data) NoteChange(name string) { d.node.Changed(name, false) }
 
 // valueOf is the value of a key as records give it: empty unless it is a string.
 func (d *Data) valueOf(name string, k *Entry) string {

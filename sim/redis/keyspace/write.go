@@ -29,7 +29,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	_ = d.DB.Set(name, value) // fails on other types only
 	d.expireAt(name, k, when)
 	d.node.Log(Effect{Op: OpSet, Key: name, Value: value, When: when})
-	d.node.Changed(name)
+	d.node.Changed(name, false)
 	d.recordSet(name, value, k)
 }
 
@@ -45,7 +45,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	_ = d.mini.Copy(0, from, 0, to) // fails only without the source
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
 	d.expireAt(to, t, k.When)
-	d.node.Changed(to)
+	d.node.Changed(to, false)
 	d.recordSet(to, d.valueOf(to, t), t)
 }
 
@@ -59,7 +59,7 @@ func (d *Data) Rename(to, from string, k *Entry) {
 // replaceText changes the value of an existing string; its owner and deadline stay.
 func (d *Data) replaceText(name, value string) {
 	_ = d.DB.Set(name, value)
-	d.node.Changed(name)
+	d.node.Changed(name, false)
 }
 
 // SetNumber gives a counter its value; the effect has been logged.
@@ -89,18 +89,13 @@ func (d *Data) Flush() {
 
 // DropAll empties the data without a record.
 func (d *Data) DropAll() {
-	for name := range d.keys {
-		d.node.Changed(name)
-	}
-	for i := range d.hidden {
-		d.node.Changed(d.hidden[i].Name)
-	}
+	d.node.Flushed()
 	d.Clear()
 }
 
 // gone notes that a key has left miniredis.
 func (d *Data) gone(name string, k *Entry, why history.Why, by history.Attempt) {
-	d.node.Changed(name)
+	d.node.Changed(name, false)
 	d.recordGone(name, k, why, by)
 	d.forget(name, k)
 }
@@ -112,7 +107,7 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	} else {
 		d.node.Log(Effect{Op: OpExpire, Key: name, When: when})
 	}
-	d.node.Changed(name)
+	d.node.Changed(name, false)
 	if k.When == when {
 		return // a record says that a deadline moved
 	}

@@ -15,7 +15,7 @@ func (e *Engine) call(L *lua.LState, catch bool) int {
 	trouble := e.collect(L)
 	var reply []byte
 	if trouble == "" {
-		reply, trouble = e.command(e.args)
+		reply, trouble = e.command(e.args, e.script3)
 	}
 	if trouble == "" && reply[0] == '-' {
 		trouble = string(bytes.TrimRight(reply[1:], "\r\n"))
@@ -64,6 +64,9 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	case '-':
 		return errorTable(L, string(head)), line
 	}
+	if isRESP3(b[0]) {
+		return fromRESP3(L, b, head, line)
+	}
 	number := atoi(head)
 	switch {
 	case b[0] == ':':
@@ -75,9 +78,9 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 		return lua.LString(b[line:end]), end + 2
 	}
 	t := L.CreateTable(int(number), 0)
-	for ; number > 0; number-- {
+	for i := 1; i <= int(number); i++ {
 		v, size := fromRESP(L, b[line:])
-		t.Append(v)
+		t.RawSetInt(i, v)
 		line += size
 	}
 	return t, line
@@ -112,7 +115,9 @@ func (e *Engine) answer(v lua.LValue, depth int) {
 	case lua.LNumber:
 		e.reply = sim.AppendInt(e.reply, truncate(float64(v)))
 	case lua.LBool:
-		if v {
+		if e.script3 {
+			e.answerBool(bool(v))
+		} else if v {
 			e.reply = sim.AppendInt(e.reply, 1)
 		} else {
 			e.replyNull()
@@ -124,7 +129,13 @@ func (e *Engine) answer(v lua.LValue, depth int) {
 	}
 }
 
-func (e *Engine) replyNull() { e.reply = append(e.reply, "$-1\r\n"...) }
+func (e *Engine) replyNull() {
+	if e.client3 {
+		e.reply = append(e.reply, "_\r\n"...)
+	} else {
+		e.reply = append(e.reply, "$-1\r\n"...)
+	}
+}
 
 func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
@@ -133,6 +144,9 @@ func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
 		e.reply = sim.AppendLine(e.reply, '+', string(s))
+		return
+	}
+	if e.answerRESP3(t, depth) {
 		return
 	}
 	count := 0

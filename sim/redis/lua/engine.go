@@ -32,7 +32,7 @@ const maxReply = 64 << 20
 
 // Call carries out a command that a script asks for. Its reply in RESP2 is read before the next call. trouble is an
 // error before the command was tried, with its code and without the leading '-'; there is no reply then.
-type Call func(args []string) (reply []byte, trouble string)
+type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
 // Engine is a Lua state, kept between scripts. Scripts cannot leave anything in it: every table that outlives a script
 // is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random goes on from script to
@@ -49,6 +49,8 @@ type Engine struct {
 	args    []string // of the current redis.call
 	reply   []byte   // of the current script
 	line    int      // in the script, of the latest error that was raised
+	client3 bool     // the reply may be in RESP3
+	script3 bool     // the script has asked for RESP3 by redis.setresp(3)
 }
 
 // budget counts instructions: gopher-lua asks a context before each whether it is done.
@@ -113,13 +115,14 @@ func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	return &Script{sha, f}, nil
 }
 
-// Run executes a script and gives its reply in RESP2, which holds until the next Run.
-func (e *Engine) Run(s *Script, keys, argv []string) (reply []byte) {
+// Run executes a script and gives its reply, in RESP3 or RESP2, which holds until the next Run.
+func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.globals.RawSetString("KEYS", listOf(L, keys))
 	e.globals.RawSetString("ARGV", listOf(L, argv))
 	e.budget.left = maxInstructions
 	e.line = 1
+	e.client3, e.script3 = resp3, false
 	e.reply = e.reply[:0]
 	L.Push(s.function)
 	if err := L.PCall(0, 1, nil); err != nil {

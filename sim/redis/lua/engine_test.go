@@ -19,7 +19,7 @@ func newStore() *store {
 	return s
 }
 
-func (s *store) call(args []string) (reply []byte, trouble string) {
+func (s *store) call(args []string, _ bool) (reply []byte, trouble string) {
 	switch {
 	case args[0] == "set" && len(args) == 3:
 		s.data[args[1]] = args[2]
@@ -36,7 +36,7 @@ func (s *store) eval(text string) string {
 	if err != nil {
 		return "-ERR Error compiling script (new function): " + err.Error()
 	}
-	return strings.ReplaceAll(strings.TrimSuffix(string(s.Run(script, nil, nil)), "\r\n"), "\r\n", " ")
+	return strings.ReplaceAll(strings.TrimSuffix(string(s.Run(script, nil, nil, false)), "\r\n"), "\r\n", " ")
 }
 
 func check(t *testing.T, what, got, want string) {

@@ -21,16 +21,20 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			if L.GetTop() != 1 {
 				return e.raise(L, "ERR wrong number of arguments")
 			}
-			sum := sha1.Sum([]byte(e.toString(L, L.Get(1))))
-			L.Push(lua.LString(hex.EncodeToString(sum[:])))
+			L.Push(lua.LString(SHA1Hex(e.toString(L, L.Get(1)))))
 			return 1
 		},
 		"log":                func(*lua.LState) int { return 0 }, // a simulated node has no log file
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"setresp": func(L *lua.LState) int {
-			if L.CheckInt(1) != 2 {
-				return e.raise(L, "ERR fencepost: scripts speak RESP2 only")
+			if L.GetTop() != 1 {
+				return e.raise(L, "ERR redis.setresp() requires one argument.")
 			}
+			version := lua.LVAsNumber(L.Get(1))
+			if version != 2 && version != 3 {
+				return e.raise(L, "ERR RESP version must be 2 or 3.")
+			}
+			e.script3 = version == 3
 			return 0
 		},
 	})
@@ -39,6 +43,12 @@ func (e *Engine) redisLibrary() *lua.LTable {
 	}
 	t.RawSetString("REDIS_VERSION", lua.LString(e.version))
 	return t
+}
+
+// SHA1Hex is the SHA1 of a text in hexadecimal digits, by which Redis knows scripts.
+func SHA1Hex(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // errorReply is redis.error_reply: a message without a code gets the code ERR.

@@ -4,8 +4,6 @@
 package sentinel
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -63,8 +61,9 @@ func (c Config) withDefaults() Config {
 // Sentinel watches the masters of groups, promotes a replica when one is down, and tells clients who is master. It
 // implements [sim.Peer].
 //
-//	SENTINEL GET-MASTER-ADDR-BY-NAME group   -> the master's name and "6379"
-//	SUBSCRIBE switch-master                  -> then a push "switch-master old new" for each switch
+// What client libraries ask of a Sentinel it answers as Redis's does (clients.go). Hosts are the names of processes, as with
+// resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. To modelled clients it
+// says the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
 //
 // It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one
@@ -79,6 +78,7 @@ type Sentinel struct {
 	lastTick    time.Duration
 	tiltUntil   time.Duration
 	checked     time.Duration // for when an extra look at pings is arranged
+	face        *redis.Face   // serves client libraries; nil before there is any
 }
 
 // group is what a Sentinel knows of one group.
@@ -103,7 +103,10 @@ type watched struct {
 	wrongSince time.Duration
 }
 
-var _ sim.Peer = (*Sentinel)(nil)
+var _ interface {
+	sim.Peer
+	sim.Closer
+} = (*Sentinel)(nil)
 
 // New makes a Sentinel for one run.
 func New(cfg Config) *Sentinel {
@@ -144,7 +147,7 @@ func (s *Sentinel) Start(h sim.Host) {
 
 // Stop ends the life.
 func (s *Sentinel) Stop(sim.Stop) {
-	s.host, s.subscribers, s.ordered = nil, nil, nil
+	s.host, s.subscribers, s.ordered, s.face = nil, nil, nil, nil
 	for _, sh := range s.groups {
 		for _, w := range sh.nodes {
 			*w = watched{name: w.name}
@@ -163,38 +166,3 @@ func (s *Sentinel) Fault(f sim.ServerFault) {
 		s.host.WakeAfter(0, wakeOrder)
 	}
 }
-
-// Serve answers a client.
-func (s *Sentinel) Serve(r *sim.Incoming) { r.Reply(s.answer(r)) }
-
-func (s *Sentinel) answer(r *sim.Incoming) []byte {
-	a := r.Args
-	if len(a) == 0 {
-		return sim.AppendLine(nil, '-', "ERR fencepost: a request without a command")
-	}
-	switch strings.ToLower(a[0]) {
-	case "ping":
-		return sim.AppendLine(nil, '+', "PONG")
-	case "sentinel":
-		if len(a) != 3 || !strings.EqualFold(a[1], "get-master-addr-by-name") {
-			return sim.AppendLine(nil, '-', "ERR fencepost: only SENTINEL GET-MASTER-ADDR-BY-NAME is simulated")
-		}
-		i := slices.IndexFunc(s.groups, func(sh *group) bool { return sh.name == a[2] })
-		if i < 0 {
-			return []byte("*-1\r\n")
-		}
-		return sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 2), string(s.groups[i].master.name)), redis.Port)
-	case "subscribe":
-		if len(a) != 2 || strings.TrimPrefix(a[1], "+") != switchMaster {
-			return sim.AppendLine(nil, '-', "ERR fencepost: the only channel is "+switchMaster)
-		}
-		if !slices.Contains(s.subscribers, r.ConnID) {
-			s.subscribers = append(s.subscribers, r.ConnID)
-		}
-		return sim.AppendInt(sim.AppendBulk(sim.AppendBulk(sim.AppendArray(nil, 3), "subscribe"), a[1]), 1)
-	}
-	return sim.AppendLine(nil, '-', "ERR unknown command '"+a[0][:min(len(a[0]), 128)]+"'")
-}
-
-// switchMaster is the channel on which switches are told.
-const switchMaster = "switch-master"

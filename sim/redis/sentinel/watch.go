@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -162,6 +163,9 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	told := switchMaster + " " + string(old.name) + " " + string(w.name)
 	for _, conn := range s.subscribers {
 		s.host.Push(conn, s.round(now).Text(told), []byte(told))
+	}
+	if s.face != nil {
+		s.face.Publish("+"+switchMaster, strings.Join([]string{sh.name, string(old.name), redis.Port, string(w.name), redis.Port}, " "))
 	}
 	for _, other := range sh.nodes {
 		if other != w && other != old {

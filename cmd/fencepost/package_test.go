@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// lockPackage is a package with tests of a lock that is Go code.
+const lockPackage = "../../scenarios/locktest"
+
+func TestAPackagesTestIsAScenario(t *testing.T) {
+	testkit.FullOnly(t) // it builds test binaries
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		exit int
+		want []string
+	}{
+		{[]string{"explore", lockPackage, "-run", "TestALockThatHoldsItsLease", "--seeds", "30", "--out", filepath.Join(dir, "held")}, exitExpected,
+			[]string{"30 random plans from 1", "promises kept", "explore " + lockPackage + " --run TestALockThatHoldsItsLease --seed 1 --seeds 30"}},
+		{[]string{"explore", lockPackage, "--run", "TestALockThatDeletesWhoeverHoldsIt", "--seeds", "30", "--workers", "2", "--out", filepath.Join(dir, "lost")},
+			exitOtherwise, []string{"promise broken", "ownership: removed by non-owner", "go test -C " + lockPackage + " -run '^TestALockThatDeletesWhoeverHoldsIt$' -locktest.plan"}},
+		{[]string{"run", lockPackage, "--run=TestALockThatHoldsItsLease", "--seed", "3", "--out", filepath.Join(dir, "one")}, exitExpected,
+			[]string{"client-1 inside for 4.00 s", "seed 3, digest "}},
+		{[]string{"run", lockPackage, "--run", "TestALockThatHold"}, exitBadInput,
+			[]string{`has no test TestALockThatHold (did you mean "TestALockThatHoldsItsLease"?)`}},
+		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: say which of its tests with --run"}},
+		{[]string{"run", "kleppmann-gc-pause", "--run", "TestX"}, exitBadInput, []string{"kleppmann-gc-pause is no folder with a Go package"}},
+		{[]string{"run", dir, "--run", "TestX"}, exitBadInput, []string{"go test -c in " + dir}},
+	} {
+		var out, problems bytes.Buffer
+		exit := run(c.args, &out, &problems)
+		text := strings.Join(strings.Fields(strings.ReplaceAll(out.String()+problems.String(), "\\\n", "")), " ")
+		if exit != c.exit {
+			t.Errorf("%v: exit %d, want %d\n%s%s", c.args, exit, c.exit, out.String(), problems.String())
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("%v: %q is not in\n%s%s", c.args, want, out.String(), problems.String())
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "fencepost-*", "lock.test")); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}

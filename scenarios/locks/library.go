@@ -1,0 +1,62 @@
+package locks
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// FromLibrary is a lock whose code is no protocol of this room: a Go library's, as it is shipped.
+const FromLibrary Protocol = "library"
+
+// Foreign is the lock of a library, as one client uses it.
+type Foreign interface{ protocol }
+
+// ErrRefused is what an acquire of a foreign lock wraps when the library says that it did not get it.
+var ErrRefused = errors.New("locks: the library did not acquire the lock")
+
+// AdmitLibraries makes the protocol FromLibrary known, once. It is for a program that has such a lock: foreign makes that of a
+// client.
+func AdmitLibraries(foreign func(client sim.ProcessID, c *Config, of *Library) Foreign) {
+	if Define(FromLibrary) == nil {
+		register(&Definition{
+			Name: FromLibrary, Place: 99, Service: history.Redis, Text: "a Go library as it is shipped, under scenarios/locktest",
+			Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
+			Settings: []Setting{ttlKey, timeoutKey, retryKey, retryPatience,
+				setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
+			make: func(r requester) protocol { return &borrowed{requester: r} },
+		})
+	}
+	foreignOf = foreign
+}
+
+var foreignOf func(client sim.ProcessID, c *Config, of *Library) Foreign
+
+// borrowed asks for the foreign lock when it knows whose it is.
+type borrowed struct {
+	requester
+	Foreign
+}
+
+func (l *borrowed) Acquire(env sim.Env) (*Hold, error) {
+	if l.Foreign == nil {
+		l.Foreign = foreignOf(env.Name(), l.config, l.library)
+	}
+	return l.Foreign.Acquire(env)
+}
+
+// Close ends a lock that was used.
+func (l *borrowed) Close(env sim.Env) {
+	if l.Foreign != nil {
+		l.Foreign.Close(env)
+	}
+}
+
+// Attempt begins an attempt of a foreign lock.
+func (l *Library) Attempt(env sim.Env) history.Attempt {
+	l.attempts++
+	return history.Attempt(string(env.Name()) + "/" + strconv.Itoa(l.attempts))
+}

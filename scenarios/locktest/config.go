@@ -1,0 +1,177 @@
+package locktest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Config says what is tested, on what, and against what. The zero value of a field asks for its default.
+type Config struct {
+	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
+	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
+	New func(*Client) Lock
+	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing else. Of
+	// the other fields Laws counts. The flag -locktest.plan does the same.
+	Replay string
+	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not be.
+	Scenario string
+	// Servers are what the lock stands on; default one Redis, which syncs every write.
+	Servers Servers
+	// Clients is how many clients want the lock; default 3.
+	Clients int
+	// Cycles is how often each of them takes it; default 3.
+	Cycles int
+	// TTL is the lock's time to live as the library is told; default 8 s.
+	TTL time.Duration
+	// Hold is how long the work takes; default half the TTL. More than the TTL needs a lock that is kept alive.
+	Hold time.Duration
+	// Timeout is how long the library waits for one server; default 500 ms. What waiting is judged by counts it.
+	Timeout time.Duration
+	// Faults are the kinds of faults that strike at random; default all that the servers can suffer.
+	Faults Faults
+	// Plan are faults that strike in every run, a line each, in place of random ones.
+	Plan []string
+	// Care is what the client does about its lock; default nothing.
+	Care Care
+
+	// Seeds is how many runs are made; default 200, with -short 20.
+	Seeds int
+	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
+	Laws []checker.Law
+
+	plan *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
+	hung time.Duration // how long a worker may be silent; 0: hung
+}
+
+// Servers are the lock servers of a run.
+type Servers struct {
+	masters, replicas int
+	persistence       string
+}
+
+// Redis is n servers that know nothing of each other.
+func Redis(n int) Servers { return Servers{masters: n} }
+
+// Replicated gives each of the servers n replicas, and a Sentinel that replaces it.
+func (s Servers) Replicated(n int) Servers {
+	s.replicas = n
+	return s
+}
+
+// Persisting says when the servers sync what they write: always, everysec, no, or none for servers without a file.
+func (s Servers) Persisting(when string) Servers {
+	s.persistence = when
+	return s
+}
+
+// Faults are kinds of faults, by their names in a scenario's mix: "pause", "cut".
+type Faults []string
+
+// Families of faults that break locks in one way.
+var (
+	Pauses    = Faults{"pause"}
+	Network   = Faults{"cut", "delay", "delay message", "break"}
+	Restarts  = Faults{"crash", "shut down"}
+	Failovers = Faults{"fail over", "crash", "cut"}
+	Clocks    = Faults{"jump", "drift"}
+)
+
+// Care is what a client does about its lock while it works.
+type Care struct {
+	// ChecksValidity has it look, before each write, whether its lock is still valid.
+	ChecksValidity bool
+	// StopsWhenTold has it stop when the library says that the lock is lost (Loser, or an Extend that failed).
+	StopsWhenTold bool
+	// Fences has the resource refuse a token that is lower than one it has seen (Tokener).
+	Fences bool
+	// Extends has it call Extend so often; zero: never.
+	Extends time.Duration
+}
+
+// scenario is the run that a Config describes.
+func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
+	if c.Scenario != "" {
+		text, err := os.ReadFile(c.Scenario)
+		if err != nil {
+			return nil, err
+		}
+		return scenarios.Parse(c.Scenario, text)
+	}
+	return scenarios.Parse(name+".yaml", []byte(c.text(name)))
+}
+
+// text is the scenario file that the Config's fields amount to.
+func (c *Config) text(name string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("name: %s", name)
+	servers := fmt.Sprintf("redis: %d", or(c.Servers.masters, 1))
+	if c.Servers.replicas > 0 {
+		servers += fmt.Sprintf(", replicas: %d", c.Servers.replicas)
+	}
+	switch p := c.Servers.persistence; p {
+	case "none":
+		servers += ", persistence: none"
+	default:
+		servers += fmt.Sprintf(", persistence: {append-fsync: %s}", or(p, "always"))
+	}
+	line("servers: {%s}", servers)
+	line("clients: %d", or(c.Clients, 3))
+	ttl := or(c.TTL, 8*time.Second)
+	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, or(c.Timeout, 500*time.Millisecond))
+	if c.Care.Extends > 0 {
+		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Care.Extends)
+	}
+	line("lock: {%s}", lock)
+	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", or(c.Cycles, 3), or(c.Hold, ttl/2))
+	if c.Care.ChecksValidity {
+		work += ", check-validity: on"
+	}
+	work += fmt.Sprintf(", stop-when-lost: %s", map[bool]string{true: "on", false: "off"}[c.Care.StopsWhenTold])
+	line("work: {%s}", work)
+	if c.Care.Fences {
+		line("resource: {fencing: on}")
+	}
+	promise := make([]string, 0, len(checker.Laws))
+	for _, l := range c.laws() {
+		promise = append(promise, string(l))
+	}
+	line("promise: [%s]", strings.Join(promise, ", "))
+	if len(c.Plan) > 0 {
+		line("faults:")
+		for _, f := range c.Plan {
+			line("  - %s", f)
+		}
+	}
+	if len(c.Faults) > 0 {
+		weights := make([]string, len(c.Faults))
+		for i, f := range c.Faults {
+			weights[i] = f + ": 1"
+		}
+		line("mix: {weights: {%s}}", strings.Join(weights, ", "))
+	}
+	return b.String()
+}
+
+func or[T comparable](value, standard T) T {
+	var zero T
+	if value == zero {
+		return standard
+	}
+	return value
+}
+
+// laws are those that must be kept.
+func (c *Config) laws() []checker.Law {
+	if len(c.Laws) > 0 {
+		return c.Laws
+	}
+	return slices.DeleteFunc(slices.Clone(checker.Laws), func(l checker.Law) bool { return l == checker.LeaseExclusion })
+}

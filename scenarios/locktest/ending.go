@@ -1,0 +1,115 @@
+package locktest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tail keeps what a worker printed beside its reports, and tells by it why the worker ended.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+	hung time.Duration // for how long it had said nothing when it was killed; 0: it was not
+}
+
+// tailLimit bounds what is kept: the first lines tell why.
+const tailLimit = 1 << 20
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b[:min(len(b), tailLimit-len(t.text))]...)
+	return len(b), nil
+}
+
+// hang notes that the worker is killed for its silence.
+func (t *tail) hang(after time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hung = after
+}
+
+// shown is how many bytes of what a worker printed are told.
+const shown = 4 << 10
+
+// ending says why a worker ended.
+func (t *tail) ending(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.text)
+	if t.hung > 0 {
+		return fmt.Errorf("the run did not end within %v of real time. Virtual time stands still while a goroutine runs, or is "+
+			"blocked by something other than a channel, a timer or a connection of the client:\n\n%s", t.hung, culprits(string(text)))
+	}
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])
+	}
+	return fmt.Errorf("the code under test brought its process down:\n%s", text[:min(len(text), shown)])
+}
+
+var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^\]]*)\]:$`)
+
+// culprits are the goroutines of the bubble that are not durably blocked, each with its state and the calls that are not the
+// runtime's.
+func culprits(dump string) string {
+	var b strings.Builder
+	for _, g := range strings.Split(dump, "\n\n") {
+		head := goroutine.FindStringSubmatch(g)
+		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(head[1], "(durable)") ||
+			strings.Contains(g, "synctest.Wait(") {
+			continue
+		}
+		state, _, _ := strings.Cut(head[1], ",")
+		fmt.Fprintf(&b, "a goroutine, %s:\n%s", state, callsOf(g))
+	}
+	if b.Len() == 0 {
+		return dump[:min(len(dump), shown)]
+	}
+	return b.String()
+}
+
+// depth is how many calls of a goroutine are told.
+const depth = 8
+
+// callsOf lists the innermost calls of a goroutine, with their places.
+func callsOf(g string) string {
+	var b strings.Builder
+	lines := strings.Split(g, "\n")
+	for i, n := 1, 0; i+1 < len(lines) && n < depth; i++ {
+		if strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") || !strings.HasPrefix(lines[i+1], "\t") {
+			continue
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +")
+		fmt.Fprintf(&b, "  %s\n      %s\n", lines[i], place)
+		n++
+	}
+	return b.String()
+}
+
+// groups are the goroutines of a bubble that look alike, the most frequent first, each with the calls of one of them.
+func groups(dump string) string {
+	count, of := map[string]int{}, []string{}
+	for _, g := range strings.Split(dump, "\n\n") {
+		head := goroutine.FindStringSubmatch(g)
+		if head == nil || !strings.Contains(head[1], "synctest bubble") || strings.Contains(g, "testing/synctest.") {
+			continue
+		}
+		text := callsOf(g)
+		if count[text]++; count[text] == 1 {
+			of = append(of, text)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b string) int { return count[b] - count[a] })
+	var b strings.Builder
+	for _, text := range of[:min(len(of), 3)] {
+		fmt.Fprintf(&b, "%d goroutines:\n%s", count[text], text)
+	}
+	return b.String()
+}

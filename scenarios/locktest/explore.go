@@ -1,0 +1,113 @@
+package locktest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Report is what the runs of an Explore have come to.
+type Report struct {
+	// Runs is how many runs were made, one for each seed.
+	Runs int
+	// Breaches are the ways in which laws were broken, in the order of the laws.
+	Breaches []Breach
+	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
+	Failures []Failure
+	// Differing are the failing seeds that gave another run when they were run twice.
+	Differing []uint64
+	// CPU is what the processes of the runs took, start included, by the host's account.
+	CPU time.Duration
+
+	parent *parent
+}
+
+// Breach is one way in which a law was broken.
+type Breach struct {
+	Law   checker.Law
+	Cause checker.Cause
+	// Runs is in how many of the runs, and Seed the first that shows it.
+	Runs int
+	Seed uint64
+	// Story is how it came about in the run of Seed.
+	Story string
+}
+
+// Failure is a run that could not be judged.
+type Failure struct {
+	Seed uint64
+	Text string
+}
+
+// Smallest is the smallest run found that shows a breach, as the texts of files: Config.Replay runs Plan where it lies beside
+// Scenario, under the names search.PlanFile and search.ScenarioFile.
+type Smallest struct {
+	Plan, Scenario string
+	Text, Page     string // the report of the run, for a terminal and as HTML
+	Minimal        bool   // nothing is left that could be taken away
+}
+
+// Explore makes the runs that Run makes and says what came of them; it is for a test that does more with that than fail.
+// ok is false in a process that Explore itself has started: the test goes on without a report, and must come to the same
+// calls of Run and Explore in the same order.
+func Explore(t *testing.T, c Config) (r *Report, ok bool) {
+	t.Helper()
+	p := examine(t, c)
+	if p == nil {
+		return nil, false
+	}
+	r = &Report{Runs: len(p.runs), CPU: p.cpu, parent: p}
+	for _, run := range p.runs {
+		if run.Failure != "" {
+			r.Failures = append(r.Failures, Failure{run.Seed, run.Failure})
+		}
+		if run.Differs {
+			r.Differing = append(r.Differing, run.Seed)
+		}
+	}
+	for _, g := range p.groups() {
+		r.Breaches = append(r.Breaches, Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first, Story: g.Story})
+	}
+	return r, true
+}
+
+// Violated is in how many runs a law was broken, in whatever way.
+func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
+
+// Held is in how many runs a law was seen to be kept. Neither Held nor Violated are runs that had nothing to judge it by.
+func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
+
+func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
+	at := slices.Index(checker.Laws, l)
+	for _, run := range r.parent.runs {
+		if at < len(run.Outcomes) && run.Outcomes[at] == o.String() {
+			n++
+		}
+	}
+	return n
+}
+
+// Digests are those of the runs that could be judged, by seed. Two runs are equal if their digests are.
+func (r *Report) Digests() map[uint64]sim.Digest {
+	all := map[uint64]sim.Digest{}
+	for _, run := range r.parent.runs {
+		if run.Failure == "" {
+			all[run.Seed] = run.Digest
+		}
+	}
+	return all
+}
+
+// Shrink cuts the run of a breach down to the smallest that it finds. It must be called before the test returns.
+func (r *Report) Shrink(b Breach) (*Smallest, error) {
+	small, why := r.parent.shrink(group{broken: broken{finding: finding{b.Law, b.Cause}}, first: b.Seed})
+	if small == nil {
+		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
+	}
+	return &Smallest{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
+		Minimal: small.Ending == search.Minimal.String()}, nil
+}

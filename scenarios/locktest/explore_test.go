@@ -1,0 +1,80 @@
+package locktest
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// open is a lock that everybody has.
+type open struct{}
+
+func (open) Lock(context.Context) error   { return nil }
+func (open) Unlock(context.Context) error { return nil }
+
+func newCareless(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }
+
+// TestWhatIsExploredIsCutDownAndReplayed: what a Report says of a law, its smallest run shows again, and nothing else of it;
+// also where no fault is needed.
+func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
+	for name, test := range map[string]struct {
+		lock   func(*Client) Lock
+		law    checker.Law
+		cause  checker.CauseKind
+		faults bool
+	}{
+		"a lock that deletes whoever holds it": {newCareless, checker.Ownership, checker.RemovedByNonOwner, true},
+		"a lock that everybody has": {func(*Client) Lock { return open{} }, checker.LeaseExclusion, checker.Untold,
+			false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join("_runs", scenarioName(t.Name()))
+			laws := []checker.Law{test.law}
+			r, ok := Explore(t, Config{New: test.lock, Seeds: 40, Faults: Pauses, Laws: laws})
+			if ok {
+				at := slices.IndexFunc(r.Breaches, func(b Breach) bool { return b.Cause.Kind == test.cause })
+				if r.Runs != 40 || at < 0 || len(r.Failures) > 0 || len(r.Digests()) != 40 || r.CPU <= 0 {
+					t.Fatalf("%+v", r)
+				}
+				b := r.Breaches[at]
+				if b.Law != test.law || b.Runs > r.Violated(b.Law) || r.Violated(b.Law)+r.Held(b.Law) > 40 || b.Story == "" {
+					t.Errorf("violated in %d, held in %d: %+v", r.Violated(b.Law), r.Held(b.Law), b)
+				}
+				small, err := r.Shrink(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !small.Minimal {
+					t.Error("not minimal")
+				}
+				if err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again, ok := Explore(t, Config{New: test.lock, Replay: filepath.Join(folder, search.PlanFile), Laws: laws})
+			if !ok {
+				return
+			}
+			if again.Runs != 1 || len(again.Breaches) != 1 || again.Breaches[0].Law != test.law ||
+				again.Breaches[0].Cause.Kind != test.cause {
+				t.Errorf("replayed: %+v", again)
+			}
+		})
+	}
+}
+
+func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
+	r, ok := Explore(t, Config{New: newPlain, Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}})
+	if !ok {
+		return
+	}
+	_, err := r.Shrink(Breach{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Seed: 1})
+	if err == nil {
+		t.Error("it was")
+	}
+}

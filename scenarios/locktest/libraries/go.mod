@@ -1,0 +1,38 @@
+module github.com/fencepost-sim/fencepost/scenarios/locktest/libraries
+
+go 1.26.0
+
+require (
+	github.com/bsm/redislock v0.9.4
+	github.com/fencepost-sim/fencepost v0.0.0-00010101000000-000000000000
+	github.com/go-redsync/redsync/v4 v4.18.1
+	github.com/gomodule/redigo v1.9.3
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.78
+)
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/clipperhouse/displaywidth v0.11.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/google/gofuzz v1.2.0 // indirect
+	github.com/redis/rueidis/rueidiscompat v0.0.0-00010101000000-000000000000 // indirect
+	github.com/yuin/gopher-lua v1.1.2 // indirect
+	go.etcd.io/raft/v3 v3.7.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+)
+
+replace github.com/fencepost-sim/fencepost => ../../..
+
+replace github.com/redis/rueidis => github.com/redis/rueidis v1.0.78
+
+exclude github.com/redis/rueidis v1.0.79
+
+replace github.com/redis/rueidis/rueidiscompat => github.com/redis/rueidis/rueidiscompat v1.0.78
+
+exclude github.com/redis/rueidis/rueidiscompat v1.0.79

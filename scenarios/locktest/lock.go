@@ -1,0 +1,237 @@
+package locktest
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
+)
+
+// Lock is the lock of one client, as the library under test offers it. What a library can do beyond, a Lock says by the
+// interfaces below.
+type Lock interface {
+	// Lock acquires the lock, or returns an error if it has not. ctx ends when the run does.
+	Lock(ctx context.Context) error
+	// Unlock gives the lock back.
+	Unlock(ctx context.Context) error
+}
+
+// Untiler is a Lock that says until when it is held, as of the last Lock or Extend. Without it, and without Loser, a lock is
+// taken to be valid for the TTL from the first request of the round that acquired it.
+type Untiler interface{ Until() time.Time }
+
+// Loser is a Lock that tells when it is lost: the channel is closed then. It is asked for after each Lock. Without Untiler
+// such a lock is taken to be valid until it says so.
+type Loser interface{ Lost() <-chan struct{} }
+
+// Tokener is a Lock that comes with a fencing token, which the client hands to the resource.
+type Tokener interface{ Token() int64 }
+
+// Extender is a Lock that its holder prolongs.
+type Extender interface {
+	Extend(ctx context.Context) error
+}
+
+// Closer is a Lock that leaves something open.
+type Closer interface{ Close() error }
+
+// Client is what New makes a Lock for.
+type Client struct {
+	Name  string   // client-1, client-2 …; probe asks last, whether the lock can still be had
+	Key   string   // of the lock, on the servers
+	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
+	guest *bubble.Guest
+}
+
+// Addr is the address of the i-th server, from 0.
+func (c *Client) Addr(i int) string { return c.Addrs[i] }
+
+// DialContext opens a connection to a server, by its address, as [net.Dialer.DialContext] does.
+func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.guest.DialContext(ctx, network, addr)
+}
+
+// Dial is DialContext without a context.
+func (c *Client) Dial(network, addr string) (net.Conn, error) {
+	return c.guest.DialContext(c.guest.Context(), network, addr)
+}
+
+// Context is cancelled when the run is over.
+func (c *Client) Context() context.Context { return c.guest.Context() }
+
+// host lets the locks of the library be those of the modelled clients.
+type host struct {
+	*bubble.Driver
+	stacks  sim.Stacks
+	servers []sim.ProcessID
+	make    func(*Client) Lock
+}
+
+// Stacks are those on which the modelled tasks run.
+func (h *host) Stacks() *sim.Stacks { return &h.stacks }
+
+// Begin starts a run.
+func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {
+	h.servers = servers
+	h.Driver.Begin(w, servers)
+}
+
+// foreign is the lock of one client.
+func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.Foreign {
+	return &foreign{host: h, guest: h.Guest(client), config: c, library: of}
+}
+
+// foreign is a lock that a goroutine asks for while the task of its client waits.
+type foreign struct {
+	*host
+	guest   *bubble.Guest
+	config  *locks.Config
+	library *locks.Library
+	lock    Lock
+}
+
+// Acquire calls Lock.
+func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
+	h := &locks.Hold{Attempt: l.library.Attempt(env)}
+	env.Point(sim.AcquireStart)
+	l.guest.Begin(h.Attempt)
+	var err error
+	var stated state
+	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
+		if l.lock == nil {
+			l.lock = l.make(l.client(env.Name()))
+		}
+		if p := l.config.Patience; p > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, p)
+			defer cancel()
+		}
+		if err = l.lock.Lock(ctx); err == nil {
+			stated = l.stated()
+		}
+	})
+	if err != nil {
+		return nil, locks.ErrRefused
+	}
+	since, granted := l.guest.Try()
+	h.Token = stated.token
+	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since), Counted: granted}
+	if stated.lost != nil {
+		h.Ends = append(h.Ends, l.listen(stated.lost))
+	}
+	return h, nil
+}
+
+func (l *foreign) client(name sim.ProcessID) *Client {
+	c := &Client{Name: string(name), Key: string(l.config.Key), guest: l.guest}
+	for _, s := range l.servers {
+		c.Addrs = append(c.Addrs, l.Addr(s))
+	}
+	return c
+}
+
+// state is what a lock says of itself once it is held.
+type state struct {
+	until time.Time
+	lost  <-chan struct{}
+	token history.Token
+}
+
+// stated asks a lock for all that it can say. It runs on the guest's goroutine.
+func (l *foreign) stated() (s state) {
+	if u, ok := l.lock.(Untiler); ok {
+		s.until = u.Until()
+	}
+	if o, ok := l.lock.(Loser); ok {
+		s.lost = o.Lost()
+	}
+	if t, ok := l.lock.(Tokener); ok {
+		s.token = history.Token(t.Token())
+	}
+	return s
+}
+
+// until is how long a lock says that it is held; asked is when the round that acquired it began.
+func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
+	switch {
+	case !s.until.IsZero():
+		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano()) - l.Shift()}
+	case s.lost != nil:
+		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever}
+	}
+	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
+}
+
+// listen raises a signal when the library tells that the lock is lost.
+func (l *foreign) listen(lost <-chan struct{}) *sim.Signal {
+	told := new(sim.Signal)
+	l.guest.Go(func(ctx context.Context) {
+		select {
+		case <-lost:
+			l.guest.Raise(told)
+		case <-ctx.Done():
+		}
+	})
+	return told
+}
+
+// Extend calls Extend.
+func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
+	x, can := l.lock.(Extender)
+	if !can {
+		return locks.ErrLimit
+	}
+	asked := env.Monotonic()
+	var err error
+	var stated state
+	at := l.guest.Call(env, "Extend", func(ctx context.Context) {
+		if err = x.Extend(ctx); err == nil {
+			stated = l.stated()
+		}
+	})
+	if err != nil {
+		return answered(err, locks.ErrLost, locks.ErrUnanswered)
+	}
+	h.Grant.Granted = l.guest.Mark(at)
+	h.Grant.Until = l.until(stated, history.Of(asked))
+	return nil
+}
+
+// Release calls Unlock.
+func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
+	var err error
+	l.guest.Call(env, "Unlock", func(ctx context.Context) { err = l.lock.Unlock(ctx) })
+	if err == nil {
+		return locks.Confirmed
+	}
+	return answered(err, locks.Denied, locks.Unanswered)
+}
+
+// answered chooses by whether an error is an answer or tells that there was none.
+func answered[T any](err error, yes, no T) T {
+	if unanswered(err) {
+		return no
+	}
+	return yes
+}
+
+// Close calls Close.
+func (l *foreign) Close(env sim.Env) {
+	c, can := l.lock.(Closer)
+	if !can {
+		return
+	}
+	l.guest.Call(env, "Close", func(context.Context) { c.Close() })
+}
+
+// Refused is the Lock to return from New if none can be made: each Lock of it fails with err.
+func Refused(err error) Lock { return refused{err} }
+
+type refused struct{ err error }
+
+func (r refused) Lock(context.Context) error   { return r.err }
+func (r refused) Unlock(context.Context) error { return r.err }

@@ -1,0 +1,313 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
+//
+// Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run is
+// executed in each of them, once more.
+func Run(t *testing.T, c Config) {
+	t.Helper()
+	p := examine(t, c)
+	if p == nil {
+		return
+	}
+	t.Log(p.table())
+	for _, f := range p.failures() {
+		t.Run(fmt.Sprintf("seed=%d", f.seed), func(t *testing.T) { t.Error(f.text()) })
+	}
+}
+
+// examine makes the runs; nil if they are another process's, or this one is a worker.
+func examine(t *testing.T, c Config) *parent {
+	t.Helper()
+	call := nextCall(t.Name())
+	k, isWorker := taskOf(t)
+	if isWorker && (k.Test != t.Name() || k.Call != call) {
+		return nil
+	}
+	if c.New == nil {
+		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
+	}
+	locks.AdmitLibraries(nil)
+	seeds, err := c.planned()
+	if err != nil {
+		t.Fatalf("locktest: the plan to run: %v", err)
+	}
+	s, err := c.scenario(scenarioName(t.Name()))
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	if os.Getenv(remote.Environment) == remote.Served {
+		if call == 0 {
+			serve(t, s, &c)
+		}
+		return nil
+	}
+	if isWorker {
+		work(t, s, &c, k)
+		return nil
+	}
+	p := &parent{t: t, config: &c, call: call}
+	if seeds == nil {
+		seeds = c.seeds(t)
+	}
+	p.explore(seeds)
+	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
+	return p
+}
+
+// calls counts the calls of Run by test.
+var calls struct {
+	sync.Mutex
+	of map[string]int
+}
+
+func nextCall(test string) int {
+	calls.Lock()
+	defer calls.Unlock()
+	if calls.of == nil {
+		calls.of = map[string]int{}
+	}
+	calls.of[test]++
+	return calls.of[test] - 1
+}
+
+// environment carries the task of a worker.
+const environment = "FENCEPOST_LOCKTEST"
+
+func taskOf(t *testing.T) (k task, isWorker bool) {
+	text := os.Getenv(environment)
+	if text == "" {
+		return task{}, false
+	}
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		t.Fatalf("locktest: %s: %v", environment, err)
+	}
+	return k, true
+}
+
+// scenarioName makes a scenario's name of a test's: "TestMyLock/five" is my-lock-five, and "TestALock" a-lock.
+func scenarioName(test string) string {
+	var b strings.Builder
+	text := []rune(strings.TrimPrefix(test, "Test"))
+	upper := func(i int) bool { return i >= 0 && i < len(text) && unicode.IsUpper(text[i]) }
+	lower := func(i int) bool { return i >= 0 && i < len(text) && unicode.IsLower(text[i]) }
+	for i, r := range text {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			if upper(i) && (lower(i-1) || upper(i-1) && lower(i+1)) {
+				b.WriteByte('-')
+			}
+			b.WriteRune(unicode.ToLower(r))
+		case !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return or(strings.Trim(b.String(), "-"), "lock")
+}
+
+// standardSeeds and shortSeeds are how many runs are made if the Config does not say.
+const (
+	standardSeeds = 200
+	shortSeeds    = 20
+)
+
+var planFlag = flag.String("locktest.plan", "", "run the plan in `FILE`, which a failure of this test has left, and nothing else")
+
+// planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
+func (c *Config) planned() (seeds []uint64, err error) {
+	file := or(*planFlag, c.Replay)
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := nemesis.ParsePlan(file, text)
+	if err != nil {
+		return nil, err
+	}
+	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
+	return []uint64{plan.Seed}, nil
+}
+
+// seeds are those to run: of the one subtest that -run asks for, or all.
+func (c *Config) seeds(t *testing.T) []uint64 {
+	if seed, one := seedAsked(t.Name()); one {
+		return []uint64{seed}
+	}
+	n := or(c.Seeds, standardSeeds)
+	if testing.Short() {
+		n = min(n, shortSeeds)
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = uint64(i) + 1
+	}
+	return all
+}
+
+// parent makes the runs of one call of Run.
+type parent struct {
+	t      *testing.T
+	config *Config
+	call   int
+
+	mu   sync.Mutex
+	runs []ran
+	cpu  time.Duration // of all processes so far
+}
+
+// group is the runs that break a law in one way.
+type group struct {
+	broken
+	first uint64
+	runs  int
+}
+
+// failure is one way in which the lock failed.
+type failure struct {
+	seed uint64
+	text func() string // made when it is told: cutting down takes a while
+}
+
+// failures are the ways in which the lock failed, with what is wrong with its code first.
+func (p *parent) failures() (all []failure) {
+	for _, r := range p.runs {
+		if r.Failure != "" {
+			all = append(all, failure{r.Seed, func() string { return r.Failure + "\n" + p.again(r) }})
+			break // one stands for all: as a rule they are the same
+		}
+	}
+	for _, g := range p.groups() {
+		all = append(all, failure{g.first, func() string { return p.story(g) }})
+	}
+	return all
+}
+
+// groups are the ways in which laws were broken, in the order of the laws.
+func (p *parent) groups() (all []group) {
+	for _, r := range p.runs {
+		for _, b := range r.Broken {
+			i := slices.IndexFunc(all, func(g group) bool { return g.finding == b.finding })
+			if i < 0 {
+				i = len(all)
+				all = append(all, group{broken: b, first: r.Seed})
+			}
+			all[i].runs++
+		}
+	}
+	slices.SortStableFunc(all, func(a, b group) int {
+		return slices.Index(checker.Laws, a.Law) - slices.Index(checker.Laws, b.Law)
+	})
+	return all
+}
+
+// table tells how each law came out.
+func (p *parent) table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d runs\n", len(p.runs))
+	for i, l := range checker.Laws {
+		count := map[string]int{}
+		for _, r := range p.runs {
+			if i < len(r.Outcomes) {
+				count[r.Outcomes[i]]++
+			}
+		}
+		fmt.Fprintf(&b, "%-18s", l)
+		for _, o := range []string{"holds", "violated", "undecided", "unchecked"} {
+			if count[o] > 0 {
+				fmt.Fprintf(&b, " %s %d", o, count[o])
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// story tells of one way in which a law is broken, by the smallest run that shows it.
+func (p *parent) story(g group) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is violated: %s, in %d of %d runs\n\n", g.Law, g.Cause, g.runs, len(p.runs))
+	r := p.runs[slices.IndexFunc(p.runs, func(r ran) bool { return r.Seed == g.first })]
+	small, why := p.shrink(g)
+	if small == nil {
+		fmt.Fprintf(&b, "%s\n\nIt was not cut down: %s\n%s", g.Story, why, p.again(r))
+		return b.String()
+	}
+	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
+	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario, "page.html": small.Page})
+	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, small.Ending)
+	if err != nil {
+		fmt.Fprintf(&b, "files   were not written: %v\n", err)
+	} else {
+		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder, p.pattern(), filepath.Join(folder, search.PlanFile))
+	}
+	return b.String() + p.again(r)
+}
+
+// pattern matches the test alone.
+func (p *parent) pattern() string { return "^" + strings.ReplaceAll(p.t.Name(), "/", "$/^") + "$" }
+
+// again is how the run of a seed is repeated.
+func (p *parent) again(r ran) string {
+	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", p.pattern(), r.Seed)
+	if r.Differs {
+		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or depends on how\n" +
+			"goroutines are scheduled. This seed may not show it again.\n"
+	}
+	return text
+}
+
+func save(folder string, files map[string]string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrink has a worker cut down the first run of a group. It says why if that failed.
+func (p *parent) shrink(g group) (small *shrunk, why string) {
+	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
+	end := p.start(context.Background(), k, func(r report) {
+		if r.Shrunk != nil {
+			small = r.Shrunk
+		}
+		if r.Problem != "" {
+			why = r.Problem
+		}
+	})
+	if small == nil && why == "" {
+		why = end.Error()
+	}
+	return small, why
+}
+
+func contains(laws []checker.Law, l checker.Law) bool { return slices.Contains(laws, l) }

@@ -1,0 +1,264 @@
+package locktest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
+type plain struct {
+	c       *Client
+	conn    net.Conn
+	r       *bufio.Reader
+	ttl     time.Duration
+	release string
+	n       int
+	until   time.Time
+}
+
+func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
+
+func (l *plain) do(ctx context.Context, args ...string) (string, error) {
+	if l.conn == nil {
+		conn, err := l.c.DialContext(ctx, "tcp", l.c.Addr(0))
+		if err != nil {
+			return "", err
+		}
+		l.conn, l.r = conn, bufio.NewReader(conn)
+	}
+	l.conn.SetDeadline(time.Now().Add(500 * time.Millisecond))
+	text := fmt.Sprintf("*%d\r\n", len(args))
+	for _, a := range args {
+		text += fmt.Sprintf("$%d\r\n%s\r\n", len(a), a)
+	}
+	_, err := l.conn.Write([]byte(text))
+	line := ""
+	if err == nil {
+		line, err = l.r.ReadString('\n')
+	}
+	if err != nil {
+		l.conn.Close()
+		l.conn = nil
+	}
+	return strings.TrimSpace(line), err
+}
+
+func (l *plain) value() string { return l.c.Name + "." + strconv.Itoa(l.n) }
+
+func (l *plain) Lock(ctx context.Context) error {
+	l.n++
+	for ctx.Err() == nil {
+		asked := time.Now()
+		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", strconv.FormatInt(l.ttl.Milliseconds(), 10)); err == nil && said == "+OK" {
+			l.until = asked.Add(l.ttl)
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+func (l *plain) Until() time.Time { return l.until }
+
+const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+
+func (l *plain) Unlock(ctx context.Context) error {
+	said, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, l.value())
+	if err == nil && said != ":1" {
+		return errors.New("not the owner")
+	}
+	return err
+}
+
+func (l *plain) Close() error {
+	if l.conn != nil {
+		return l.conn.Close()
+	}
+	return nil
+}
+
+// careless deletes whoever holds the lock.
+type careless struct{ plain }
+
+func (l *careless) Unlock(ctx context.Context) error {
+	_, err := l.do(ctx, "DEL", l.c.Key)
+	return err
+}
+
+func found(p *parent) map[string]int {
+	all := map[string]int{}
+	for _, g := range p.groups() {
+		all[string(g.Law)+": "+g.Cause.String()] += g.runs
+	}
+	return all
+}
+
+func TestALockThatHoldsItsLease(t *testing.T) {
+	p := examine(t, Config{New: newPlain, Seeds: 60, Faults: Pauses, Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
+	if p == nil {
+		return
+	}
+	if len(p.runs) != len(p.config.seeds(t)) || len(p.failures()) > 0 {
+		t.Errorf("%d runs, %v\n%s", len(p.runs), found(p), p.table())
+	}
+}
+
+func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
+	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: 60, Faults: Pauses,
+		Laws: []checker.Law{checker.Ownership}})
+	if p == nil {
+		return
+	}
+	if found(p)["ownership: removed by non-owner"] == 0 {
+		t.Errorf("%v\n%s", found(p), p.table())
+	}
+}
+
+// TestEqualSeedsGiveEqualRuns: in whatever order, and by whichever process they are made.
+func TestEqualSeedsGiveEqualRuns(t *testing.T) {
+	p := examine(t, Config{New: newPlain, Seeds: 20})
+	if p == nil {
+		return
+	}
+	first := map[uint64]ran{}
+	var backwards, twice []uint64
+	for _, r := range p.runs {
+		first[r.Seed] = r
+		backwards = append([]uint64{r.Seed}, backwards...)
+		twice = append(twice, r.Seed/2+1, r.Seed)
+	}
+	p.runs = nil
+	p.exploreShare(backwards)
+	p.exploreShare(twice)
+	if len(first) != 20 || len(p.runs) < 2*len(first) {
+		t.Errorf("%d runs, then %d", len(first), len(p.runs))
+	}
+	for _, r := range p.runs {
+		if first[r.Seed].Digest != r.Digest {
+			t.Errorf("seed %d: %x, then %x", r.Seed, first[r.Seed].Digest, r.Digest)
+		}
+	}
+}
+
+// wrong is a lock with one thing wrong, in the second attempt of client-2.
+type wrong struct {
+	plain
+	do func(ctx context.Context) error
+}
+
+func (l *wrong) Lock(ctx context.Context) error {
+	if l.c.Name == "client-2" && l.n == 1 {
+		if err := l.do(ctx); err != nil {
+			return err
+		}
+	}
+	return l.plain.Lock(ctx)
+}
+
+var outside = make(chan int)
+
+func TestWhatIsWrongWithALockIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		do   func(ctx context.Context) error
+		want []string
+	}{
+		"panics": {func(context.Context) error { panic("no such pool") }, []string{"Lock of client-2: panic: no such pool", "run_test.go"}},
+		"returns never": {func(context.Context) error { select {} },
+			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its connections were broken"}},
+		"spins": {func(context.Context) error {
+			for {
+			}
+		}, []string{"did not end within 2s of real time", "run_test.go"}},
+		"sleeps with a mutex held": {func(context.Context) error {
+			var mu sync.Mutex
+			mu.Lock()
+			go func() {
+				time.Sleep(time.Second)
+				mu.Unlock()
+			}()
+			mu.Lock()
+			return nil
+		}, []string{"did not end within 2s of real time", "sync.Mutex.Lock", "run_test.go"}},
+		"ends the process": {func(context.Context) error { os.Exit(3); return nil }, []string{"ended its process: exit status 3"}},
+		"uses a channel from outside": {func(context.Context) error { <-outside; return nil },
+			[]string{"did not end within 2s of real time", "chan receive", "run_test.go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := examine(t, Config{New: func(c *Client) Lock { return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do} }, Seeds: 2,
+				Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 2 * time.Second})
+			if p == nil {
+				return
+			}
+			if len(p.runs) != 2 {
+				t.Errorf("%d runs of 2", len(p.runs))
+			}
+			for _, r := range p.runs {
+				for _, want := range test.want {
+					if !strings.Contains(r.Failure, want) {
+						t.Errorf("seed %d: %q is not in\n%s", r.Seed, want, r.Failure)
+					}
+				}
+			}
+		})
+	}
+}
+
+// elsewhere is a lock that does not keep to the servers that it is given.
+type elsewhere struct {
+	plain
+	do func(*Client) error
+}
+
+func (l *elsewhere) Lock(ctx context.Context) error {
+	if err := l.do(l.c); err != nil {
+		return err
+	}
+	return l.plain.Lock(ctx)
+}
+
+func TestALockKeepsToItsServers(t *testing.T) {
+	for name, test := range map[string]struct {
+		do   func(*Client) error
+		want string
+	}{
+		"another address": {func(c *Client) error { _, err := c.Dial("tcp", "127.0.0.1:6379"); return err },
+			"dialled 127.0.0.1:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
+		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err }, "looked up a host's name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := examine(t, Config{New: func(c *Client) Lock { return &elsewhere{plain{c: c, ttl: 8 * time.Second}, test.do} }, Seeds: 1,
+				Plan: []string{"pause client-1 for 1ms at 1s"}})
+			if p != nil && (len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, test.want)) {
+				t.Errorf("%+v", p.runs)
+			}
+		})
+	}
+}
+
+// leaking is a lock that leaves a goroutine behind each time.
+type leaking struct{ plain }
+
+func (l *leaking) Unlock(ctx context.Context) error {
+	go func() { select {} }()
+	return l.plain.Unlock(ctx)
+}
+
+func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
+	for test, want := range map[string]string{"TestMyLock": "my-lock", "TestALock": "a-lock", "TestMyLock/on_5 nodes": "my-lock-on-5-nodes",
+		"TestRedisHTTPLock": "redis-http-lock", "Test": "lock", "TestÄ": "lock", "Test_x": "x"} {
+		if got := scenarioName(test); got != want {
+			t.Errorf("%s: %s, want %s", test, got, want)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package locktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	reporting "github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/bubble"
+)
+
+// task is what a worker process is told to do, and report is a line of what it says.
+type task struct {
+	Test  string // full name
+	Call  int    // of Run in that test, from 0
+	Seeds []uint64
+	// Shrink, if set, asks to cut down the violation that the one seed shows.
+	Shrink *finding
+}
+
+type finding struct {
+	Law   checker.Law
+	Cause checker.Cause
+}
+
+// report is a line that a worker says.
+type report struct {
+	Began   uint64  `json:",omitempty"` // a seed: whatever happens next happens to it
+	Ran     *ran    `json:",omitempty"`
+	Shrunk  *shrunk `json:",omitempty"`
+	Done    bool    `json:",omitempty"`
+	Problem string  `json:",omitempty"` // of the whole task
+}
+
+// ran is what came of one seed.
+type ran struct {
+	Seed     uint64
+	Digest   sim.Digest
+	Outcomes []string // by law, in the order of checker.Laws
+	Broken   []broken
+	Failure  string // of the lock's own code: it panicked, or did not return
+	Differs  bool   // the same seed once more gave another run
+}
+
+type broken struct {
+	finding
+	Story string
+}
+
+type shrunk struct {
+	finding
+	Plan, Scenario string // the texts of files
+	Text, Page     string // the report of its run
+	Ending         string
+}
+
+// prefix marks the lines of a worker among what the code under test prints.
+const prefix = "\x16fencepost "
+
+func say(r report) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(os.Stdout, "\n%s%s\n", prefix, b)
+}
+
+// work does a task, in a bubble.
+func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
+	debug.SetGCPercent(-1) // the collector runs between runs alone
+	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
+		w := newWorker(t, s, c)
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
+		if k.Shrink != nil {
+			w.shrink(k.Seeds[0], *k.Shrink)
+		} else {
+			w.explore(k.Seeds)
+		}
+		w.Close()
+		w.stacks.Close()
+		synctest.Wait()
+		if left := runtime.NumGoroutine() - before; left >= w.runs && !w.failed {
+			say(report{Problem: leaked(left, w.runs)})
+		}
+		say(report{Done: true})
+	})
+}
+
+// serve makes runs for another process, in a bubble, until there are no more to make.
+func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
+	debug.SetGCPercent(-1)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorker(t, s, c)
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
+		if err := remote.Serve(os.Stdin, os.Stdout, w.answer); err != nil {
+			t.Error(err)
+		}
+		w.Close()
+		w.stacks.Close()
+	})
+}
+
+// answer makes the run that is asked for.
+func (w *worker) answer(r remote.Request) (a remote.Answer) {
+	if r.Scenario == "" {
+		a.Scenario = string(w.scenario.Text())
+		return a
+	}
+	err := w.turnTo(r.Scenario)
+	var plan nemesis.Plan
+	if err == nil {
+		plan, err = nemesis.ParsePlan("plan", []byte(r.Plan))
+	}
+	if err != nil {
+		return remote.Answer{Failure: err.Error()}
+	}
+	run, err := w.runner.Run(plan)
+	if err != nil {
+		return remote.Answer{Failure: err.Error()}
+	}
+	return remote.Answer{History: run.History, Digest: run.Digest, Events: run.Events, Limited: run.Limited}
+}
+
+// turnTo has the next runs be of the scenario with the given text.
+func (w *worker) turnTo(text string) error {
+	if text == string(w.scenario.Text()) {
+		return nil
+	}
+	s, err := scenarios.Parse("scenario.yaml", []byte(text))
+	if err == nil {
+		w.scenario, w.runner = s, scenarios.NewRunner(s)
+	}
+	return err
+}
+
+// lookup refuses to resolve names: the bubble has no name server.
+func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
+	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs has")
+	w.Fail(err)
+	return nil, err
+}
+
+// leaked tells of goroutines that are left although every run has ended.
+func leaked(left, runs int) string {
+	text := make([]byte, tailLimit)
+	text = text[:runtime.Stack(text, true)]
+	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock has no Close "+
+		"that ends it\n\n%s", left, runs, groups(string(text)))
+}
+
+// worker makes runs one after the other.
+type worker struct {
+	*host
+	t        *testing.T
+	scenario *scenarios.Scenario
+	given    *nemesis.Plan // nil: one for each seed
+	plans    *search.Plans // nil: the scenario's own faults
+	runner   *scenarios.Runner
+	checker  checker.Checker
+	laws     []checker.Law
+	runs     int
+	failed   bool // some run did, because of the lock's own code: what it leaves open says nothing
+}
+
+func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
+	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, given: c.plan, laws: c.laws()}
+	scenarios.Admit(w)
+	locks.AdmitLibraries(w.foreign)
+	w.runner = scenarios.NewRunner(s)
+	if len(s.Faults) == 0 && c.plan == nil {
+		plans, err := search.NewPlans(s)
+		if err != nil {
+			say(report{Problem: err.Error()})
+			return w
+		}
+		w.plans = plans
+	}
+	return w
+}
+
+// Begin starts a run: with its own randomness, and without the last one's garbage.
+func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
+	if w.runs++; w.runs%16 == 0 {
+		runtime.GC()
+		say(report{})
+	}
+	seedGlobals(w.t, world.Seed())
+	w.host.Begin(world, servers)
+}
+
+// seedGlobals seeds what randomness can be seeded.
+func seedGlobals(t *testing.T, seed uint64) {
+	rand.Seed(int64(seed)) //nolint:staticcheck // works with GODEBUG=randseednop=0, as workers have it
+	defer func() {
+		_ = recover() // a parallel test: crypto/rand stays random
+	}()
+	cryptotest.SetGlobalRandom(t, seed)
+}
+
+func (w *worker) plan(seed uint64) nemesis.Plan {
+	switch {
+	case w.given != nil:
+		return *w.given
+	case w.plans != nil:
+		return w.plans.Plan(seed)
+	}
+	return w.scenario.Plan(seed)
+}
+
+// explore runs seeds and says what came of each.
+func (w *worker) explore(seeds []uint64) {
+	for _, seed := range seeds {
+		say(report{Began: seed})
+		r := w.run(seed)
+		if len(r.Broken) > 0 || r.Failure != "" {
+			again := w.run(seed)
+			r.Differs = again.Digest != r.Digest
+		}
+		say(report{Ran: &r})
+	}
+}
+
+// run makes one run.
+func (w *worker) run(seed uint64) ran {
+	out := ran{Seed: seed}
+	result, err := w.runner.Run(w.plan(seed))
+	if err != nil {
+		out.Failure, w.failed = err.Error(), true
+		return out
+	}
+	out.Digest = result.Digest
+	v := w.checker.Check(result.History)
+	for _, f := range v.Findings {
+		out.Outcomes = append(out.Outcomes, f.Outcome.String())
+		if f.Outcome == checker.Violated && contains(w.laws, f.Law) {
+			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation})
+		}
+	}
+	return out
+}
+
+// shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
+const shrinkRuns = 500
+
+// shrink cuts a violation down and says what is left, told as every run is.
+func (w *worker) shrink(seed uint64, f finding) {
+	small, err := search.Shrink(context.Background(), w.scenario, w.plan(seed), f.Law, f.Cause, shrinkRuns)
+	if err == nil {
+		var told shrunk
+		if told, err = tell(small); err == nil {
+			told.finding = f
+			say(report{Shrunk: &told})
+			return
+		}
+	}
+	say(report{Problem: err.Error()})
+}
+
+// tell runs what is left once more and reports it.
+func tell(small *search.Shrunk) (shrunk, error) {
+	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()), Ending: small.Ending.String()}
+	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
+	if err != nil {
+		return out, err
+	}
+	run, err := single.Told(small.Scenario, result, small.Scenario.Judge(result))
+	if err != nil {
+		return out, err
+	}
+	run.HoldTo([]checker.Law{small.Law})
+	var text, page bytes.Buffer
+	if err := run.Text(&text, reporting.TextOptions{Width: width}); err != nil {
+		return out, err
+	}
+	if err := run.HTML(&page, nil); err != nil {
+		return out, err
+	}
+	out.Text, out.Page = text.String(), page.String()
+	return out, nil
+}
+
+// width is that of a report in a test's output, which go test indents.
+const width = 100

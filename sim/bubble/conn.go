@@ -1,0 +1,331 @@
+package bubble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// errOver is what every read, write and dial of a guest gets when the run is over.
+var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
+
+// Conn is a guest's end of a simulated connection: a [net.Conn].
+type Conn struct {
+	guest  *Guest
+	server sim.ProcessID
+	pipe   *sim.Pipe // once the driver has seen the dial
+	wake   chan struct{}
+
+	// The rest is guarded by the driver's mu.
+	out      []byte // written and not yet collected
+	in       []byte // arrived and not yet read
+	open     bool
+	err      error // what reads get when in is empty, and writes at once
+	closed   bool  // by the guest
+	listed   bool  // among what the guest has changed
+	blocked  bool  // a read is
+	deadline time.Time
+	armed    bool // the world will look at the deadline
+}
+
+// Addr is the address of a server, at Redis' port.
+func (d *Driver) Addr(server sim.ProcessID) string { return d.addr(server).String() }
+
+func (d *Driver) addr(server sim.ProcessID) *net.TCPAddr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(d.servers, server))).To4(), Port: 6379}
+}
+
+// AddressError reports a dial of something that is no server of the world.
+type AddressError struct {
+	Client  sim.ProcessID
+	Address string
+	Servers []string // the addresses that there are
+}
+
+// Error names the address and those that there are.
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
+		strings.Join(e.Servers, ", "))
+}
+
+// DialContext opens a connection to a server of the world, by its address. An address that is none fails, and so does the
+// run: an *AddressError.
+func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	d := g.d
+	at := slices.IndexFunc(d.servers, func(s sim.ProcessID) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err == nil && host == d.addr(s).IP.String()
+	})
+	if at < 0 {
+		err := &AddressError{Client: g.name, Address: address}
+		for _, s := range d.servers {
+			err.Servers = append(err.Servers, d.Addr(s))
+		}
+		d.Fail(err)
+		return nil, err
+	}
+	return g.dial(ctx, d.servers[at])
+}
+
+func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error) {
+	c := &Conn{guest: g, server: server, wake: make(chan struct{}, 1)}
+	g.d.mu.Lock()
+	if g.over {
+		g.d.mu.Unlock()
+		return nil, c.failure("dial", errOver)
+	}
+	g.dials = append(g.dials, c)
+	g.note()
+	g.d.mu.Unlock()
+	select {
+	case <-c.wake:
+	case <-ctx.Done():
+		c.Close()
+		return nil, c.failure("dial", ctx.Err())
+	}
+	g.d.mu.Lock()
+	defer g.d.mu.Unlock()
+	if !c.open {
+		return nil, c.failure("dial", c.err)
+	}
+	return c, nil
+}
+
+func (c *Conn) failure(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: c.RemoteAddr(), Err: err}
+}
+
+func (c *Conn) number() uint64 {
+	if c.pipe == nil {
+		return 0
+	}
+	return c.pipe.Number()
+}
+
+// list has the driver look at the connection. It is called with mu held.
+func (c *Conn) list() {
+	if !c.listed {
+		c.listed = true
+		c.guest.changed = append(c.guest.changed, c)
+	}
+	c.guest.note()
+}
+
+// collect hands what was written to the world.
+func (c *Conn) collect() {
+	c.listed = false
+	if c.pipe == nil { // given up before it was dialled
+		return
+	}
+	if len(c.out) > 0 {
+		if err := c.pipe.Write(c.out); err != nil && c.guest.d.err == nil {
+			c.guest.d.err = fmt.Errorf("%s to %s: %w", c.guest.name, c.server, err)
+		}
+		c.out = c.out[:0]
+	}
+	if c.closed {
+		c.pipe.Close()
+		c.guest.forget(c)
+		return
+	}
+	if c.blocked && !c.deadline.IsZero() && !c.armed {
+		c.arm()
+	}
+}
+
+func (g *Guest) forget(c *Conn) {
+	for i, o := range g.conns {
+		if o == c {
+			g.conns = append(g.conns[:i], g.conns[i+1:]...)
+			return
+		}
+	}
+}
+
+// arm has the world look at the deadline of a blocked read when it is due.
+func (c *Conn) arm() {
+	c.armed = true
+	d := c.guest.d
+	d.world.At(max(history.Of(c.deadline.Sub(d.begin)), 0), func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		c.armed = false
+		switch {
+		case !c.blocked || c.deadline.IsZero():
+		case time.Now().Before(c.deadline):
+			c.arm()
+		default:
+			c.rouse()
+		}
+	})
+}
+
+// rouse lets a blocked read, or the dial, look again.
+func (c *Conn) rouse() {
+	c.guest.d.touched = true
+	c.signal()
+}
+
+func (c *Conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end ends the connection for the guest. It is called with mu held.
+func (c *Conn) end(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+	c.rouse()
+}
+
+// The methods below are the sim.Endpoint, which the driver calls.
+
+// Opened ends the dial.
+func (c *Conn) Opened(s sim.Status) {
+	c.guest.d.mu.Lock()
+	defer c.guest.d.mu.Unlock()
+	if c.open = s == sim.Answered; !c.open {
+		c.err = syscall.ECONNREFUSED
+	}
+	c.rouse()
+}
+
+// Received takes bytes that have arrived.
+func (c *Conn) Received(b []byte, to *sim.Incoming) {
+	c.guest.d.mu.Lock()
+	defer c.guest.d.mu.Unlock()
+	if to != nil {
+		c.guest.owners.answered(c.server, to, b)
+	}
+	c.in = append(c.in, b...)
+	if c.blocked {
+		c.rouse()
+	}
+}
+
+// Ended notes that nothing more will come.
+func (c *Conn) Ended(s sim.Status) {
+	c.guest.d.mu.Lock()
+	defer c.guest.d.mu.Unlock()
+	if s == sim.Reset {
+		c.end(syscall.ECONNRESET)
+		return
+	}
+	c.end(io.EOF)
+}
+
+// Tag says on whose behalf a request is made.
+func (c *Conn) Tag(args []string) (history.Attempt, string) {
+	return c.guest.owners.tag(c.guest.d.world, c.server, args)
+}
+
+// Told is what a digest takes for a part of a request or a reply.
+func (c *Conn) Told(part string) string { return c.guest.owners.told(part) }
+
+// The methods below are the net.Conn.
+
+// Read blocks until something has arrived, the connection has ended, or the deadline has passed.
+func (c *Conn) Read(b []byte) (int, error) {
+	d := c.guest.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return 0, c.failure("read", net.ErrClosed)
+		case len(c.in) > 0:
+			n := copy(b, c.in)
+			if c.in = c.in[n:]; len(c.in) == 0 {
+				c.in = nil
+			}
+			return n, nil
+		case len(b) == 0:
+			return 0, nil
+		case errors.Is(c.err, io.EOF):
+			return 0, io.EOF
+		case c.err != nil:
+			return 0, c.failure("read", c.err)
+		case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+			return 0, c.failure("read", os.ErrDeadlineExceeded)
+		}
+		c.blocked = true
+		if !c.deadline.IsZero() && !c.armed {
+			c.list()
+		}
+		d.mu.Unlock()
+		<-c.wake
+		d.mu.Lock()
+		c.blocked = false
+	}
+}
+
+// Write sends b, or keeps what is no whole request yet. It never blocks.
+func (c *Conn) Write(b []byte) (int, error) {
+	d := c.guest.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case c.closed:
+		return 0, c.failure("write", net.ErrClosed)
+	case c.err != nil && !errors.Is(c.err, io.EOF):
+		return 0, c.failure("write", c.err)
+	}
+	c.out = append(c.out, b...)
+	c.list()
+	return len(b), nil
+}
+
+// Close closes the connection: what has not left yet is dropped.
+func (c *Conn) Close() error {
+	d := c.guest.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.closed {
+		return c.failure("close", net.ErrClosed)
+	}
+	c.closed = true
+	c.signal()
+	if !c.guest.over {
+		c.list()
+	}
+	return nil
+}
+
+// SetDeadline sets the deadline of reads; writes never block.
+func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetReadDeadline sets the deadline of reads, those that are blocked included.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	d := c.guest.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.deadline = t
+	if c.blocked {
+		c.signal()
+	}
+	return nil
+}
+
+// SetWriteDeadline does nothing: writes never block.
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
+
+// LocalAddr is the client's.
+func (c *Conn) LocalAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, 1).To4(), Port: 40000}
+}
+
+// RemoteAddr is the server's.
+func (c *Conn) RemoteAddr() net.Addr { return c.guest.d.addr(c.server) }

@@ -1,0 +1,239 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Pipe is a connection that carries the bytes of code that is no task: of a client library as it is shipped. What is
+// written is cut into requests, each a message as those of Env.Call are, so that every fault means the same for it. Pipes
+// belong to a client process and share its pauses and its crash.
+type Pipe struct {
+	c       *conn
+	end     Endpoint
+	half    []byte     // of a request that is not whole yet
+	busy    bool       // the server has a request of this pipe that it has not answered
+	waiting []*message // have arrived and are executed one after the other
+}
+
+// Endpoint is the client's end of a pipe. The kernel calls it as part of an event; it must not touch the world.
+type Endpoint interface {
+	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says nothing.
+	Opened(Status)
+	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are pushed,
+	// in answer to none.
+	Received(b []byte, to *Incoming)
+	// Ended tells that nothing more will come: Reset if the connection broke, NoReply if the server closed it.
+	Ended(Status)
+	// Tag says on whose behalf a request is made, and what it is for; both key the draw of its delay.
+	Tag(args []string) (of history.Attempt, phase string)
+	// Told is what a digest takes for a part of a request, or for a reply: the same in equal runs, although random or
+	// absolute in time.
+	Told(part string) string
+}
+
+// ErrProtocol reports bytes that no client of Redis would send.
+var ErrProtocol = errors.New("sim: the bytes written are no array of bulk strings, as RESP asks of a client")
+
+// Dial opens a pipe from a client to a server. Bytes may be written once it is open.
+func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
+	client, server := w.process(from), w.process(to)
+	c := w.net.connSlab.take()
+	*c = conn{name: Conn{to, w.net.connSlab.used}, id: uint64(w.net.connSlab.used), client: client, server: server,
+		up: w.link(from, to), down: w.link(to, from)}
+	p := &Pipe{c: c, end: end}
+	c.pipe = p
+	client.conns = append(client.conns, c)
+	c.up.trail(&handshake{c: c, drawn: uint64(client.Monotonic())})
+	return p
+}
+
+// handshake is what opens a connection: on its way to the server's machine, which answers by itself, and back.
+type handshake struct {
+	c     *conn
+	drawn uint64 // keys the draws of its delays
+	back  bool
+	says  Status
+}
+
+func (m *handshake) depart(extra Time) {
+	c, l, last := m.c, m.c.up, &m.c.lastUp
+	if m.back {
+		l, last = c.down, &c.lastDown
+	}
+	*last = max(*last, l.w.now+l.draw("", "connect", m.drawn)+extra)
+	l.w.schedule(*last, m, 0)
+}
+
+func (m *handshake) abandoned() bool { return m.c.closed }
+
+func (m *handshake) act(uint64) {
+	c := m.c
+	if c.closed {
+		return
+	}
+	if !m.back {
+		p := c.server
+		if p.down && p.off != ShutDown {
+			return
+		}
+		m.back, m.says = true, Refused
+		if !p.down {
+			c.life, m.says = p.life, Answered
+		}
+		c.down.trail(m)
+		return
+	}
+	if c.client.down || c.client.holds(m, 0) {
+		return
+	}
+	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
+	c.closed = m.says == Refused
+	c.pipe.end.Opened(m.says)
+}
+
+// Write sends what is whole of the requests in b, and keeps the rest for the next Write.
+func (p *Pipe) Write(b []byte) error {
+	if p.c.closed {
+		return nil // it is on its way to be told so
+	}
+	p.half = append(p.half, b...)
+	for len(p.half) > 0 {
+		args, rest, err := cutRequest(p.half)
+		if err != nil {
+			return err
+		}
+		if args == nil {
+			return nil
+		}
+		p.half = rest
+		p.request(args)
+	}
+	p.half = nil
+	return nil
+}
+
+func (p *Pipe) request(args []string) {
+	w := p.c.client.w
+	m := w.newMessage()
+	of, phase := p.end.Tag(args)
+	m.c, m.t, m.phase, m.state = p.c, nil, phase, toServer
+	m.which = p.c.up.number(string(of), phase)
+	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
+	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Args: args, answer: m.answered}
+	m.send()
+}
+
+// Number tells the pipes of a run apart: it is the number of its connection.
+func (p *Pipe) Number() uint64 { return p.c.id }
+
+// Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
+func (p *Pipe) Close() {
+	p.c.bid()
+	p.c.closed = true
+}
+
+// cutRequest takes the first request of b; args is nil if it is not whole yet.
+func cutRequest(b []byte) (args []string, rest []byte, err error) {
+	n, rest, err := cutNumber(b, '*')
+	if rest == nil || err != nil {
+		return nil, nil, err
+	}
+	if n < 1 {
+		return nil, nil, ErrProtocol
+	}
+	args = make([]string, 0, n)
+	for range n {
+		var size int
+		if size, rest, err = cutNumber(rest, '$'); rest == nil || err != nil {
+			return nil, nil, err
+		}
+		if len(rest) < size+2 {
+			return nil, nil, nil
+		}
+		args = append(args, string(rest[:size]))
+		rest = rest[size+2:]
+	}
+	return args, rest, nil
+}
+
+// longest is the most that Redis takes for a number of arguments or for the length of one (networking.c).
+const longest = 512 << 20
+
+// cutNumber reads a line of RESP that is a sort and a number; rest is nil if it is not whole yet.
+func cutNumber(b []byte, sort byte) (n int, rest []byte, err error) {
+	if len(b) > 0 && b[0] != sort {
+		return 0, nil, ErrProtocol
+	}
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		return 0, nil, nil
+	}
+	n, err = strconv.Atoi(string(bytes.TrimSuffix(b[min(1, end):end], []byte("\r"))))
+	if err != nil || n < 0 || n > longest {
+		return 0, nil, ErrProtocol
+	}
+	return n, b[end+1:], nil
+}
+
+// The methods below are for connections of all kinds: those of tasks have no pipe.
+
+// defers keeps a request for later if the server has not answered the one before. A connection's requests are executed one
+// after the other.
+func (p *Pipe) defers(m *message) bool {
+	if p == nil {
+		return false
+	}
+	if p.busy {
+		p.waiting = append(p.waiting, m)
+		return true
+	}
+	p.busy = true
+	return false
+}
+
+// answered notes that the server is done with a request. The next is executed as an event of its own: the server is in the
+// midst of something.
+func (p *Pipe) answered() {
+	if p == nil {
+		return
+	}
+	p.busy = false
+	if len(p.waiting) > 0 {
+		p.c.client.w.schedule(p.c.client.w.now, p, 0)
+	}
+}
+
+// act executes the next request.
+func (p *Pipe) act(uint64) {
+	c, server := p.c, p.c.server
+	if p.busy || len(p.waiting) == 0 || c.life != server.life || server.down || server.holds(p, 0) {
+		return
+	}
+	m := p.waiting[0]
+	p.waiting = p.waiting[1:]
+	p.busy = true
+	m.state = atServer
+	server.server.Serve(&m.in)
+}
+
+func (p *Pipe) deliver(m *message) {
+	if m.reply.Status == Answered {
+		p.end.Received(m.reply.raw, &m.in)
+		return
+	}
+	p.c.closed = true
+	p.end.Ended(Reset)
+}
+
+func (p *Pipe) told(part string) string {
+	if p == nil {
+		return part
+	}
+	return p.end.Told(part)
+}
+
+func (p *Pipe) said(reply []byte) string { return p.told(string(reply)) }

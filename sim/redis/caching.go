@@ -1,0 +1,178 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
+)
+
+// Client-side caching: clients that track are told, by pushes of RESP3, which keys they must forget. They hear of a
+// key when it changes or is deleted; of one that has expired, not at that moment, but when a command comes across it
+// or the background cycle deletes it, on a replica when its master's DEL arrives. What a request changes itself
+// follows its reply.
+
+// remember notes what a command of the current connection has read. If a script has read anything, it is all the keys
+// that it declares.
+func (n *Node) remember(c *nodeCommand, args []string) {
+	if c.Flags&command.Write != 0 || !n.tracking.Remembers(n.conn) {
+		return
+	}
+	keys := c.Reads(args)
+	if n.inScript {
+		keys = n.scriptKeys
+	}
+	n.tracking.Remember(n.conn, keys)
+}
+
+// cachingGiven ends what CLIENT CACHING said about the command that was executed, or the transaction.
+func (n *Node) cachingGiven(args []string) {
+	t := n.tracking.Client(n.conn)
+	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
+		t.Caching = false
+	}
+}
+
+// invalidate tells those who have read a key that it has changed, or has been deleted since it has expired.
+func (n *Node) invalidate(name string, expired bool) {
+	for _, conn := range n.tracking.Changed(name, n.conn, n.inScript || expired) {
+		n.forget(conn, []string{name})
+	}
+}
+
+// invalidateAll tells all who track that nothing is left.
+func (n *Node) invalidateAll() {
+	for _, conn := range n.tracking.Flushed() {
+		n.forget(conn, nil)
+	}
+}
+
+// broadcast tells those who want to hear of prefixes what has changed in this turn.
+func (n *Node) broadcast() {
+	if !n.tracking.Active() {
+		return
+	}
+	for _, b := range n.tracking.Broadcasts() {
+		n.pushForget(b.Conn, b.Keys)
+	}
+}
+
+// forget has a connection forget keys, or all if there are none: behind its reply if it is its request that is
+// executed.
+func (n *Node) forget(conn uint64, keys []string) {
+	if conn == n.conn {
+		n.after = append(n.after, keys)
+		return
+	}
+	n.pushForget(conn, keys)
+}
+
+// pushForget pushes that keys must be forgotten. A connection that does not speak RESP3 cannot be told.
+func (n *Node) pushForget(conn uint64, keys []string) {
+	if !n.conns[conn].resp3 {
+		return
+	}
+	w := resp.Writer{Out: n.heldBytes, RESP3: true}
+	w.ReplyPush(2)
+	w.ReplyBulk("invalidate")
+	key := n.second().Text("invalidate")
+	if keys == nil {
+		w.ReplyNull()
+	} else {
+		w.ReplyLen(len(keys))
+	}
+	for _, name := range keys {
+		w.ReplyBulk(name)
+		key = key.Text(name)
+	}
+	n.push(conn, key, w)
+}
+
+// trail has follow a reply what its request brought about on its own connection.
+func (n *Node) trail(conn uint64) {
+	for _, keys := range n.after {
+		n.pushForget(conn, keys)
+	}
+	n.after = n.after[:0]
+	if n.quits {
+		n.quits = false
+		n.hangUp(conn)
+	}
+}
+
+// track is CLIENT TRACKING.
+func track(n *Node, args []string) {
+	o, trouble := tracking.ParseOptions(args[3:])
+	on := strings.EqualFold(args[2], "on")
+	switch {
+	case trouble != "":
+	case on:
+		trouble = n.tracking.Trouble(n.conn, o)
+	case !strings.EqualFold(args[2], "off"):
+		trouble = resp.ErrSyntax
+	}
+	switch {
+	case trouble != "":
+		n.data.ReplyError(trouble)
+		return
+	case on:
+		n.state()
+		n.tracking.On(n.conn, o)
+	default:
+		n.tracking.Off(n.conn)
+	}
+	n.data.ReplyOK()
+}
+
+// caching is CLIENT CACHING.
+func caching(n *Node, args []string) {
+	t := n.tracking.Client(n.conn)
+	yes := strings.EqualFold(args[2], "yes")
+	switch {
+	case t == nil:
+		n.data.ReplyError("ERR CLIENT CACHING can be called only when the client is in tracking mode " +
+			"with OPTIN or OPTOUT mode enabled")
+	case yes && !t.OptIn:
+		n.data.ReplyError("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+	case !yes && !strings.EqualFold(args[2], "no"):
+		n.data.ReplyError(resp.ErrSyntax)
+	case !yes && !t.OptOut:
+		n.data.ReplyError("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+	default:
+		t.Caching = true
+		n.data.ReplyOK()
+	}
+}
+
+// trackingInfo is CLIENT TRACKINGINFO.
+func trackingInfo(n *Node, _ []string) {
+	t := n.tracking.Client(n.conn)
+	flags := t.Flags()
+	n.data.ReplyMap(3)
+	n.data.ReplyBulk("flags")
+	n.data.ReplySet(len(flags))
+	for _, f := range flags {
+		n.data.ReplyBulk(f)
+	}
+	n.data.ReplyBulk("redirect")
+	getRedir(n, nil)
+	n.data.ReplyBulk("prefixes")
+	if t == nil {
+		n.data.ReplyLen(0)
+		return
+	}
+	n.data.ReplyLen(len(t.Prefixes))
+	for _, p := range t.Prefixes {
+		n.data.ReplyBulk(p)
+	}
+}
+
+// getRedir is CLIENT GETREDIR: nothing is redirected.
+func getRedir(n *Node, _ []string) {
+	if n.tracking.Client(n.conn) == nil {
+		n.data.ReplyInt(-1)
+	} else {
+		n.data.ReplyInt(0)
+	}
+}

@@ -1,0 +1,170 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// hello is HELLO: it chooses the protocol of the connection, and may authenticate and name it.
+func hello(n *Node, args []string) {
+	g, trouble := command.ParseHello(args)
+	if trouble == "" && g.Auth {
+		trouble = n.authenticate(g.User, g.Password)
+	}
+	if trouble == "" && n.cfg.Password != "" && (n.c == nil || !n.c.authed) {
+		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> " +
+			"<pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	}
+	if trouble != "" {
+		n.data.ReplyError(trouble)
+		return
+	}
+	if g.Rename {
+		n.state().name = g.Name
+	}
+	if g.Protocol > 0 {
+		n.data.RESP3 = g.Protocol == 3
+		if n.data.RESP3 || n.c != nil {
+			n.state().resp3 = n.data.RESP3
+		}
+	}
+	n.greet()
+}
+
+// greet is the reply to HELLO.
+func (n *Node) greet() {
+	text := func(name, value string) {
+		n.data.ReplyBulk(name)
+		n.data.ReplyBulk(value)
+	}
+	if n.face != nil {
+		n.data.ReplyMap(6)
+	} else {
+		n.data.ReplyMap(7)
+	}
+	text("server", "redis")
+	text("version", version)
+	n.data.ReplyBulk("proto")
+	n.data.ReplyInt(map[bool]int64{false: 2, true: 3}[n.data.RESP3])
+	n.data.ReplyBulk("id")
+	n.data.ReplyInt(int64(n.conn))
+	if n.face != nil {
+		text("mode", "sentinel")
+	} else {
+		text("mode", "standalone")
+		text("role", map[bool]string{true: "master", false: "replica"}[n.repl.master == ""])
+	}
+	n.data.ReplyBulk("modules")
+	n.data.ReplyLen(0)
+}
+
+// authenticate checks a user and a password, and says what is wrong with them. There is one user, default.
+func (n *Node) authenticate(user, password string) (trouble string) {
+	if user != "default" || n.cfg.Password != "" && password != n.cfg.Password {
+		return "WRONGPASS invalid username-password pair or user is disabled."
+	}
+	if n.cfg.Password != "" {
+		n.state().authed = true
+	}
+	return ""
+}
+
+// refusesStranger is the error with which a command is refused before the password is given, or nothing.
+func (n *Node) refusesStranger(c *nodeCommand) string {
+	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript || command.IsOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
+		return ""
+	}
+	return "NOAUTH Authentication required."
+}
+
+func auth(n *Node, args []string) {
+	user, password := "default", args[1]
+	switch {
+	case len(args) > 3:
+		n.data.ReplyError(resp.ErrSyntax)
+		return
+	case len(args) == 3:
+		user, password = args[1], args[2]
+	case n.cfg.Password == "":
+		n.data.ReplyError("ERR AUTH <password> called without any password configured for the default user. " +
+			"Are you sure your configuration is correct?")
+		return
+	}
+	if trouble := n.authenticate(user, password); trouble != "" {
+		n.data.ReplyError(trouble)
+		return
+	}
+	n.data.ReplyOK()
+}
+
+// quit is QUIT: the connection ends after the reply.
+func quit(n *Node, _ []string) {
+	n.quits = true
+	n.data.ReplyOK()
+}
+
+// reset gives a connection back the state of a new one.
+func reset(n *Node, _ []string) {
+	if c := n.c; c != nil {
+		n.leave(c)
+		n.unsubscribeAll(n.conn, c)
+		n.tracking.Off(n.conn)
+		*c = connection{woff: c.woff}
+		n.data.RESP3 = false
+	}
+	n.data.ReplyStatus("RESET")
+}
+
+// clientCommands are the subcommands of CLIENT that are simulated: those that client libraries use. SETINFO and
+// NO-TOUCH are of Redis 7.2.
+var clientCommands = map[string]func(n *Node, args []string){
+	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
+	"getname":      getName,
+	"setname":      setName,
+	"setinfo":      func(n *Node, _ []string) { n.data.ReplyOK() },
+	"no-evict":     onOrOff,
+	"no-touch":     onOrOff,
+	"tracking":     track,
+	"trackinginfo": trackingInfo,
+	"caching":      caching,
+	"getredir":     getRedir,
+	"info":         otherConnections,
+	"list":         otherConnections,
+	"kill":         otherConnections,
+}
+
+// otherConnections refuses what is about connections that nothing is kept for.
+func otherConnections(n *Node, args []string) {
+	n.data.ReplyError("ERR fencepost: CLIENT " + strings.ToUpper(args[1]) + " is not simulated: break connections by faults")
+}
+
+// client is CLIENT.
+func client(n *Node, args []string) { clientCommands[strings.ToLower(args[1])](n, args) }
+
+func getName(n *Node, _ []string) {
+	if n.c != nil && n.c.name != "" {
+		n.data.ReplyBulk(n.c.name)
+	} else {
+		n.data.ReplyNull()
+	}
+}
+
+func setName(n *Node, args []string) {
+	if trouble := command.BadName(args[2]); trouble != "" {
+		n.data.ReplyError(trouble)
+		return
+	}
+	n.state().name = args[2]
+	n.data.ReplyOK()
+}
+
+// onOrOff is what is about memory, which a simulated node has enough of: nothing is evicted.
+func onOrOff(n *Node, args []string) {
+	if !command.IsOneOf(args[2], "ON", "OFF") {
+		n.data.ReplyError(resp.ErrSyntax)
+		return
+	}
+	n.data.ReplyOK()
+}

@@ -1,0 +1,118 @@
+package lua
+
+import (
+	"strconv"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// isRESP3 reports whether a value of this sort is of RESP3, and of none of the sorts of RESP2.
+func isRESP3(sort byte) bool {
+	switch sort {
+	case '_', '%', '~', ',', '#', '=':
+		return true
+	}
+	return false
+}
+
+// fromRESP3 reads a value of RESP3, as a script does that has called redis.setresp(3): a map is a table with a field
+// map, and so on. line is where its first line ends, head what stands in it.
+func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
+	wrapped := func(name string, v lua.LValue) lua.LValue {
+		t := L.CreateTable(0, 1)
+		t.RawSetString(name, v)
+		return t
+	}
+	switch b[0] {
+	case '_':
+		return lua.LNil, line
+	case '#':
+		return lua.LBool(head[0] == 't'), line
+	case ',':
+		f, _ := strconv.ParseFloat(string(head), 64)
+		return wrapped("double", lua.LNumber(f)), line
+	case '=':
+		end := line + int(atoi(head))
+		text := L.CreateTable(0, 2)
+		text.RawSetString("format", lua.LString(b[line:line+3]))
+		text.RawSetString("string", lua.LString(b[line+4:end]))
+		return wrapped("verbatim_string", text), end + 2
+	}
+	t := L.NewTable()
+	for range atoi(head) {
+		key, size := fromRESP(L, b[line:])
+		line += size
+		value := lua.LValue(lua.LTrue)
+		if b[0] == '%' {
+			value, size = fromRESP(L, b[line:])
+			line += size
+		}
+		t.RawSet(key, value)
+	}
+	if b[0] == '%' {
+		return wrapped("map", t), line
+	}
+	return wrapped("set", t), line
+}
+
+// answerBool answers with a boolean, as scripts do that have called redis.setresp(3).
+func (e *Engine) answerBool(v bool) {
+	switch {
+	case e.client3 && v:
+		e.reply = append(e.reply, "#t\r\n"...)
+	case e.client3:
+		e.reply = append(e.reply, "#f\r\n"...)
+	case v:
+		e.reply = sim.AppendInt(e.reply, 1)
+	default:
+		e.reply = sim.AppendInt(e.reply, 0)
+	}
+}
+
+// answerRESP3 answers with a table that stands for a double, a map or a set; it reports false if the table is none of
+// those. Pairs and members come in the order in which the script made them; Redis leaves that open.
+func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
+	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
+		if text := FormatNumber(float64(n), 17); e.client3 {
+			e.reply = sim.AppendLine(e.reply, ',', text)
+		} else {
+			e.reply = sim.AppendBulk(e.reply, text)
+		}
+		return true
+	}
+	pairs, isMap := t.RawGetString("map").(*lua.LTable)
+	members, isSet := t.RawGetString("set").(*lua.LTable)
+	if !isMap && !isSet {
+		return false
+	}
+	all, sort := pairs, byte('%')
+	if !isMap {
+		all, sort = members, '~'
+	}
+	count := 0
+	for k, _ := all.Next(lua.LNil); k != lua.LNil; k, _ = all.Next(k) {
+		count++
+	}
+	e.replyHead(sort, count)
+	for k, v := all.Next(lua.LNil); k != lua.LNil; k, v = all.Next(k) {
+		e.answer(k, depth+1)
+		if isMap {
+			e.answer(v, depth+1)
+		}
+	}
+	return true
+}
+
+// replyHead begins a map or a set.
+func (e *Engine) replyHead(sort byte, count int) {
+	at := len(e.reply)
+	if !e.client3 && sort == '%' {
+		count *= 2
+	}
+	e.reply = sim.AppendArray(e.reply, count)
+	if e.client3 {
+		e.reply[at] = sort
+	}
+}
