@@ -1,5 +1,6 @@
-// Package libraries holds adapters of the Go lock libraries that are in wide use, as scenarios/locktest wants a lock, and
-// puts each of them under faults. It is a module of its own, so that nobody who imports Fencepost downloads their code.
+// Package libraries holds adapters of the Go lock libraries that are in wide use, as scenarios/locktest wants a lock,
+// and puts each of them under faults. It is a module of its own, so that nobody who imports Fencepost downloads their
+// code.
 package libraries
 
 import (
@@ -37,16 +38,16 @@ type Library struct {
 
 // All are the libraries.
 var All = []Library{
-	{Name: "redsync", Version: "github.com/go-redsync/redsync/v4 v4.18.1 on go-redis v9.23.0", Servers: locktest.Redis(5),
-		Extends: true, New: redsyncOnGoRedis},
-	{Name: "redsync-redigo", Version: "github.com/go-redsync/redsync/v4 v4.18.1 on redigo v1.9.3", Servers: locktest.Redis(5),
-		Extends: true, New: redsyncOnRedigo},
+	{Name: "redsync", Version: "github.com/go-redsync/redsync/v4 v4.18.1 on go-redis v9.23.0",
+		Servers: locktest.Redis(5), Extends: true, New: redsyncOnGoRedis},
+	{Name: "redsync-redigo", Version: "github.com/go-redsync/redsync/v4 v4.18.1 on redigo v1.9.3",
+		Servers: locktest.Redis(5), Extends: true, New: redsyncOnRedigo},
 	{Name: "redislock", Version: "github.com/bsm/redislock v0.9.4 on go-redis v9.23.0", Servers: locktest.Redis(1),
 		Extends: true, New: newRedislock},
-	{Name: "rueidislock", Version: "github.com/redis/rueidis/rueidislock v1.0.78", Servers: locktest.Redis(1), Renews: true,
-		New: newRueidislock},
-	{Name: "setnx", Version: "the recipe of go-redis v9.23.0: SetNX, and a script to release", Servers: locktest.Redis(1),
-		New: newSetNX},
+	{Name: "rueidislock", Version: "github.com/redis/rueidis/rueidislock v1.0.78", Servers: locktest.Redis(1),
+		Renews: true, New: newRueidislock},
+	{Name: "setnx", Version: "the recipe of go-redis v9.23.0: SetNX, and a script to release",
+		Servers: locktest.Redis(1), New: newSetNX},
 }
 
 // goRedis is a client of go-redis for one server.
@@ -137,11 +138,12 @@ type rueidisLock struct {
 }
 
 func newRueidislock(c *locktest.Client) locktest.Lock {
-	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: 1, KeyValidity: TTL, ClientOption: rueidis.ClientOption{
-		InitAddress: []string{c.Addr(0)}, ForceSingleClient: true,
-		DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return c.DialContext(ctx, "tcp", addr)
-		}}})
+	locker, err := rueidislock.NewLocker(
+		rueidislock.LockerOption{KeyMajority: 1, KeyValidity: TTL, ClientOption: rueidis.ClientOption{
+			InitAddress: []string{c.Addr(0)}, ForceSingleClient: true,
+			DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return c.DialContext(ctx, "tcp", addr)
+			}}})
 	if err != nil {
 		return locktest.Refused(err)
 	}
@@ -190,7 +192,8 @@ func (l *setNX) Lock(ctx context.Context) error {
 	}
 }
 
-var release = redis.NewScript(`if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`)
+var release = redis.NewScript(
+	`if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`)
 
 func (l *setNX) Unlock(ctx context.Context) error {
 	n, err := release.Run(ctx, l.client, []string{l.key}, l.value()).Int()
