@@ -9,8 +9,8 @@ import (
 )
 
 // A fault is blamed for what a client did too late only if, without it, the client would have been in time: it struck
-// before the harm was done, it held the client up, and for long enough. What held it up cannot be seen, only what it did
-// next: a pause that ended while the client slept anyway has cost it nothing.
+// before the harm was done, it held the client up, and for long enough. What held it up cannot be seen, only what it
+// did next: a pause that ended while the client slept anyway has cost it nothing.
 
 // lateness is that a client still did something at position left, though another had come in at position met.
 type lateness struct {
@@ -30,8 +30,8 @@ type blame struct {
 	acted  bool      // the call is the one that took effect too late
 }
 
-// blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none of
-// these would have changed it.
+// blameFor tells why a client was late: it was paused, a call of its was held up, it waited for another lock, or none
+// of these would have changed it.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -68,8 +68,8 @@ func (l lateness) upTo(t *judge, calls []pending) lateness {
 // excess is how much too late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other, and
-// those after, which it would not have lived to see in its section without the ones before.
+// pauses lists the pauses that held the client up between its grant and the harm: those before it had met the other,
+// and those after, which it would not have lived to see in its section without the ones before.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	g := &t.Grants[l.grant]
 	for _, p := range t.stretches(g.Process) {
@@ -111,8 +111,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had something to do when it woke from a stretch: it did something at once, which is within
-// a tenth of the stretch's length; or its section lasted longer than anybody declares to work in one.
+// wokeLate reports whether a holder had something to do when it woke from a stretch: it did something at once, which is
+// within a tenth of the stretch's length; or its section lasted longer than anybody declares to work in one.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -134,7 +134,8 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 		return nil
 	}
 	return t.LastFault(l.met, func(f *trace.Fault) bool {
-		return f.Does == history.Stops && f.Strikes(t.Grants[l.grant].Process) && t.Time(f.Start) < l.ended && t.Time(f.Over()) >= l.ended
+		return f.Does == history.Stops && f.Strikes(t.Grants[l.grant].Process) && t.Time(f.Start) < l.ended &&
+			t.Time(f.Over()) >= l.ended
 	})
 }
 
@@ -200,9 +201,9 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect late,
-// and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease would not
-// have ended.
+// heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect
+// late, and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease
+// would not have ended.
 func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*trace.Fault) {
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != trace.Open
@@ -212,7 +213,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 		case c.f == history.Extend && !acts && c.ok && t.Time(c.ret) <= l.ended:
 			return "", false, nil // the lease was as long as it could be
 		case c.f == history.Extend && !acts:
-			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met), func(f *trace.Fault) bool { return t.Time(t.Mended(f)) < l.ended-t.History.Header.TTL/3 })
+			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met),
+				func(f *trace.Fault) bool { return t.Time(t.Mended(f)) < l.ended-t.History.Header.TTL/3 })
 			if faults = t.parting(l.grant, faults); len(faults) > 0 {
 				return c.f, false, faults
 			}
@@ -229,9 +231,9 @@ func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool,
 	return "", false, nil
 }
 
-// parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of them:
-// the ones that reach most come first. Where the others would have done without those, they are named with them. All of
-// them, if it cannot be told.
+// parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of
+// them: the ones that reach most come first. Where the others would have done without those, they are named with them.
+// All of them, if it cannot be told.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -278,14 +280,15 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	return d
 }
 
-// delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or on
-// that one itself.
+// delaying lists the faults, struck before position met, that can have held up a call: on the link to whom it went, or
+// on that one itself.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
 	if c.f == history.Extend || c.f == history.Release {
 		peer = func(p history.Process) bool {
-			return g.Lease != nil && slices.Contains(g.Lease.Counted, p) || (g.Lease == nil || len(g.Lease.Counted) == 0) && t.IsServer(p)
+			return g.Lease != nil && slices.Contains(g.Lease.Counted, p) ||
+				(g.Lease == nil || len(g.Lease.Counted) == 0) && t.IsServer(p)
 		}
 	}
 	var list []*trace.Fault
@@ -329,8 +332,10 @@ func (t *judge) slowedAsk(n int32, excess history.Time) []*trace.Fault {
 	var list []*trace.Fault
 	for i := range t.Faults {
 		f := &t.Faults[i]
-		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() && f.Does != history.Promotes &&
-			t.onTheWay(f, a.Process, t.IsServer) && t.Time(min(t.Mended(f), c.ret))-max(t.Time(f.Start), t.Time(c.call)) >= excess {
+		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
+			f.Does != history.Promotes &&
+			t.onTheWay(f, a.Process, t.IsServer) &&
+			t.Time(min(t.Mended(f), c.ret))-max(t.Time(f.Start), t.Time(c.call)) >= excess {
 			list = append(list, f)
 		}
 	}

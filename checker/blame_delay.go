@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but its
-// own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add up.
+// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that goes by no clock but
+// its own: how far one jumped, or a link was lengthened. Where stretches overlap, their time passed once; amounts add
+// up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -21,7 +22,8 @@ func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
 // spent is how much time some delays cost together.
 func spent(delays []delay) history.Time {
 	var sum, till history.Time
-	for _, d := range slices.SortedFunc(slices.Values(delays), func(a, b delay) int { return cmp.Compare(a.from, b.from) }) {
+	for _, d := range slices.SortedFunc(slices.Values(delays),
+		func(a, b delay) int { return cmp.Compare(a.from, b.from) }) {
 		sum, till = sum+d.amount+max(0, d.to-max(d.from, till)), max(till, d.to)
 	}
 	return sum
@@ -30,8 +32,8 @@ func spent(delays []delay) history.Time {
 // mostBlamed is how many faults a story names for one lateness. Where it took more of them together, these cost most.
 const mostBlamed = 8
 
-// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the fewest
-// without which together it would have; nil if it would have been late without all of them.
+// enoughOf picks from delays the one without which a client would have been in time that was late by so much, or the
+// fewest without which together it would have; nil if it would have been late without all of them.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)

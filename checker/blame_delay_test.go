@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves holds, for all sets of up to three small delays, what each saves to the difference that
-// taking it away makes, and what is blamed to the lateness that its going must make up for.
+// TestWhatADelayCostIsWhatItsGoingSaves holds, for all sets of up to three small delays, what each saves to the
+// difference that taking it away makes, and what is blamed to the lateness that its going must make up for.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

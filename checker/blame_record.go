@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayed tells what delayed the request that removed or prolonged a key at position at, which another attempt had set at
-// position set: without it the request would have met its own key, or none.
+// strayed tells what delayed the request that removed or prolonged a key at position at, which another attempt had set
+// at position set: without it the request would have met its own key, or none.
 func (t *judge) strayed(at, set int) []*trace.Fault {
 	return t.strayBlame(at, set).faults
 }
@@ -31,9 +31,9 @@ func (t *judge) strayStory(at, set int) string {
 	return t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, set))
 }
 
-// miscounted lists the faults that made a client count its lease for longer than its key lived, of which the holder of the
-// other one set its own at time other: it was paused or its answers were late while it acquired, or its clock ran slow or
-// went back before the lease ended.
+// miscounted lists the faults that made a client count its lease for longer than its key lived, of which the holder of
+// the other one set its own at time other: it was paused or its answers were late while it acquired, or its clock ran
+// slow or went back before the lease ended.
 func (t *judge) miscounted(n int32, lease *history.Grant, other history.Time) []*trace.Fault {
 	g := &t.Grants[n]
 	l := lateness{grant: n, met: g.OK, left: g.OK, deadline: t.Time(g.OK) - (lease.Until - other), ended: lease.Until}
@@ -60,26 +60,29 @@ func (t *judge) miscounted(n int32, lease *history.Grant, other history.Time) []
 	return enoughOf(t.excess(l), delays)
 }
 
-// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of its
-// link to the servers, that was on then.
+// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of
+// its link to the servers, that was on then.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.LastFault(gone, func(f *trace.Fault) bool {
-		return (f.Does == history.Stops && f.Strikes(g.Process) || f.Does.IsLink() && t.onTheWay(f, g.Process, t.IsServer)) && f.Over() > gone
+		return (f.Does == history.Stops && f.Strikes(g.Process) ||
+			f.Does.IsLink() && t.onTheWay(f, g.Process, t.IsServer)) && f.Over() > gone
 	})
 }
 
-// deposing finds what had a replica take the place of the master of unit u by position at: what struck the master before,
-// or the failover itself where nothing did.
+// deposing finds what had a replica take the place of the master of unit u by position at: what struck the master
+// before, or the failover itself where nothing did.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.LastFault(at, func(f *trace.Fault) bool {
-		return f.Does == history.Promotes && slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.Unit(p) == u })
+		return f.Does == history.Promotes &&
+			slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.Unit(p) == u })
 	})
 	if over == nil {
 		return nil
 	}
 	if why := t.LastFault(over.Start, func(f *trace.Fault) bool {
-		return !f.Does.IsClock() && f.Does != history.Promotes && f.Does != history.SlowsDisk && f.Strikes(over.On[0]) && t.Mended(f) >= over.Start
+		return !f.Does.IsClock() && f.Does != history.Promotes && f.Does != history.SlowsDisk &&
+			f.Strikes(over.On[0]) && t.Mended(f) >= over.Start
 	}); why != nil {
 		return why
 	}
@@ -94,7 +97,8 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	}
 	lossy := func(loss history.Loss) []*trace.Fault {
 		return t.FaultsIn(g.OK, to, func(f *trace.Fault) bool {
-			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes) && slices.ContainsFunc(f.On, counted)
+			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes) &&
+				slices.ContainsFunc(f.On, counted)
 		})
 	}
 	if all := lossy(history.LosesEverything); len(all) > 0 {

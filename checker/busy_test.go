@@ -12,8 +12,8 @@ import (
 func busy(t testing.TB, n int) *history.History {
 	servers := []history.Process{"redis-1", "redis-2", "redis-3", "redis-4", "redis-5"}
 	clients := []history.Process{"client-1", "client-2", "client-3"}
-	h := &history.History{Header: history.Header{Clients: clients, Servers: servers, Locks: []history.Lock{"orders"}, Quorum: 3,
-		TTL: 10e9, Hold: 1e8, Slack: 1e9, Bound: 5e8}}
+	h := &history.History{Header: history.Header{Clients: clients, Servers: servers, Locks: []history.Lock{"orders"},
+		Quorum: 3, TTL: 10e9, Hold: 1e8, Slack: 1e9, Bound: 5e8}}
 	now := history.Time(0)
 	add := func(e history.Event) {
 		now += 1e6
@@ -81,7 +81,8 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkIntervalCheck(b *testing.B) {
 	h := &history.History{}
 	for i := range 500_000 {
-		for j, e := range []history.Event{{Type: history.Invoke, F: history.Acquire}, {Type: history.OK, F: history.Acquire},
+		for j, e := range []history.Event{{Type: history.Invoke, F: history.Acquire},
+			{Type: history.OK, F: history.Acquire},
 			{Type: history.Invoke, F: history.Release}, {Type: history.OK, F: history.Release}} {
 			e.Index, e.Time, e.Process, e.Lock = 4*i+j, history.Time(4*i+j), history.Process("client-1"), "orders"
 			h.Events = append(h.Events, e)

@@ -5,18 +5,22 @@ type CauseKind string
 
 // Kinds of causes. Those of two grants of one lock come first, in the order of LAWS.
 const (
-	CountedWithoutQuorum CauseKind = "counted without quorum"        // the two grants share no server
-	DeposedMaster        CauseKind = "granted by a deposed master"   // two masters served one group
-	ValidityMiscounted   CauseKind = "validity miscounted"           // the key expired on time but the stated validity lies after it
-	ExpiredEarly         CauseKind = "expired early"                 // (server clock): the key expired before its time
-	LeaseNotRechecked    CauseKind = "lease not rechecked"           // the stated validity had ended before the grant
-	RemovedByNonOwner    CauseKind = "removed by non-owner"          // another attempt deleted or overwrote the key (flushed: nobody asked whose it was)
-	ProlongedByNonOwner  CauseKind = "prolonged by non-owner"        // another attempt prolonged the key
-	RemovedByOwner       CauseKind = "removed by its own holder"     // the holder deleted its key and worked on
-	LostInCrash          CauseKind = "lost in crash"                 // (unsynced | no persistence)
-	LostInFailover       CauseKind = "lost in failover"              // the promoted replica lacked the key
-	HolderOutlivedLease  CauseKind = "holder outlived its lease"     // (pause | late packet | slow work): sections overlap, windows do not
-	SessionExpired       CauseKind = "session expired"               // a fault ended the session or lease that the lock hung on
+	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
+	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
+	// the key expired on time but the stated validity lies after it
+	ValidityMiscounted CauseKind = "validity miscounted"
+	ExpiredEarly       CauseKind = "expired early"       // (server clock): the key expired before its time
+	LeaseNotRechecked  CauseKind = "lease not rechecked" // the stated validity had ended before the grant
+	// another attempt deleted or overwrote the key (flushed: nobody asked whose it was)
+	RemovedByNonOwner   CauseKind = "removed by non-owner"
+	ProlongedByNonOwner CauseKind = "prolonged by non-owner"    // another attempt prolonged the key
+	RemovedByOwner      CauseKind = "removed by its own holder" // the holder deleted its key and worked on
+	LostInCrash         CauseKind = "lost in crash"             // (unsynced | no persistence)
+	LostInFailover      CauseKind = "lost in failover"          // the promoted replica lacked the key
+	// (pause | late packet | slow work): sections overlap, windows do not
+	HolderOutlivedLease CauseKind = "holder outlived its lease"
+	// a fault ended the session or lease that the lock hung on
+	SessionExpired       CauseKind = "session expired"
 	WaitedForOther       CauseKind = "waited for another lock"       // while inside, past the end of its lease
 	Untold               CauseKind = "not told by the history"       // the records that would show it are missing
 	StaleEffect          CauseKind = "superseded holder took effect" // resource-safety (a)

@@ -11,16 +11,19 @@ import (
 
 // deadlockFreedom judges that while no fault is under way nobody stays stuck.
 //
-// A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within a
-// TTL goes on waiting. It is stuck while nobody acquires its lock and no holder of it gets on: holders have crashed, or wait,
-// stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit, or whose key
-// never expires, stops counting as progress once it has lasted the longest declared hold. A holder that leaves alive has got
-// on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is violated when a waiter was
-// stuck for longer than the longest TTL + declared hold + slack while no fault was under way that anybody can feel (where
-// nobody uses the resource, nobody feels what strikes it or its links): whatever comes later heals nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then on.
+// A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within
+// a TTL goes on waiting. It is stuck while nobody acquires its lock and no holder of it gets on: holders have crashed,
+// or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed without limit,
+// or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A holder that
+// leaves alive has got on, and the time begins anew; one that crashes while it is stuck changes nothing. The law is
+// violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was under way
+// that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its links): whatever comes
+// later heals nothing. What is wrong for good, a server gone, a cut or a drift without end, is how things are from then
+// on.
 //
-// It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and nobody
-// is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold and slack.
+// It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and
+// nobody is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold
+// and slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -40,7 +43,8 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		f.undecided(missing)
 		return
 	}
-	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.Locks)) + " in all), and nobody was left waiting.")
+	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.Locks)) +
+		" in all), and nobody was left waiting.")
 }
 
 // hasProbe reports whether the history is of a run that ends with a probe.
@@ -63,7 +67,8 @@ func (t *judge) missing() string {
 	}
 	for n := range t.Grants {
 		if g := &t.Grants[n]; g.Ending == trace.StillOpen && g.Process != history.Probe {
-			return sentence("When the run ended %s was still inside the critical section of %s.", g.Process, quoted(t.Locks[g.Lock].Name))
+			return sentence("When the run ended %s was still inside the critical section of %s.", g.Process,
+				quoted(t.Locks[g.Lock].Name))
 		}
 	}
 	for i := range t.Locks {
@@ -92,7 +97,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
-		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm, s.Until-s.Since, limit, why)
+		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
+		s.Until-s.Since, limit, why)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
 	f.About = about
 }
@@ -122,8 +128,9 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 		if !t.History.Header.Uncapped {
 			how = "its key never expires"
 		}
-		return Cause{Kind: StuckBehindUncapped}, g.Process, sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
-			capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
+		return Cause{Kind: StuckBehindUncapped}, g.Process,
+			sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+				capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
 	}
 	keys := t.standing(a.Lock, s.At)
 	if set, crash := t.crashedOwner(keys, s.At); crash >= 0 {
@@ -132,38 +139,48 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 		if e.Until != history.Never {
 			until = sentence("is due to expire at %v", e.Until)
 		}
-		return Cause{Kind: StuckBehindCrashed}, t.ProcessOf(e.Of), sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
-			capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process, e.Time, until), []int{set, crash}
+		return Cause{Kind: StuckBehindCrashed}, t.ProcessOf(e.Of),
+			sentence("%s crashed at %v%s; its key on %s, set at %v, is still there and %s.",
+				capital(string(t.ProcessOf(e.Of))), t.Time(crash), t.crashText(t.ProcessOf(e.Of), crash), e.Process,
+				e.Time, until), []int{set, crash}
 	}
 	g := t.crashedHolder(a.Lock, s.At)
 	if g != nil && !t.recorded(g) {
-		return Cause{Kind: StuckBehindCrashed}, g.Process, sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
-			capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		return Cause{Kind: StuckBehindCrashed}, g.Process,
+			sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
+				capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
+			[]int{g.OK, g.End}
 	}
 	if set, why := t.abandoned(keys); set >= 0 {
 		e := &t.History.Events[set]
-		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of), sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that attempt up.",
-			e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
+		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of),
+			sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that "+
+				"attempt up.",
+				e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
 	}
 	if g != nil {
-		return Cause{Kind: StuckWithoutHolder}, g.Process, sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
-			g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		return Cause{Kind: StuckWithoutHolder}, g.Process,
+			sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key is gone.",
+				g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 	}
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
 // recorded reports whether a server has recorded a key of a grant.
 func (t *judge) recorded(g *trace.Grant) bool {
-	return slices.ContainsFunc(t.Keys, func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
+	return slices.ContainsFunc(t.Keys,
+		func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
 }
 
 // crashText names the fault that ended a process at position crash.
 func (t *judge) crashText(p history.Process, crash int) string {
-	return t.faultText(t.LastFault(crash+1, func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
+	return t.faultText(t.LastFault(crash+1,
+		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
 // standing lists where the keys of the lock were set that are there at position at, ascending. Those on a server that
-// is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its members do.
+// is down cannot be what blocks: nobody can even be refused there. Those of a service stand as long as any of its
+// members do.
 func (t *judge) standing(lock int32, at int) []int {
 	type place struct {
 		server history.Process
@@ -185,7 +202,8 @@ func (t *judge) standing(lock int32, at int) []int {
 	})
 }
 
-// crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position at.
+// crashedOwner finds the first of the keys set at the given positions whose process has crashed since, before position
+// at.
 func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 	for _, set := range keys {
 		owner := t.ProcessOf(t.History.Events[set].Of)
@@ -198,8 +216,8 @@ func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 	return -1, -1
 }
 
-// abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release it:
-// its attempt was given up, or its release was lost.
+// abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release
+// it: its attempt was given up, or its release was lost.
 func (t *judge) abandoned(keys []int) (set int, why *trace.Fault) {
 	for _, set := range keys {
 		e := &t.History.Events[set]

@@ -38,7 +38,8 @@ type record struct {
 // decide finds the cause of a clash of leases. The records of all servers that both counted come back in order of
 // position; the last is the decisive one. The list is empty if the cause lies elsewhere.
 func (t *judge) decide(c *clash) (Cause, []record) {
-	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted, t.History.Events[c.then.At].Grant.Counted}
+	counted := [2][]history.Process{t.History.Events[c.first.At].Grant.Counted,
+		t.History.Events[c.then.At].Grant.Counted}
 	for i, s := range []trace.Span{c.first, c.then} {
 		if len(counted[i]) == 0 && s.At == t.Grants[s.Grant].OK { // an extension may well have counted nobody
 			return Cause{Kind: Untold}, nil
@@ -47,7 +48,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	var units []history.Process
 	for _, s := range counted[0] {
 		u := t.Unit(s)
-		if shares := slices.ContainsFunc(counted[1], func(o history.Process) bool { return t.Unit(o) == u }); shares && !slices.Contains(units, u) {
+		if shares := slices.ContainsFunc(counted[1], func(o history.Process) bool { return t.Unit(o) == u }); shares &&
+			!slices.Contains(units, u) {
 			units = append(units, u)
 		}
 	}
@@ -79,9 +81,9 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each unit, the keys that the two grants rest on. That is the one which the attempt set last before its
-// grant, on a server that it counted (or, if that one replaced the one that it had asked meanwhile, on any of the unit): an
-// extension may have set it anew.
+// restsOn finds, for each unit, the keys that the two grants rest on. That is the one which the attempt set last before
+// its grant, on a server that it counted (or, if that one replaced the one that it had asked meanwhile, on any of the
+// unit): an extension may have set it anew.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -115,8 +117,8 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the members of
-// one service speak with one voice.
+// countedOn reports whether a window counted a server's yes. What a replica has is not what its master told; the
+// members of one service speak with one voice.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return trace.OneService(&t.History.Header) || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -170,7 +172,8 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 
 // replaces reports whether a key-set removed the key of another's: it stood in the same place and had not expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
-	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of && (t.Expiries || e.Time < due)
+	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
+		(t.Expiries || e.Time < due)
 }
 
 // isLoss reports whether a server lost a key that it had acknowledged.
@@ -238,11 +241,13 @@ func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	holder := t.Grants[r.victimSpan(c).Grant].Process
 	since := -1 // another key went with a session before, and this one hung on a later one
 	for i := range t.History.Events[:r.gone] {
-		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired && t.ProcessOf(e.Of) == holder {
+		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
+			t.ProcessOf(e.Of) == holder {
 			since = i
 		}
 	}
-	return t.FaultsIn(since, r.gone, func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
+	return t.FaultsIn(since, r.gone,
+		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
 }
 
 func lossCause(w history.Why) Cause {

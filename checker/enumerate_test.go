@@ -15,7 +15,8 @@ import (
 // names of the processes are one, and so are those that differ in how a release, or an acquire that was not granted,
 // returned, except where the row says that all outcomes are tried.
 //
-// It takes about ten seconds on two cores, several times that with -race; -short leaves the larger rows out, which take most of it.
+// It takes about ten seconds on two cores, several times that with -race; -short leaves the larger rows out, which take
+// most of it.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
@@ -33,7 +34,8 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 		{processes: 3, operations: 5, shared: true, want: 3_345_554, violated: 881_679, long: true},
 		{processes: 2, operations: 6, shared: true, want: 5_260_606, violated: 642_658, long: true},
 	} {
-		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations, c.shared, c.outcomes)
+		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v", c.processes, c.operations,
+			c.shared, c.outcomes)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.long && !testkit.Full() {
@@ -154,8 +156,8 @@ func (e *enumeration) then(i int, next walker, typ history.Type, f history.F, le
 
 var (
 	processNames = []history.Process{"a", "b", "c"}
-	attemptNames = [][]history.Attempt{{"", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6"}, {"", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6"},
-		{"", "c/1", "c/2", "c/3", "c/4", "c/5", "c/6"}}
+	attemptNames = [][]history.Attempt{{"", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6"},
+		{"", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6"}, {"", "c/1", "c/2", "c/3", "c/4", "c/5", "c/6"}}
 )
 
 func (e *enumeration) judge() {
@@ -176,8 +178,8 @@ func (e *enumeration) judge() {
 		e.violated++
 	}
 	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.At != a || c.then.At != b) {
-		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.At, c.then.At, byPorcupine,
-			byDefinition, a, b, list(lines(e.h.Events)))
+		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.At,
+			c.then.At, byPorcupine, byDefinition, a, b, list(lines(e.h.Events)))
 	}
 }
 
@@ -188,7 +190,8 @@ func overlapByDefinition(events []history.Event) (a, b int, found bool) {
 	end := func(i int) int {
 		for j := i + 1; j < len(events); j++ {
 			e := &events[j]
-			if e.Process == events[i].Process && (e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost || e.F == history.Crashed) {
+			if e.Process == events[i].Process &&
+				(e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost || e.F == history.Crashed) {
 				return j
 			}
 		}

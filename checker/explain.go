@@ -33,9 +33,10 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// violated fills in a violation of a lock between the given processes. The witness is given in positions, and may repeat
-// or be -1 or open.
-func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, lock history.Lock, holders ...history.Process) {
+// violated fills in a violation of a lock between the given processes. The witness is given in positions, and may
+// repeat or be -1 or open.
+func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, lock history.Lock,
+	holders ...history.Process) {
 	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedy(cause.Kind, &t.History.Header), story
 	f.Lock, f.Holders = lock, holders
 	f.At = t.History.Events[len(t.History.Events)-1].Index
@@ -90,11 +91,13 @@ func (t *judge) endText(g *trace.Grant) string {
 // overstayStory says why a holder was inside after its lease had ended.
 func (t *judge) overstayStory(l lateness, why blame) string {
 	g := &t.Grants[l.grant]
-	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process, l.ended)
+	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
+		l.ended)
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}
-	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.", capital(string(g.Process)))
+	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.",
+		capital(string(g.Process)))
 }
 
 // blameStory says what held a client up; it is empty if nothing did.
@@ -103,7 +106,8 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 	switch {
 	case why.cause.Kind == WaitedForOther:
 		a := &t.Asks[why.ask]
-		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.Locks[a.Lock].Name), t.Time(a.Call)))
+		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.Locks[a.Lock].Name),
+			t.Time(a.Call)))
 		if a.Ret != trace.Open {
 			s.WriteString(sentence(" to %v", t.Time(a.Ret)))
 		}
@@ -115,12 +119,14 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		}
 		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
 	case why.acted:
-		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
-	case why.what == history.Extend:
-		s.WriteString(sentence(" But an extension of %s did not get through %s%s.", p, t.spells(why.faults), t.faultText(why.faults...)))
-	case why.cause.Detail == ByLatePacket:
-		s.WriteString(sentence(" But a %s of %s was held up %s%s, and it waited for the answer inside.", why.what, p, t.spells(why.faults),
+		s.WriteString(sentence(" The request of %s was held up %s%s.", p, t.spells(why.faults),
 			t.faultText(why.faults...)))
+	case why.what == history.Extend:
+		s.WriteString(sentence(" But an extension of %s did not get through %s%s.", p, t.spells(why.faults),
+			t.faultText(why.faults...)))
+	case why.cause.Detail == ByLatePacket:
+		s.WriteString(sentence(" But a %s of %s was held up %s%s, and it waited for the answer inside.", why.what, p,
+			t.spells(why.faults), t.faultText(why.faults...)))
 	}
 	return s.String()
 }
@@ -163,11 +169,14 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	}
 	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
 	var s strings.Builder
-	s.WriteString(sentence("%s was granted the lock %s at %v although the lease of %s ran from %v to %v: two leases at once.",
-		capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From), history.Time(a.To)))
+	s.WriteString(sentence("%s was granted the lock %s at %v although the lease of %s ran from %v to %v: two leases "+
+		"at once.",
+		capital(t.who(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From), t.who(ga, gb), history.Time(a.From),
+		history.Time(a.To)))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
-		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.", t.countedText(&a), t.countedText(&b)))
+		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
+			t.countedText(&a), t.countedText(&b)))
 	case Untold:
 		if len(told) == 0 {
 			s.WriteString(" The history does not tell what became of the first one's keys.")
@@ -179,14 +188,16 @@ func (t *judge) leaseStory(c *clash, cause Cause, told []record) string {
 	return s.String()
 }
 
-// serversStory says what each server tells, the last one first. Where one lease was miscounted it had run out on several.
+// serversStory says what each server tells, the last one first. Where one lease was miscounted it had run out on
+// several.
 func (t *judge) serversStory(s *strings.Builder, c *clash, told []record) {
 	last := &told[len(told)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
 	var likewise, others []string
 	for i := range told[:len(told)-1] {
 		if r := &told[i]; last.cause.Kind == ValidityMiscounted && r.cause == last.cause && r.victim == last.victim {
-			likewise = append(likewise, sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
+			likewise = append(likewise,
+				sentence("on %s at %v", t.History.Events[r.set[r.victim]].Process, t.History.Events[r.at].Time))
 		} else {
 			others = append(others, sentence(" Before that, %s.", t.recordStory(c, r)))
 		}

@@ -23,23 +23,28 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case RemovedByNonOwner:
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
-		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the lock", key, e.Time)
+		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
+			"lock", key, e.Time)
 	case ExpiredEarly:
-		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due, t.clockStory(r))
+		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
+			t.clockStory(r))
 	case SessionExpired:
-		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time, t.faultText(t.expiredSession(c, r)...))
+		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
+			t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
 		lease := t.History.Events[span.At].Grant
-		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process, lease.Until,
-			t.faultText(t.miscounted(span.Grant, lease, t.History.Events[r.set[1-r.victim]].Time)...))
+		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
+			lease.Until, t.faultText(t.miscounted(span.Grant, lease, t.History.Events[r.set[1-r.victim]].Time)...))
 	case LeaseNotRechecked:
 		lease := t.History.Events[span.At].Grant
-		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the lock without looking again%s",
+		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the "+
+			"lock without looking again%s",
 			key, e.Time, g.Process, lease.Granted, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
-		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s", t.lostPart(key, r), e.Time,
+		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s",
+			t.lostPart(key, r), e.Time,
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)
@@ -47,7 +52,8 @@ func (t *judge) recordStory(c *clash, r *record) string {
 
 func (t *judge) deposedStory(r *record) string {
 	a, b := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
-	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s", a.Process, t.ProcessOf(a.Of), a.Time,
+	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s",
+		a.Process, t.ProcessOf(a.Of), a.Time,
 		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
 }
 
@@ -59,7 +65,8 @@ func (t *judge) removedStory(key string, at, set int) string {
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v with all others", key, e.Time)
 	}
-	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By), t.faultText(t.strayed(at, set)...))
+	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By),
+		t.faultText(t.strayed(at, set)...))
 }
 
 func (t *judge) crashStory(key string, r *record, e *history.Event) string {
@@ -67,12 +74,14 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 	if e.Why == history.LostUnpersisted {
 		why = "it was on no disk"
 	}
-	downs := t.FaultsIn(r.set[r.victim], r.at+1, func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) })
+	downs := t.FaultsIn(r.set[r.victim], r.at+1,
+		func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) })
 	went := "crashed"
 	if len(downs) > 0 && downs[len(downs)-1].Does == history.ShutsDown {
 		went = "was shut down"
 	}
-	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r), e.Time, went, why, t.faultText(downs...))
+	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r),
+		e.Time, went, why, t.faultText(downs...))
 }
 
 // lostPart is what a loss took: the key, or only the time by which it had been prolonged.

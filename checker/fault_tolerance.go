@@ -12,8 +12,8 @@ import (
 // tried the lock within the last TTL, its acquire and the release of it succeed within the bound.
 //
 // An acquire is judged if, from its call to its return or the bound, whichever comes first,
-//   - the same quorum of servers was, all the time, up, unpaused, not slowed, and on no cut, delayed or broken link with the
-//     client, which was itself up and unpaused and kept its session;
+//   - the same quorum of servers was, all the time, up, unpaused, not slowed, and on no cut, delayed or broken link
+//     with the client, which was itself up and unpaused and kept its session;
 //   - no key of another attempt stood in its way on so many servers that no quorum was left;
 //   - from one TTL before its call nobody else asked for or held the lock. The client's own holds count too, unless its
 //     releases returned ok and no fault was on since: they leave nothing behind.
@@ -38,7 +38,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		a := &t.Asks[n]
 		end := t.judgedUntil(a.Call, a.Ret)
 		crashed := a.Outcome == 0 && a.Ret <= end
-		if end < 0 || crashed || !t.Undisturbed(int32(n), end) || !t.QuorumReachable(a.Process, a.Call, end) || !t.FreeQuorum(a, end) {
+		if end < 0 || crashed || !t.Undisturbed(int32(n), end) || !t.QuorumReachable(a.Process, a.Call, end) ||
+			!t.FreeQuorum(a, end) {
 			continue
 		}
 		if t.late(a.Call, a.Ret, a.Outcome) {
@@ -60,7 +61,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		f.unchecked("No acquire or release was uncontended with a quorum of servers up and reachable all along.")
 		return
 	}
-	f.holds(count(judged, "uncontended operation") + " with a quorum up and reachable, each within " + h.Bound.String() + ".")
+	f.holds(count(judged, "uncontended operation") + " with a quorum up and reachable, each within " +
+		h.Bound.String() + ".")
 }
 
 // judgeRelease judges the release of an acquire that was judged itself and was over at position acquired.
@@ -92,8 +94,8 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) (judged, violate
 	return true, true
 }
 
-// countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach: only
-// they can confirm its release.
+// countedReachable reports whether a quorum of those that granted the lock is left without the servers out of reach:
+// only they can confirm its release.
 func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
@@ -117,8 +119,8 @@ func (t *judge) goneBy(g *trace.Grant, end int) bool {
 	return false
 }
 
-// judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event within
-// its bound; -1 if the history ends before either.
+// judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event
+// within its bound; -1 if the history ends before either.
 func (t *judge) judgedUntil(call, ret int) int {
 	due := t.Time(call) + t.History.Header.Bound
 	switch {
@@ -158,8 +160,9 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			how += sentence(" (%s)", why)
 		}
 	}
-	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and reachable all along and nobody else held "+
-		"or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.History.Header.Quorum,
+	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and "+
+		"reachable all along and nobody else held or tried the lock; it should succeed within %v.", op,
+		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.History.Header.Quorum,
 		len(t.History.Header.Servers), t.History.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)

@@ -51,7 +51,8 @@ func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 			if f := v.Of(law); f.Cause.Kind == RemovedByNonOwner {
 				seen++
 				if v.Of(Ownership).Outcome != Violated {
-					t.Fatalf("round %d: %s by %v, but ownership is %v\n%s\n%s", round, law, f.Cause, v.Of(Ownership).Outcome, f.Explanation, encoded(t, g.h))
+					t.Fatalf("round %d: %s by %v, but ownership is %v\n%s\n%s", round, law, f.Cause,
+						v.Of(Ownership).Outcome, f.Explanation, encoded(t, g.h))
 				}
 			}
 		}

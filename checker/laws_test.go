@@ -108,8 +108,10 @@ func TestLaws(t *testing.T) {
 func consistent(t *testing.T, name string, f Finding) {
 	t.Helper()
 	violated := f.Outcome == Violated
-	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) || f.Explanation == "" {
-		t.Errorf("%s: a finding that is %v has cause %q, remedy %q, witness %v, explanation %q", name, f.Outcome, f.Cause, f.Remedy, f.Witness, f.Explanation)
+	if violated != (f.Cause.Kind != "") || violated != (f.Remedy != "") || violated != (len(f.Witness) > 0) ||
+		f.Explanation == "" {
+		t.Errorf("%s: a finding that is %v has cause %q, remedy %q, witness %v, explanation %q", name, f.Outcome,
+			f.Cause, f.Remedy, f.Witness, f.Explanation)
 	}
 	if f.About != "" && (!violated || len(f.Holders) == 2 && !slices.Contains(f.Holders, f.About)) {
 		t.Errorf("%s: a finding about %s, that is %v between %v", name, f.About, f.Outcome, f.Holders)
@@ -136,16 +138,19 @@ func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	}
 	for i, got := range Check(again).Findings {
 		if !reflect.DeepEqual(got, want.Findings[i]) {
-			t.Errorf("%s: read back from a file, it is judged\n%s\ninstead of\n%s", name, tell(got), tell(want.Findings[i]))
+			t.Errorf("%s: read back from a file, it is judged\n%s\ninstead of\n%s", name, tell(got),
+				tell(want.Findings[i]))
 		}
 	}
 }
 
 func TestEveryCauseHasARemedy(t *testing.T) {
-	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner,
-		ProlongedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, HolderOutlivedLease, Untold, StaleEffect, LostUpdate, TokenRepeated,
-		TokenWentBack, SessionExpired, WaitedForOther, StuckBehindCrashed, StuckBehindUncapped, StuckBehindAbandoned, StuckInCycle, StuckWithoutHolder, NoQuorumLeft,
-		TooSlow} {
+	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
+		LeaseNotRechecked, RemovedByNonOwner,
+		ProlongedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, HolderOutlivedLease, Untold, StaleEffect,
+		LostUpdate, TokenRepeated,
+		TokenWentBack, SessionExpired, WaitedForOther, StuckBehindCrashed, StuckBehindUncapped, StuckBehindAbandoned,
+		StuckInCycle, StuckWithoutHolder, NoQuorumLeft, TooSlow} {
 		if len(remedies[kind]) == 0 {
 			t.Errorf("no remedy against %q", kind)
 		}

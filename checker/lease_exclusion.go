@@ -5,9 +5,9 @@ import "github.com/fencepost-sim/fencepost/checker/trace"
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
 // time, shared ones aside.
 //
-// It needs grants that carry granted and until; where one that does not may have overlapped another, it is unchecked. It
-// counts as exercised once a lock had two windows, or one window and another acquire that could have got in: a lone grant
-// that nobody else asked for shows nothing.
+// It needs grants that carry granted and until; where one that does not may have overlapped another, it is unchecked.
+// It counts as exercised once a lock had two windows, or one window and another acquire that could have got in: a lone
+// grant that nobody else asked for shows nothing.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -26,7 +26,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 	c, found := t.firstClash(LeaseExclusion)
 	if !found {
 		if g := t.undecidedBy(); g != nil {
-			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would decide whether it overlapped another.",
+			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would "+
+				"decide whether it overlapped another.",
 				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
 			return
 		}
@@ -39,8 +40,8 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }
 
-// undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two that
-// are stated overlap.
+// undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two
+// that are stated overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])

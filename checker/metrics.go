@@ -36,8 +36,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // Measure computes the five metrics that the documents say to watch, with their alarm levels, and two more: the median
 // time of an acquisition, and the longest time without service. The probe's own operations are left out.
 //
-//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it failed or
-//     the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
+//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it
+//     failed or the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
 //   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
 //     tries again makes several; where the history does not count them, acquires that failed among those that returned;
 //     alarm above 30 %;

@@ -29,7 +29,8 @@ header clients=client-1,client-2 servers=redis-1 ttl=10s locks=orders
 func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	m := Measure(told(t, measured))
 	for _, want := range []Metric{
-		{"lock_acquisition_time_p50", 3, "s", 5, -1}, // client-1 waited in vain for 10 s and 0.5 s, client-3 for 3 s so far
+		// client-1 waited in vain for 10 s and 0.5 s, client-3 for 3 s so far
+		{"lock_acquisition_time_p50", 3, "s", 5, -1},
 		{"lock_acquisition_time_p99", 16, "s", 5, 5},
 		{"lock_contention_rate", 0.5, "ratio", 4, 0.3},
 		{"lock_hold_duration_p99", 9, "s", 2, 8},

@@ -8,27 +8,28 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// BenchmarkMillion judges a million events by each law alone: histories that break it, each beside one of the same shape that
-// does not. A violated million takes at most three times as long as the sound one:
+// BenchmarkMillion judges a million events by each law alone: histories that break it, each beside one of the same
+// shape that does not. A violated million takes at most three times as long as the sound one:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
 	events := busy(b, 1_000_000)
 	for _, c := range millions {
 		for _, broken := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/%s/%v", c.law, c.name, map[bool]string{false: "sound", true: "violated"}[broken]), func(b *testing.B) {
-				h := &history.History{Header: events.Header, Events: slices.Clone(events.Events)}
-				c.shape(h, broken)
-				reindex(h)
-				var judge Checker
-				f := judge.CheckOnly(h, []Law{c.law}).Findings[0]
-				if (f.Outcome == Violated) != broken {
-					b.Fatalf("%v: %s", f.Outcome, f.Explanation)
-				}
-				for b.Loop() {
-					judge.CheckOnly(h, []Law{c.law})
-				}
-			})
+			b.Run(fmt.Sprintf("%s/%s/%v", c.law, c.name, map[bool]string{false: "sound", true: "violated"}[broken]),
+				func(b *testing.B) {
+					h := &history.History{Header: events.Header, Events: slices.Clone(events.Events)}
+					c.shape(h, broken)
+					reindex(h)
+					var judge Checker
+					f := judge.CheckOnly(h, []Law{c.law}).Findings[0]
+					if (f.Outcome == Violated) != broken {
+						b.Fatalf("%v: %s", f.Outcome, f.Explanation)
+					}
+					for b.Loop() {
+						judge.CheckOnly(h, []Law{c.law})
+					}
+				})
 		}
 	}
 }
@@ -51,11 +52,14 @@ func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 
 var millions = []million{
 	{LeaseExclusion, "last", atLast(overlapLast)}, {LeaseExclusion, "extended", extendAll},
-	{MutualExclusion, "last", atLast(overlapLast)}, {MutualExclusion, "extended", extendAll}, {MutualExclusion, "never left", atLast(neverLeft)},
+	{MutualExclusion, "last", atLast(overlapLast)}, {MutualExclusion, "extended", extendAll},
+	{MutualExclusion, "never left", atLast(neverLeft)},
 	{ResourceSafety, "last", atLast(staleLast)}, {ResourceSafety, "shared", staleAmongShared},
 	{Ownership, "last", atLast(func(h *history.History) { lastOf(h, history.KeyGone).By = "client-9/1" })},
-	{TokenOrder, "last", atLast(func(h *history.History) { lastOf(h, history.Acquire).Token = 1 })}, {TokenOrder, "descending", atLast(descending)},
-	{DeadlockFreedom, "last", atLast(func(h *history.History) { h.Header.End = h.Events[len(h.Events)-1].Time + 60e9 })},
+	{TokenOrder, "last", atLast(func(h *history.History) { lastOf(h, history.Acquire).Token = 1 })},
+	{TokenOrder, "descending", atLast(descending)},
+	{DeadlockFreedom, "last",
+		atLast(func(h *history.History) { h.Header.End = h.Events[len(h.Events)-1].Time + 60e9 })},
 	{DeadlockFreedom, "all waiting", waitForever},
 	{FaultTolerance, "last", atLast(slowLast)}, {FaultTolerance, "under faults", slowUnderFaults},
 }
@@ -136,7 +140,8 @@ func neverLeft(h *history.History) {
 // staleLast adds a write of the first grant.
 func staleLast(h *history.History) {
 	_, add := tail(h)
-	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Write, Of: "client-1/1", Value: "stale"})
+	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Write,
+		Of: "client-1/1", Value: "stale"})
 }
 
 // staleAmongShared has all grants be shared, and the last alone.
@@ -148,7 +153,8 @@ func staleAmongShared(h *history.History, broken bool) {
 	add(history.Event{Process: "client-9", Type: history.Invoke, F: history.Acquire})
 	add(history.Event{Process: "client-9", Type: history.OK, F: history.Acquire, Attempt: "client-9/1", Token: 1 << 40,
 		Grant: &history.Grant{Since: now + 1e6, Granted: now + 1e6, Until: now + 1e9}})
-	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Read, Of: "client-9/1"})
+	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Read,
+		Of: "client-9/1"})
 	if broken {
 		staleLast(h)
 	}
@@ -171,7 +177,8 @@ func waitForever(h *history.History, broken bool) {
 	add(history.Event{Process: "client-8", Type: history.Invoke, F: history.Acquire, Lock: "stock"})
 	add(history.Event{Process: "client-8", Type: history.OK, F: history.Acquire, Lock: "stock", Attempt: "client-8/1"})
 	for i := 0; len(h.Events) < 1_000_000; i++ {
-		add(history.Event{Process: history.Process(fmt.Sprintf("waiter-%d", i)), Type: history.Invoke, F: history.Acquire, Lock: "stock"})
+		add(history.Event{Process: history.Process(fmt.Sprintf("waiter-%d", i)), Type: history.Invoke,
+			F: history.Acquire, Lock: "stock"})
 	}
 	h.Header.End = now + 1e12
 }
@@ -185,14 +192,16 @@ func slowLast(h *history.History) {
 	h.Header.End = h.Events[len(h.Events)-1].Time + 1e11
 }
 
-// slowUnderFaults has a fault strike one server or another between any ten events, never to end, and an acquire that takes
-// too long at last.
+// slowUnderFaults has a fault strike one server or another between any ten events, never to end, and an acquire that
+// takes too long at last.
 func slowUnderFaults(h *history.History, broken bool) {
 	var events []history.Event
 	for i, e := range h.Events {
 		if events = append(events, e); i%10 == 0 {
-			events = append(events, history.Event{Time: e.Time, Process: history.Nemesis, Type: history.Invoke, F: history.Pause,
-				Value: fmt.Sprintf("pause %d", i), Fault: &history.Fault{On: h.Header.Servers[i/10%2:][:1], Ends: true}})
+			events = append(events,
+				history.Event{Time: e.Time, Process: history.Nemesis, Type: history.Invoke, F: history.Pause,
+					Value: fmt.Sprintf("pause %d", i),
+					Fault: &history.Fault{On: h.Header.Servers[i/10%2:][:1], Ends: true}})
 		}
 	}
 	if h.Events = events; broken {

@@ -18,12 +18,13 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator of the checker at a time and runs the package's short tests against it; a change
-// that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
+// TestNoMutantSurvives changes one operator of the checker at a time and runs the package's short tests against it; a
+// change that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
-// FENCEPOST_MUTANTS=sections.go,reach.go asks for those files only; a file name ending in /7 for each seventh change in it.
+// FENCEPOST_MUTANTS=sections.go,reach.go asks for those files only; a file name ending in /7 for each seventh change in
+// it.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
 	if asked == "" {
@@ -63,7 +64,8 @@ func TestNoMutantSurvives(t *testing.T) {
 }
 
 // swaps lists what an operator is changed to.
-var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.EQL: token.NEQ,
+var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
+	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
 
 // mutant is the source of a file with its n-th operator changed, and where that is; nil if it has fewer.

@@ -64,7 +64,8 @@ func (t *judge) contradicted(f *Finding, found bool) bool {
 		return false
 	}
 	verdicts := map[bool]string{false: "allows", true: "refutes"}
-	f.undecided("This is a defect of the checker: porcupine " + verdicts[refuted] + " the critical sections that the interval check " +
+	f.undecided("This is a defect of the checker: porcupine " + verdicts[refuted] +
+		" the critical sections that the interval check " +
 		verdicts[found] + ". Please report it with this history.")
 	return true
 }
@@ -102,17 +103,20 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	}
 	if leases, found := t.leaseClash(c); found {
 		cause, told := t.decide(&leases)
-		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock, holders...)
+		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock,
+			holders...)
 		f.About = t.about(&leases, told)
 		return
 	}
 	holder, end := t.outlived(c)
-	late := lateness{grant: holder.Grant, met: c.then.At, left: int(holder.To), deadline: t.Time(c.then.At), ended: history.Time(end)}
+	late := lateness{grant: holder.Grant, met: c.then.At, left: int(holder.To), deadline: t.Time(c.then.At),
+		ended: history.Time(end)}
 	if holder.Grant == c.then.Grant { // it came in when its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.blameFor(late)
-	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.To))...), lock, holders...)
+	f.violated(t, why.cause, story+" "+t.overstayStory(late, why), append(w, append(why.witness(), int(holder.To))...),
+		lock, holders...)
 	f.About = t.Grants[holder.Grant].Process
 }
 
@@ -121,8 +125,8 @@ func (t *judge) between(c *clash) []history.Process {
 	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
 }
 
-// outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside, or
-// if that one still ran, the lease of the one that came in.
+// outlived tells whose lease had ended when the two sections began to overlap, and when: the holder's that was inside,
+// or if that one still ran, the lease of the one that came in.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range []trace.Span{c.first, c.then} {

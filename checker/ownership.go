@@ -6,10 +6,11 @@ import (
 )
 
 // ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a
-// client: the late release of an old attempt is a stranger's. A key that is set over a live one removes that; a flush asks
-// nobody whose the keys are.
+// client: the late release of an old attempt is a stranger's. A key that is set over a live one removes that; a flush
+// asks nobody whose the keys are.
 //
-// It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be judged.
+// It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
+// judged.
 func (t *judge) ownership(f *Finding) {
 	judged, faults := 0, t.Faults
 	t.Live.Reset()
@@ -39,11 +40,13 @@ func (t *judge) ownership(f *Finding) {
 	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server, none but of its owner.")
 }
 
-// ownerSince is the position at which the owner set the key that the event at position at removes or prolongs, -1 if unknown.
+// ownerSince is the position at which the owner set the key that the event at position at removes or prolongs, -1 if
+// unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
-		if s := &t.History.Events[i]; s.F == history.KeySet && t.Keeper(s.Process) == t.Keeper(e.Process) && s.Lock == e.Lock && s.Of == owner {
+		if s := &t.History.Events[i]; s.F == history.KeySet && t.Keeper(s.Process) == t.Keeper(e.Process) &&
+			s.Lock == e.Lock && s.Of == owner {
 			return i
 		}
 	}
@@ -88,6 +91,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		}
 	}
 	story += t.strayStory(at, t.ownerSince(at, owner))
-	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
+	f.violated(t, cause, story+" The server did not compare the owner before it acted.", w, e.Lock, t.ProcessOf(e.By),
+		t.ProcessOf(owner))
 	f.At = e.Index
 }

@@ -27,7 +27,8 @@ func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
 			case 1:
 				h.Events[i], h.Events[j] = h.Events[j], h.Events[i]
 			case 2:
-				h.Events[i] = history.Event{Time: history.Never, F: h.Events[j].F, Type: history.OK, Lock: "orders", Process: "client-1"}
+				h.Events[i] = history.Event{Time: history.Never, F: h.Events[j].F, Type: history.OK, Lock: "orders",
+					Process: "client-1"}
 			case 3:
 				h.Events[i].Grant, h.Events[i].Attempt, h.Events[i].Of = nil, "", ""
 			case 4:

@@ -25,8 +25,9 @@ func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 		{"{hold: 1500ms}", "holds", checker.Violated, expect.Otherwise},
 		{"{hold: forever}", "holds", checker.Unchecked, expect.Otherwise},
 	} {
-		s, err := scenarios.Parse("law.yaml", []byte("name: law\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\nwork: "+
-			c.work+"\nlimit: 30s\nexpect: {prompt-release: "+c.expect+"}\npromise: [prompt-release]\n"))
+		s, err := scenarios.Parse("law.yaml",
+			[]byte("name: law\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\nwork: "+
+				c.work+"\nlimit: 30s\nexpect: {prompt-release: "+c.expect+"}\npromise: [prompt-release]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +42,16 @@ func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 		laws := tally.NewLaws(checker.Laws)
 		laws.Count(j.Verdict)
 		last := laws[len(laws)-1]
-		if last.Law != law || (last.Holds == 1) != (c.want == checker.Holds) || (last.Violated == 1) != (c.want == checker.Violated) {
+		if last.Law != law || (last.Holds == 1) != (c.want == checker.Holds) ||
+			(last.Violated == 1) != (c.want == checker.Violated) {
 			t.Errorf("%s is counted as %+v", c.work, last)
 		}
 	}
 	if !strings.Contains(law.Says(), "longer than a second") {
 		t.Errorf("it says %q", law.Says())
 	}
-	_, err := scenarios.Parse("law.yaml", []byte("name: law\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\nexpect: {prompt-relese: holds}\n"))
+	_, err := scenarios.Parse("law.yaml",
+		[]byte("name: law\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\nexpect: {prompt-relese: holds}\n"))
 	if err == nil || !strings.Contains(err.Error(), `did you mean "prompt-release"`) {
 		t.Errorf("a slip is answered with %v", err)
 	}

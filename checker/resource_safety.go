@@ -10,12 +10,12 @@ import (
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
-// The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read returned
-// is what its client was told before it called the write; where the history does not tell of clients' reads and writes, it
-// is the read that the resource accepted last. A grant that wrote knows the value it wrote, so that its next write builds
-// on that. A write without any read builds on nothing: (b) does not apply. Nor does it where the value to be lost, or the one
-// read after it, was written by nobody in the history. An effect whose attempt was never granted has no place in the order
-// of grants: it changes the value, (b) applies, (a) does not.
+// The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read
+// returned is what its client was told before it called the write; where the history does not tell of clients' reads
+// and writes, it is the read that the resource accepted last. A grant that wrote knows the value it wrote, so that its
+// next write builds on that. A write without any read builds on nothing: (b) does not apply. Nor does it where the
+// value to be lost, or the one read after it, was written by nobody in the history. An effect whose attempt was never
+// granted has no place in the order of grants: it changes the value, (b) applies, (a) does not.
 //
 // It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine judges the clients'
 // read-modify-writes beside it: what it refutes must break (a) or (b) too.
@@ -57,10 +57,12 @@ func (t *judge) resourceSafety(f *Finding) {
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
-		f.unchecked("Whose grant is the later one cannot be told: there are grants that state neither when they were decided nor a fencing token.")
+		f.unchecked("Whose grant is the later one cannot be told: there are grants that state neither when they were " +
+			"decided nor a fencing token.")
 	case t.UpdatesRefuted():
-		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale effect and no lost " +
-			"update: either the records and the clients' replies contradict each other, or the checker is wrong.")
+		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +
+			"effect and no lost update: either the records and the clients' replies contradict each other, or the " +
+			"checker is wrong.")
 	default:
 		f.holds(count(writes, "accepted write") + ", none of a superseded holder, no update lost.")
 	}
@@ -73,7 +75,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	n, _ := t.GrantAt(e.Of, lock)
 	a, b := &t.Grants[n], &t.Grants[by.Grant]
 	effect := &t.History.Events[by.At]
-	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, whose grant of %s is the later one (%s).",
+	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, whose "+
+		"grant of %s is the later one (%s).",
 		t.who(a, b), e.Time, effect.Op, t.who(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.OK, b.OK, by.At, at}
 	if a.Lease != nil {
@@ -112,7 +115,8 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	if did == history.Apply {
 		did = known.Op
 	}
-	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the writer's own %s at %v; but that value %s: that update is lost.",
+	story := sentence("The resource accepted the write %q of %s at %v. It builds on the value %q, known from the "+
+		"writer's own %s at %v; but that value %s: that update is lost.",
 		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
 	f.violated(t, Cause{Kind: LostUpdate}, story, []int{own.At, d.At, at}, e.Lock, t.ProcessOf(e.Of))
 	f.At = e.Index

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories in which almost
-// everything happens that a history can tell, sense or nonsense: the two must agree on every law.
+// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories in which
+// almost everything happens that a history can tell, sense or nonsense: the two must agree on every law.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
 	if !testkit.Full() {
@@ -32,16 +32,16 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of things said about their
-// keys.
+// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of things said about
+// their keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := 60_000
 	if !testkit.Full() {
 		rounds = 6_000
 	}
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
-	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner,
-		RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, Untold} {
+	for _, kind := range []CauseKind{CountedWithoutQuorum, DeposedMaster, ValidityMiscounted, ExpiredEarly,
+		LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired, Untold} {
 		if n := sumOf(seen, string(kind)); n < rounds/1000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}
@@ -63,7 +63,8 @@ func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) 
 			seen[want.Cause]++
 			consistent(t, "gossip", got)
 			if difference := differs(got, want); difference != "" && !(difference == "cause" && g.shared) {
-				t.Fatalf("round %d, %s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s", round, want.Law,
+				t.Fatalf("round %d, %s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s",
+					round, want.Law,
 					difference, got.Outcome, got.Cause, got.Witness, got.Explanation, want, encoded(t, g.h))
 			}
 		}
@@ -107,8 +108,8 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a history: three clients, each doing one thing after the other; two servers and a resource, whose records
-// follow no logic; and faults.
+// gossip makes a history: three clients, each doing one thing after the other; two servers and a resource, whose
+// records follow no logic; and faults.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
@@ -134,21 +135,28 @@ type talker struct {
 
 var (
 	gossipServers = []history.Process{"redis-1", "redis-2"}
-	gossipFaults  = []string{"pause client-1 for 3s at 1s", "pause redis-1 for 3s at 1s", "cut client-1 | redis-1 at 1s for 2s",
-		"cut redis-1 -> redis-2 at 1s for 2s", "crash redis-1 losing everything at 1s, restart after 2s", "crash redis-2 losing unsynced writes at 1s",
-		"jump redis-1 clock by +3s at 1s", "delay client-2 -> redis-1 by 1s at 1s for 5s", "fail over redis-1 to redis-2 at 1s",
-		"slow fsync of redis-1 by 1s at 1s for 2s", "break client-1 | redis-2 before reply 1", "shut down redis-2 at 1s, restart after 1s",
-		"expire session of client-1 at 2s", "expire session of client-3 at 2s", "drift client-2 clock by +1000ppm at 1s"}
-	gossipWhys = []history.Why{history.Expired, history.Expired, history.Deleted, history.Flushed, history.LostUnsynced, history.LostUnpersisted,
-		history.LostInFailover}
+	gossipFaults  = []string{"pause client-1 for 3s at 1s", "pause redis-1 for 3s at 1s",
+		"cut client-1 | redis-1 at 1s for 2s",
+		"cut redis-1 -> redis-2 at 1s for 2s", "crash redis-1 losing everything at 1s, restart after 2s",
+		"crash redis-2 losing unsynced writes at 1s",
+		"jump redis-1 clock by +3s at 1s", "delay client-2 -> redis-1 by 1s at 1s for 5s",
+		"fail over redis-1 to redis-2 at 1s",
+		"slow fsync of redis-1 by 1s at 1s for 2s", "break client-1 | redis-2 before reply 1",
+		"shut down redis-2 at 1s, restart after 1s",
+		"expire session of client-1 at 2s", "expire session of client-3 at 2s",
+		"drift client-2 clock by +1000ppm at 1s"}
+	gossipWhys = []history.Why{history.Expired, history.Expired, history.Deleted, history.Flushed, history.LostUnsynced,
+		history.LostUnpersisted, history.LostInFailover}
 )
 
 // anything fills in n events.
 func (g *gossip) anything(n int) {
 	r := g.r
 	h := &g.h.Header
-	*h = history.Header{Servers: gossipServers, Quorum: 1 + r.IntN(2), TTL: history.Time(r.IntN(8)) * 1e6, Hold: history.Time(r.IntN(2)) * 1e6,
-		Slack: history.Time(r.IntN(3)) * 1e6, Bound: history.Time(1+r.IntN(4)) * 1e6, Uncapped: r.IntN(2) == 0, Locks: []history.Lock{"a"}}
+	*h = history.Header{Servers: gossipServers, Quorum: 1 + r.IntN(2), TTL: history.Time(r.IntN(8)) * 1e6,
+		Hold:  history.Time(r.IntN(2)) * 1e6,
+		Slack: history.Time(r.IntN(3)) * 1e6, Bound: history.Time(1+r.IntN(4)) * 1e6, Uncapped: r.IntN(2) == 0,
+		Locks: []history.Lock{"a"}}
 	if r.IntN(3) == 0 {
 		h.Groups = [][]history.Process{gossipServers}
 	}
@@ -194,7 +202,8 @@ func (g *gossip) twoGrants() {
 			}
 		}
 		p := history.Process(fmt.Sprintf("client-%d", i+1))
-		e := history.Event{Process: p, F: history.Acquire, Lock: "a", Attempt: history.Attempt(p + "/1"), Grant: g.grant(0)}
+		e := history.Event{Process: p, F: history.Acquire, Lock: "a", Attempt: history.Attempt(p + "/1"),
+			Grant: g.grant(0)}
 		if e.Grant.Until = e.Grant.Granted + history.Time(r.IntN(30))*1e6; r.IntN(6) == 0 {
 			e.Grant.Until = e.Grant.Granted - 1e6
 		}
@@ -218,7 +227,8 @@ func (g *gossip) retell() {
 	}
 	probed := h.Header.Clients != nil
 	onlyOutcomes, sameNames, noNames := r.IntN(6) == 0, r.IntN(6) == 0, r.IntN(8) == 0
-	noGrants, someGrants, noTokens, members, byInfo := r.IntN(6) == 0, r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(6) == 0
+	noGrants, someGrants, noTokens, members, byInfo := r.IntN(6) == 0, r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(3) == 0,
+		r.IntN(6) == 0
 	var told []history.Event
 	for _, e := range h.Events {
 		isLock := e.F == history.Acquire || e.F == history.Extend || e.F == history.Release || e.F == history.Lost
@@ -226,7 +236,8 @@ func (g *gossip) retell() {
 		case isLock && onlyOutcomes && e.Type == history.Invoke:
 			continue
 		case e.Process == history.Nemesis && byInfo:
-			e = history.Event{Index: e.Index, Time: e.Time, Process: e.Process, Type: history.Info, F: jepsenFaults[r.IntN(len(jepsenFaults))]}
+			e = history.Event{Index: e.Index, Time: e.Time, Process: e.Process, Type: history.Info,
+				F: jepsenFaults[r.IntN(len(jepsenFaults))]}
 		case isLock && noNames:
 			e.Attempt = ""
 		case sameNames:
@@ -256,8 +267,8 @@ func (g *gossip) retell() {
 	h.Events = told
 }
 
-var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop", "partition", "heal",
-	"check-offsets"}
+var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop",
+	"partition", "heal", "check-offsets"}
 
 // ownerName is what a client calls all its attempts that gives them one name.
 func ownerName(a history.Attempt) history.Attempt {
@@ -295,12 +306,14 @@ func (g *gossip) talk(i int) {
 		g.add(history.Event{Process: p, Type: outcome, F: history.Release, Lock: c.lock, Attempt: c.attempt})
 	case len(c.holds) == 0 || len(c.holds) == 1 && k < 4:
 		c.asked++
-		c.asking, c.lock, c.attempt, c.shared = true, history.Lock("aab"[r.IntN(3):][:1]), history.Attempt(fmt.Sprintf("%s/%d", p, c.asked)), r.IntN(6) == 0
+		c.asking, c.lock, c.attempt, c.shared = true, history.Lock("aab"[r.IntN(3):][:1]),
+			history.Attempt(fmt.Sprintf("%s/%d", p, c.asked)), r.IntN(6) == 0
 		g.add(history.Event{Process: p, Type: history.Invoke, F: history.Acquire, Lock: c.lock, Shared: c.shared})
 		c.called = g.now
 	case k < 8:
 		held := c.holds[r.IntN(len(c.holds))]
-		g.add(history.Event{Process: p, F: history.Extend, Lock: held.Lock, Attempt: held.Attempt, Grant: g.grant(held.Time)})
+		g.add(history.Event{Process: p, F: history.Extend, Lock: held.Lock, Attempt: held.Attempt,
+			Grant: g.grant(held.Time)})
 	case k < 9:
 		held := c.holds[0]
 		g.add(history.Event{Process: p, Type: history.Info, F: history.Lost, Lock: held.Lock, Attempt: held.Attempt})
@@ -316,7 +329,8 @@ func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
 	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6
 	return &history.Grant{Since: since, Granted: granted, Until: granted + history.Time(g.r.IntN(9)-1)*1e6,
-		Counted: [][]history.Process{gossipServers, gossipServers, gossipServers[:1], gossipServers[1:], nil}[g.r.IntN(5)]}
+		Counted: [][]history.Process{gossipServers, gossipServers, gossipServers[:1], gossipServers[1:],
+			nil}[g.r.IntN(5)]}
 }
 
 func (g *gossip) someAttempt() history.Attempt {
@@ -352,8 +366,8 @@ func (g *gossip) serve() {
 
 func (g *gossip) apply() {
 	r := g.r
-	e := history.Event{Process: history.Resource, F: history.Apply, Op: history.Read, Lock: history.Lock("aab"[r.IntN(3):][:1]), Of: g.someAttempt(),
-		Value: "0"}
+	e := history.Event{Process: history.Resource, F: history.Apply, Op: history.Read,
+		Lock: history.Lock("aab"[r.IntN(3):][:1]), Of: g.someAttempt(), Value: "0"}
 	for _, o := range slices.Backward(g.h.Events) {
 		if o.F == history.Apply && o.Type == history.OK && o.Lock == e.Lock {
 			e.Value = o.Value

@@ -13,8 +13,8 @@ import (
 // randomWaits makes a history of three clients that ask for two locks, keep one while they ask for the other, give up,
 // release and crash, some with faults: one event a nanosecond, at most.
 func randomWaits(r *rand.Rand) *history.History {
-	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)), Uncapped: r.IntN(3) == 0,
-		Locks: []history.Lock{"a", "b"}}}
+	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)),
+		Uncapped: r.IntN(3) == 0, Locks: []history.Lock{"a", "b"}}}
 	faults := r.IntN(2) == 0
 	struck := false
 	var waits [3]history.Lock
@@ -25,8 +25,8 @@ func randomWaits(r *rand.Rand) *history.History {
 		if holds[i] == nil {
 			holds[i] = map[history.Lock]bool{}
 		}
-		e := history.Event{Index: len(h.Events), Process: history.Process(fmt.Sprintf("client-%d", i+1)), Type: history.OK, F: history.Acquire,
-			Lock: h.Header.Locks[r.IntN(2)]}
+		e := history.Event{Index: len(h.Events), Process: history.Process(fmt.Sprintf("client-%d", i+1)),
+			Type: history.OK, F: history.Acquire, Lock: h.Header.Locks[r.IntN(2)]}
 		switch {
 		case faults && r.IntN(8) == 0:
 			e = history.Event{Index: e.Index, Process: history.Nemesis, Type: history.Invoke, F: history.Pause}
@@ -68,13 +68,14 @@ func TestStandstillIsWhatTheLawSays(t *testing.T) {
 		got := c.CheckOnly(h, []Law{DeadlockFreedom}).Findings[0]
 		want := slow.Check(h)[slices.Index(Laws, DeadlockFreedom)]
 		if difference := differs(got, want); difference != "" {
-			t.Fatalf("%s: got %v (%s), want %+v\n%+v\n%v", difference, got.Outcome, got.Explanation, want, h.Header, list(timed(h.Events)))
+			t.Fatalf("%s: got %v (%s), want %+v\n%+v\n%v", difference, got.Outcome, got.Explanation, want, h.Header,
+				list(timed(h.Events)))
 		}
 		seen[got.Outcome.String()]++
 		seen[string(got.Cause.Kind)]++
 	}
-	for _, what := range []string{"holds", "undecided", string(StuckBehindCrashed), string(StuckBehindUncapped), string(StuckInCycle),
-		string(StuckWithoutHolder)} {
+	for _, what := range []string{"holds", "undecided", string(StuckBehindCrashed), string(StuckBehindUncapped),
+		string(StuckInCycle), string(StuckWithoutHolder)} {
 		if seen[what] < 50 {
 			t.Errorf("only %d rounds were %s", seen[what], what)
 		}

@@ -54,7 +54,8 @@ func (t *judge) tokenClash(l *trace.LockTrace) (a, b *trace.Grant) {
 		}
 		before := sort.Search(len(with), func(i int) bool { return !t.returnedBefore(with[i], g) })
 		if used[g.Token] || before > 0 && highest[before-1] > g.Token {
-			i := slices.IndexFunc(with, func(o *trace.Grant) bool { return o.Token == g.Token || o.Token > g.Token && t.returnedBefore(o, g) })
+			i := slices.IndexFunc(with,
+				func(o *trace.Grant) bool { return o.Token == g.Token || o.Token > g.Token && t.returnedBefore(o, g) })
 			return with[i], g
 		}
 		used[g.Token] = true
@@ -79,8 +80,9 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	if a.Token == b.Token {
 		cause, how = Cause{Kind: TokenRepeated}, "the very token that"
 	}
-	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a resource that compares tokens"+
-		" cannot tell which of the two is stale.", capital(t.who(b, a)), quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
+	story := sentence("%s was granted the lock %s at %v with fencing token %d, %s %s had been granted at %v: a "+
+		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
+		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" In between the counter was lost%s.", t.faultText(lost...))
 	}

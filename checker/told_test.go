@@ -22,9 +22,10 @@ import (
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
 //	20s nemesis start-partition
 //
-// The last is how Jepsen's nemesis tells of what it does. The lock is "orders" and the attempt client-1's latest ("client-1/1"), unless lock= or attempt= says otherwise. An
-// acquire ok or extend ok with until= carries a grant, asked for when acquire (or extend) was called, decided at the
-// time of its line and counted by all servers, unless since=, granted= or counted= says otherwise.
+// The last is how Jepsen's nemesis tells of what it does. The lock is "orders" and the attempt client-1's latest
+// ("client-1/1"), unless lock= or attempt= says otherwise. An acquire ok or extend ok with until= carries a grant,
+// asked for when acquire (or extend) was called, decided at the time of its line and counted by all servers, unless
+// since=, granted= or counted= says otherwise.
 func told(t testing.TB, text string) *history.History {
 	t.Helper()
 	p := parser{t: t, h: &history.History{}, attempts: map[string]int{}, called: map[string]history.Time{}}
@@ -78,8 +79,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck is what a history records of a fault line. One that is not in the words of a plan is of a foreign history, which
-// says whom it strikes, and no more.
+// struck is what a history records of a fault line. One that is not in the words of a plan is of a foreign history,
+// which says whom it strikes, and no more.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()
@@ -91,7 +92,8 @@ func struck(line string, on []history.Process) (history.F, *history.Fault) {
 func (p *parser) event(at history.Time, process, f string, rest []string) {
 	e := history.Event{Time: at, Process: history.Process(process), Type: history.OK, F: history.F(f), Lock: "orders"}
 	if len(rest) > 0 && !strings.Contains(rest[0], "=") {
-		e.Type = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail, "info": history.Info}[rest[0]]
+		e.Type = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
+			"info": history.Info}[rest[0]]
 		rest = rest[1:]
 	}
 	asks := e.F == history.Acquire && e.Type == history.Invoke

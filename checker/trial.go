@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Trial is what became of a violation when faults were taken away and the run was made again. The checker makes none: it
-// knows nothing of runs. Whoever can run again adds them to a finding.
+// Trial is what became of a violation when faults were taken away and the run was made again. The checker makes none:
+// it knows nothing of runs. Whoever can run again adds them to a finding.
 type Trial struct {
 	Faults []string // the lines of the faults taken away; empty: all of the plan
 	Needed bool     // without them the violation does not come about, and with any one of them it does
@@ -45,8 +45,8 @@ func (t Trial) became(faults int) string {
 	return t.Outcome.String() + alone
 }
 
-// SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between the
-// same processes.
+// SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between
+// the same processes.
 func SameViolation(a, b Finding) bool {
 	return a.Outcome == Violated && b.Outcome == Violated && a.Law == b.Law && a.Cause == b.Cause && a.Lock == b.Lock &&
 		slices.Equal(a.Holders, b.Holders)

@@ -32,11 +32,13 @@ type lawRow struct {
 var lawTable = []lawRow{
 	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion},
 	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion},
-	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost", (*judge).resourceSafety},
+	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost",
+		(*judge).resourceSafety},
 	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership},
 	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder},
 	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom},
-	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound",
+	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a " +
+		"bound",
 		(*judge).faultTolerance},
 }
 
@@ -109,13 +111,14 @@ type Finding struct {
 	Law     Law
 	Outcome Outcome
 	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say what it was about: the
-	// holder and the one that came in, the stale and the newer writer, whoever removed a lock and its owner, the waiter.
+	// holder and the one that came in, the stale and the newer writer, whoever removed a lock and its owner, the
+	// waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
-	// About is whose lease, key or delay the cause is: of a clash one of the Holders, of a waiter whoever blocks it. Empty if
-	// it is of nobody alone.
+	// About is whose lease, key or delay the cause is: of a clash one of the Holders, of a waiter whoever blocks it.
+	// Empty if it is of nobody alone.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event with which the law was broken: what came later is no reason of it.

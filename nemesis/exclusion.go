@@ -10,8 +10,8 @@ import (
 )
 
 // Exclusion is a kind of faults that a lock does not promise to survive, as one line: "jump of servers", "drift above
-// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that ParseExclusion
-// returned prints and parses back.
+// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that
+// ParseExclusion returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
 	// Loss, of a Crash, is what must be lost; LosesMemory: whatever is.
@@ -23,8 +23,8 @@ type Exclusion struct {
 	// Within, of a Crash or ShutDown, is the time within which the server must restart: sooner than that. Zero: whether
 	// it does or not.
 	Within time.Duration
-	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never ends. It
-	// excludes Within.
+	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never
+	// ends. It excludes Within.
 	Forever bool
 	// OneWay, of a Cut, demands that it stops one direction alone. It excludes Forever.
 	OneWay bool
@@ -159,7 +159,8 @@ func (x Exclusion) Covers(f Fault, names *Names) bool {
 		x.OneWay && !f.OneWay:
 		return false
 	}
-	return x.Of == AnyProcess || slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })
+	return x.Of == AnyProcess ||
+		slices.ContainsFunc(f.On(), func(p sim.ProcessID) bool { return names.role(p).sort() == x.Of })
 }
 
 func (r role) sort() Sort {

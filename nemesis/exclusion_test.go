@@ -8,8 +8,8 @@ import (
 func TestExclusionsPrintAndParseBack(t *testing.T) {
 	for _, line := range []string{
 		"pause", "jump of servers", "jump of clients", "drift above 1000ppm", "drift of servers above 1ppm", "crash",
-		"crash losing everything, restart within 10s", "crash losing unsynced writes of servers", "shut down, restart within 10s",
-		"shut down, no restart", "crash losing everything of servers, no restart",
+		"crash losing everything, restart within 10s", "crash losing unsynced writes of servers",
+		"shut down, restart within 10s", "shut down, no restart", "crash losing everything of servers, no restart",
 		"cut, no end", "cut of clients, no end", "drift above 10ppm, no end", "cut, one way", "cut of clients, one way",
 		"delay", "delay message of resource", "slow fsync", "expire session", "fail over",
 	} {
@@ -50,24 +50,34 @@ func TestExclusionsCoverWhatTheySay(t *testing.T) {
 		exclusion string
 		yes, no   []string
 	}{
-		{"pause", []string{"pause client-1 for 1s at 1s", "pause redis-1 for 1s at 1s"}, []string{"crash client-1 at 1s"}},
+		{"pause", []string{"pause client-1 for 1s at 1s", "pause redis-1 for 1s at 1s"},
+			[]string{"crash client-1 at 1s"}},
 		{"jump of servers", []string{"jump redis-1 clock by +1s at 1s", "jump etcd-2 clock by -1s at 1s"},
-			[]string{"jump client-1 clock by +1s at 1s", "jump resource clock by +1s at 1s", "pause redis-1 for 1s at 1s"}},
+			[]string{"jump client-1 clock by +1s at 1s", "jump resource clock by +1s at 1s",
+				"pause redis-1 for 1s at 1s"}},
 		{"jump of clients", []string{"jump client-1 clock by +1s at 1s"}, []string{"jump redis-1 clock by +1s at 1s"}},
 		{"cut of clients, one way", []string{"cut client-1 -> redis-1 at 1s", "cut redis-1 -> client-1 at 1s for 1s"},
 			[]string{"cut client-1 | redis-1 at 1s", "cut redis-1 -> redis-1-replica-1 at 1s"}},
 		{"cut of resource", []string{"cut client-1 | resource at 1s"}, []string{"cut client-1 | redis-1 at 1s"}},
-		{"drift above 1000ppm", []string{"drift redis-1 clock by +1001ppm from 0s", "drift client-1 clock by -2000ppm from 0s"},
+		{"drift above 1000ppm",
+			[]string{"drift redis-1 clock by +1001ppm from 0s", "drift client-1 clock by -2000ppm from 0s"},
 			[]string{"drift redis-1 clock by +1000ppm from 0s", "drift redis-1 clock by -1000ppm from 0s"}},
-		{"crash losing everything, restart within 10s", []string{"crash redis-1 losing everything at 1s, restart after 9.999s"},
-			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash redis-1 losing everything at 1s",
+		{"crash losing everything, restart within 10s",
+			[]string{"crash redis-1 losing everything at 1s, restart after 9.999s"},
+			[]string{"crash redis-1 losing everything at 1s, restart after 10s",
+				"crash redis-1 losing everything at 1s",
 				"crash redis-1 losing unsynced writes at 1s, restart after 1s", "crash client-1 at 1s"}},
 		{"crash of servers, no restart", []string{"crash redis-1 losing everything at 1s"},
-			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash client-1 at 1s", "shut down redis-1 at 1s"}},
-		{"shut down, no restart", []string{"shut down redis-1 at 1s"}, []string{"shut down redis-1 at 1s, restart after 500ms"}},
-		{"cut of clients, no end", []string{"cut client-1 | redis-1 at 1s"}, []string{"cut client-1 | redis-1 at 1s for 5s", "drift client-1 clock by +1ppm from 0s"}},
-		{"drift, no end", []string{"drift redis-1 clock by +1ppm from 0s"}, []string{"drift redis-1 clock by +1ppm from 0s for 1s"}},
-		{"shut down, restart within 1s", []string{"shut down redis-1 at 1s, restart after 500ms"}, []string{"shut down redis-1 at 1s"}},
+			[]string{"crash redis-1 losing everything at 1s, restart after 10s", "crash client-1 at 1s",
+				"shut down redis-1 at 1s"}},
+		{"shut down, no restart", []string{"shut down redis-1 at 1s"},
+			[]string{"shut down redis-1 at 1s, restart after 500ms"}},
+		{"cut of clients, no end", []string{"cut client-1 | redis-1 at 1s"},
+			[]string{"cut client-1 | redis-1 at 1s for 5s", "drift client-1 clock by +1ppm from 0s"}},
+		{"drift, no end", []string{"drift redis-1 clock by +1ppm from 0s"},
+			[]string{"drift redis-1 clock by +1ppm from 0s for 1s"}},
+		{"shut down, restart within 1s", []string{"shut down redis-1 at 1s, restart after 500ms"},
+			[]string{"shut down redis-1 at 1s"}},
 	} {
 		x, err := ParseExclusion(test.exclusion)
 		if err != nil {

@@ -65,8 +65,8 @@ type Fault struct {
 	For time.Duration
 	// Loss, of a Crash, is what is lost.
 	Loss Loss
-	// Restart, of a Crash or ShutDown, is the time from the strike to the next start of the server; zero: never. A client
-	// never comes back.
+	// Restart, of a Crash or ShutDown, is the time from the strike to the next start of the server; zero: never. A
+	// client never comes back.
 	Restart time.Duration
 	// Number counts from 1, since the start of the run: the message that Target sends to Peer (DelayMessage), or the
 	// reply that Peer sends to Target (Break).

@@ -23,7 +23,8 @@ var grammar = []struct {
 	{"jump redis-3 clock by +30s at 4s",
 		Fault{Kind: Jump, Target: "redis-3", By: 30 * time.Second, Trigger: Trigger{Time: 4 * time.Second}}},
 	{"jump client-1 clock by -5s at clock-read",
-		Fault{Kind: Jump, Target: "client-1", By: -5 * time.Second, Trigger: Trigger{Point: sim.ClockRead, Pass: 1, SaidAt: true}}},
+		Fault{Kind: Jump, Target: "client-1", By: -5 * time.Second,
+			Trigger: Trigger{Point: sim.ClockRead, Pass: 1, SaidAt: true}}},
 	{"drift redis-1 clock by +20000ppm from 0s for 60s",
 		Fault{Kind: Drift, Target: "redis-1", PPM: 20000, For: time.Minute}},
 	{"crash client-1 after acquired",
@@ -35,7 +36,8 @@ var grammar = []struct {
 		Fault{Kind: Crash, Target: "redis-2", Loss: LosesEverything, Restart: 11 * time.Second,
 			Trigger: Trigger{Time: 1200 * time.Millisecond}}},
 	{"shut down redis-2 at 1.2s, restart after 500ms",
-		Fault{Kind: ShutDown, Target: "redis-2", Restart: 500 * time.Millisecond, Trigger: Trigger{Time: 1200 * time.Millisecond}}},
+		Fault{Kind: ShutDown, Target: "redis-2", Restart: 500 * time.Millisecond,
+			Trigger: Trigger{Time: 1200 * time.Millisecond}}},
 	{"fail over redis-1 to redis-1-replica-1 at 2s",
 		Fault{Kind: FailOver, Target: "redis-1", Peer: "redis-1-replica-1", Trigger: Trigger{Time: 2 * time.Second}}},
 	{"cut client-1 | redis-1 redis-2 at 1s for 5s",
@@ -52,7 +54,8 @@ var grammar = []struct {
 	{"break client-1 | redis-2 before reply 1",
 		Fault{Kind: Break, Target: "client-1", Peer: "redis-2", Number: 1}},
 	{"slow fsync of redis-1 by 2s at 1s for 10s",
-		Fault{Kind: SlowFsync, Target: "redis-1", By: 2 * time.Second, For: 10 * time.Second, Trigger: Trigger{Time: time.Second}}},
+		Fault{Kind: SlowFsync, Target: "redis-1", By: 2 * time.Second, For: 10 * time.Second,
+			Trigger: Trigger{Time: time.Second}}},
 	{"expire session of client-1 at 2s",
 		Fault{Kind: ExpireSession, Target: "client-1", Trigger: Trigger{Time: 2 * time.Second}}},
 	{"stall redis-2 for 3s at 1.2s",
@@ -91,16 +94,18 @@ func TestEveryLineOfTheDesignMeansWhatItSays(t *testing.T) {
 // TestWaysOfWriting holds lines that are read although they are printed otherwise, and what they are printed as.
 func TestWaysOfWriting(t *testing.T) {
 	for line, printed := range map[string]string{
-		"\t pause  client-1\tfor 15s  after acquired ":             "pause client-1 for 15s after acquired",
-		"pause client-1 for 1m30s at 1h":                           "pause client-1 for 90s at 3600s",
-		"pause client-1 for 1.50s at 0.25ms":                       "pause client-1 for 1.5s at 250us",
-		"pause client-1 for 3µs at 0.5us":                          "pause client-1 for 3us at 500ns",
-		"pause client-1 for 15s at the 1st acquired":               "pause client-1 for 15s at acquired",
-		"cut client-1->redis-1 redis-2 at 1s":                      "cut client-1 -> redis-1 redis-2 at 1s",
-		"cut client-1|redis-1 at 1s":                               "cut client-1 | redis-1 at 1s",
-		"shut down redis-1 at 1s ,restart after 3s":                "shut down redis-1 at 1s, restart after 3s",
-		"jump redis-1 clock by +0.5m after acquired by client-2":   "jump redis-1 clock by +30s after acquired by client-2",
-		"drift redis-1 clock by -00100ppm after the 12th acquired": "drift redis-1 clock by -100ppm after the 12th acquired",
+		"\t pause  client-1\tfor 15s  after acquired ": "pause client-1 for 15s after acquired",
+		"pause client-1 for 1m30s at 1h":               "pause client-1 for 90s at 3600s",
+		"pause client-1 for 1.50s at 0.25ms":           "pause client-1 for 1.5s at 250us",
+		"pause client-1 for 3µs at 0.5us":              "pause client-1 for 3us at 500ns",
+		"pause client-1 for 15s at the 1st acquired":   "pause client-1 for 15s at acquired",
+		"cut client-1->redis-1 redis-2 at 1s":          "cut client-1 -> redis-1 redis-2 at 1s",
+		"cut client-1|redis-1 at 1s":                   "cut client-1 | redis-1 at 1s",
+		"shut down redis-1 at 1s ,restart after 3s":    "shut down redis-1 at 1s, restart after 3s",
+		"jump redis-1 clock by +0.5m after acquired by client-2": "jump redis-1 clock by +30s after acquired by " +
+			"client-2",
+		"drift redis-1 clock by -00100ppm after the 12th acquired": "drift redis-1 clock by -100ppm after the 12th " +
+			"acquired",
 	} {
 		f, err := Parse(line)
 		if err != nil {
@@ -195,7 +200,8 @@ func TestUsageOpensWithTheWordsOfEachKind(t *testing.T) {
 			t.Errorf("usage of %q is %q", k, usage[i])
 		}
 	}
-	if got := usage[Crash-1]; got != "crash PROCESS [losing unsynced writes | losing everything] WHEN [, restart after DURATION]" {
+	if got := usage[Crash-1]; got != "crash PROCESS [losing unsynced writes | losing everything] WHEN [, restart "+
+		"after DURATION]" {
 		t.Errorf("crash: %s", got)
 	}
 }

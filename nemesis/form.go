@@ -42,7 +42,8 @@ func Usage() []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, "WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, after POINT by PROCESS")
+	return append(lines, "WHEN: at DURATION (drift: from DURATION), or at POINT, after POINT, after the 2nd POINT, "+
+		"after POINT by PROCESS")
 }
 
 // String prints the fault as the one line that Parse reads.

@@ -22,7 +22,8 @@ func FuzzParse(f *testing.F) {
 		fault, err := Parse(line)
 		if err != nil {
 			var where *ParseError
-			if !errors.As(err, &where) || where.Column < 1 || where.Column > utf8.RuneCountInString(line)+1 || where.Msg == "" {
+			if !errors.As(err, &where) || where.Column < 1 || where.Column > utf8.RuneCountInString(line)+1 ||
+				where.Msg == "" {
 				t.Fatalf("%q: %v points outside of the line or says nothing", line, err)
 			}
 			return

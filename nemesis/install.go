@@ -145,8 +145,8 @@ func (s *striker) record(t history.Type) {
 // idle reports whether there is nothing to strike: a crash of what is down already.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
-// recordsItself reports whether the fault is recorded later than it begins: when the message is sent that it holds up, or
-// the replica has become master.
+// recordsItself reports whether the fault is recorded later than it begins: when the message is sent that it holds up,
+// or the replica has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)
 }

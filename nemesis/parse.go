@@ -39,8 +39,8 @@ func Parse(line string) (Fault, error) {
 }
 
 // parseLine also returns the parser, which knows where the words of the line stand.
-// Known are the processes of the run, nil if it is not known; headers are words that might have been meant in place of a
-// fault.
+// Known are the processes of the run, nil if it is not known; headers are words that might have been meant in place of
+// a fault.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
 	var err *ParseError

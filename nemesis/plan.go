@@ -45,8 +45,8 @@ func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Detail())
 }
 
-// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines count for nothing, nor does what follows
-// a "#" at the start of a line or after white space. A returned error is a *PlanError.
+// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines count for nothing, nor does what
+// follows a "#" at the start of a line or after white space. A returned error is a *PlanError.
 func ParsePlan(name string, text []byte) (Plan, error) {
 	r := planReader{file: name}
 	if len(text) > MaxPlan {
@@ -71,8 +71,9 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 	return r.plan, nil
 }
 
-// Validate checks every fault of the plan against a run, and that no clock can be made to run at less than a tenth of the true rate. The error quotes the fault; what
-// it wraps, if anything, is a *ParseError whose column counts in the quoted line.
+// Validate checks every fault of the plan against a run, and that no clock can be made to run at less than a tenth of
+// the true rate. The error quotes the fault; what it wraps, if anything, is a *ParseError whose column counts in the
+// quoted line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
 		return errors.New(problem)
@@ -82,7 +83,8 @@ func (p Plan) Validate(known Names) error {
 			return fmt.Errorf("fault %d, %q: %w", i+1, f.String(), err)
 		}
 		if p.slowest(i) > SlowestPPM {
-			return fmt.Errorf("fault %d, %q: with the drifts before it the clocks of %s could run at less than a tenth of the true rate",
+			return fmt.Errorf("fault %d, %q: with the drifts before it the clocks of %s could run at less than a "+
+				"tenth of the true rate",
 				i+1, f.String(), f.Target)
 		}
 	}
@@ -176,7 +178,8 @@ func (r *planReader) readSeed(tokens []token, end int) error {
 	}
 	seed, err := strconv.ParseUint(tokens[1].text, 10, 64)
 	if err != nil {
-		return r.errorf(tokens[1].column, "expected a seed from 0 to 18446744073709551615, found "+quoteFound(tokens[1].text))
+		return r.errorf(tokens[1].column,
+			"expected a seed from 0 to 18446744073709551615, found "+quoteFound(tokens[1].text))
 	}
 	r.plan.Seed, r.hasSeed = seed, true
 	return nil

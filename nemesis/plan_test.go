@@ -59,7 +59,8 @@ func TestPlanErrorsSayFileLineColumnAndNearestWord(t *testing.T) {
 		{"scenario # a\n", `p:1:9: expected the name of a scenario, found the end of the line`},
 		{"seed\n", `p:1:5: expected a seed, found the end of the line`},
 		{"seed -1\n", `p:1:6: expected a seed from 0 to 18446744073709551615, found "-1"`},
-		{"seed 18446744073709551616", `p:1:6: expected a seed from 0 to 18446744073709551615, found "18446744073709551616"`},
+		{"seed 18446744073709551616",
+			`p:1:6: expected a seed from 0 to 18446744073709551615, found "18446744073709551616"`},
 		{"seed 1 2", `p:1:8: expected the end of the line, found "2"`},
 		{head + "pause \x00", `p:3:7: the plan is not text: it has the control character U+0000 here`},
 		{"\x7fELF\x02\x01", `p:1:1: the plan is not text: it has the control character U+007F here`},
@@ -125,7 +126,8 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 // TestAPlanThatIsValidPrintsAndParsesBack states the promise of Validate for plans made in code.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
-		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true, Trigger: Trigger{Time: 1500 * time.Microsecond}},
+		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,
+			Trigger: Trigger{Time: 1500 * time.Microsecond}},
 	}}
 	if err := p.Validate(testNames); err != nil {
 		t.Fatal(err)

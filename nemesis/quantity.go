@@ -53,8 +53,8 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration reads a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to MaxDuration. A
-// returned error is a *ParseError.
+// ParseDuration reads a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to
+// MaxDuration. A returned error is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, &ParseError{Column: 1, Msg: notDuration}

@@ -80,8 +80,8 @@ func TestRatesParseBack(t *testing.T) {
 }
 
 func TestOrdinals(t *testing.T) {
-	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 10: "10th", 11: "11th", 12: "12th", 13: "13th",
-		21: "21st", 22: "22nd", 101: "101st", 111: "111th", 112: "112th", 1000: "1000th"} {
+	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 10: "10th", 11: "11th", 12: "12th",
+		13: "13th", 21: "21st", 22: "22nd", 101: "101st", 111: "111th", 112: "112th", 1000: "1000th"} {
 		if got := ordinal(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
@@ -94,7 +94,8 @@ func TestWhatNamesAProcess(t *testing.T) {
 			t.Errorf("%q names no process", name)
 		}
 	}
-	for _, name := range []string{"", "client", "client-", "client-0", "client-01", "client-1-", "-1", "1-1", "client--1", "client-1-2",
+	for _, name := range []string{"", "client", "client-", "client-0", "client-01", "client-1-", "-1", "1-1",
+		"client--1", "client-1-2",
 		"Client-1", "client-1a", "clïent-1", "at", "for", "after", "the", "resource-", strings.Repeat("c", 64) + "-1"} {
 		if isProcess(name) {
 			t.Errorf("%q names a process", name)

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: that every process exists and is of a sort that the fault can strike, and that f is a
-// fault that a line can state. That a protocol never passes a point is no error. A returned error is a *ParseError
+// Validate checks f against a run: that every process exists and is of a sort that the fault can strike, and that f is
+// a fault that a line can state. That a protocol never passes a point is no error. A returned error is a *ParseError
 // whose column counts in f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)

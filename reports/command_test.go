@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is wider
-// than the terminal.
+// Every command that any report gives to be pasted is whole on its lines: what breaks it is a backslash, and no line is
+// wider than the terminal.
 func TestEveryCommandCanBePasted(t *testing.T) {
 	const call = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
 	run, verification, exploration := kleppmann(), verified(), explored()
@@ -62,7 +62,8 @@ func TestTheProbeIsExplainedWhereItAppears(t *testing.T) {
 		}
 		return r
 	}
-	exploration := explored(ExploredFinding{Finding: tally.Finding{Law: checker.DeadlockFreedom, Cause: checker.Cause{Kind: "stuck although nobody holds"}},
+	exploration := explored(ExploredFinding{Finding: tally.Finding{Law: checker.DeadlockFreedom,
+		Cause: checker.Cause{Kind: "stuck although nobody holds"}},
 		Promised: true, Small: &search.Shrunk{}, Run: stuck()})
 	for name, c := range map[string]struct {
 		write func(io.Writer) error

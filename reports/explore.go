@@ -60,8 +60,8 @@ func (e *Exploration) open() []string {
 }
 
 // Text writes what was found: how the laws came out, and what broke them, grouped by plan, on about a screen. With
-// opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with its
-// timeline. The error is w's.
+// opt.All it goes on with how much of each kind of fault has struck anything, and each finding in full, the first with
+// its timeline. The error is w's.
 func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	exploreTitle(p, e)
@@ -99,7 +99,8 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 func exploreEnding(p *term.Writer, e *Exploration) {
 	p.Blank()
 	if all := e.allFaults(); all.Drawn > 0 {
-		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use", phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
+		p.Hang(0, "faults  ", term.Plain, fmt.Sprintf("%s drawn, of which %s (%s) met a lock in use",
+			phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
 	report.Stopped(p, e.Interrupted)
 	report.Notes(p, "open    ", e.open())
@@ -120,7 +121,8 @@ func exploreTitle(p *term.Writer, e *Exploration) {
 }
 
 func exploredFaults(p *term.Writer, e *Exploration) {
-	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain, "struck").To(38).Add(term.Plain, "met a lock in use"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(22).Add(term.Plain, "drawn").To(30).Add(term.Plain,
+		"struck").To(38).Add(term.Plain, "met a lock in use"))
 	for _, f := range e.Faults {
 		if f.Drawn > 0 {
 			exploredFault(p, f.Kind.String(), f)
@@ -186,15 +188,18 @@ func (f *ExploredFinding) size() string {
 	case f.Small.Ending == search.Minimal:
 		how = "nothing can be taken away or made simpler"
 	}
-	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.", phrase.CountGrouped(f.Runs, "run"),
-		f.First, phrase.Count(len(f.Small.First.Faults), "fault"), phrase.Count(len(f.Run.Plan), "fault"), phrase.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
+	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.",
+		phrase.CountGrouped(f.Runs, "run"),
+		f.First, phrase.Count(len(f.Small.First.Faults), "fault"), phrase.Count(len(f.Run.Plan), "fault"),
+		phrase.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
 }
 
 // Suite has a case for each law, and one for each reason why nothing can be said.
 func (e *Exploration) Suite() report.Suite {
 	s := report.Suite{Name: "explore " + e.Scenario, Repeat: e.Repeat}
 	for _, l := range promised(e.Laws, e.Subject) {
-		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d runs", l.Holds)}
+		c := report.Case{Group: e.Scenario, Name: string(l.Law.Law), Result: expect.AsExpected,
+			Message: fmt.Sprintf("kept in %d runs", l.Holds)}
 		broken := fmt.Sprintf("broken in %d of %d runs", l.Violated, l.Exercised())
 		switch {
 		case l.Violated > 0 && !l.Promised:
@@ -219,7 +224,8 @@ func (e *Exploration) stories(law checker.Law) string {
 	var all []string
 	for _, f := range e.Findings {
 		if f.Law == law {
-			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First, f.Run.Story(string(law))))
+			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First,
+				f.Run.Story(string(law))))
 		}
 	}
 	return strings.Join(all, "\n\n")

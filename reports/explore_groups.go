@@ -87,8 +87,8 @@ func (f *ExploredFinding) promise() string {
 	return "not promised"
 }
 
-// exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line each,
-// and what does not fit even so is counted.
+// exploredGroups tells what was found, group by group, in at most room lines: what no longer fits is told in a line
+// each, and what does not fit even so is counted.
 func exploredGroups(p *term.Writer, groups []planGroup, room int) {
 	told := make([]*term.Writer, len(groups))
 	for i := range groups {
@@ -125,7 +125,8 @@ func exploredGroup(p *term.Writer, g *planGroup) {
 		if !f.Promised {
 			aside = ", " + f.promise()
 		}
-		p.Hang(3, "breaks  ", term.Plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause, phrase.CountGrouped(f.Runs, "run"), f.First, aside))
+		p.Hang(3, "breaks  ", term.Plain, fmt.Sprintf("%s: %s, %s from seed %d%s", f.Law, f.Cause,
+			phrase.CountGrouped(f.Runs, "run"), f.First, aside))
 	}
 	for i, fault := range g.Findings[0].Run.Plan {
 		label := "plan    "
@@ -161,10 +162,12 @@ func shortGroups(p *term.Writer, groups []planGroup, room int) {
 		if n := len(g.Findings) - 1; n > 0 {
 			what += fmt.Sprintf(", and %d more", n)
 		}
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+term.Clip(what, p.Width()-6-term.Cells(runs)))
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain,
+			" "+term.Clip(what, p.Width()-6-term.Cells(runs)))
 		p.Put(ln.To(p.Margin()-term.Cells(runs)).Add(term.Plain, runs))
 	}
 	if n := len(groups) - most; n > 0 {
-		p.Put(new(term.Line).Add(term.Plain, fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
+		p.Put(new(term.Line).Add(term.Plain,
+			fmt.Sprintf("   and %s more; --all tells everything", phrase.Count(n, "plan"))))
 	}
 }

@@ -18,9 +18,10 @@ import (
 func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ExploredFinding {
 	run := kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
-	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}}}
-	return ExploredFinding{Finding: tally.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7}, Promised: promised,
-		Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
+	run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: law, Outcome: checker.Violated,
+		Cause: checker.Cause{Kind: kind}}}}
+	return ExploredFinding{Finding: tally.Finding{Law: law, Cause: checker.Cause{Kind: kind}, Runs: runs, First: 7},
+		Promised: promised, Small: &search.Shrunk{First: nemesis.Plan{Faults: make([]nemesis.Fault, 5)}}, Run: run}
 }
 
 func explored(findings ...ExploredFinding) *Exploration {
@@ -29,8 +30,8 @@ func explored(findings ...ExploredFinding) *Exploration {
 	for i := range found.Laws {
 		found.Laws[i].Counts = tally.Counts{Holds: 900, Violated: 100}
 	}
-	return &Exploration{Exploration: found, Subject: &scenarios.Scenario{Promise: checker.Laws}, Findings: findings, Files: "found",
-		Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
+	return &Exploration{Exploration: found, Subject: &scenarios.Scenario{Promise: checker.Laws}, Findings: findings,
+		Files: "found", Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 
 func exploreText(t *testing.T, e *Exploration, opt report.TextOptions) string {
@@ -42,8 +43,8 @@ func exploreText(t *testing.T, e *Exploration, opt report.TextOptions) string {
 	return b.String()
 }
 
-// A broken promise comes before what was not promised, the graver law before the other, the more frequent before the rarer;
-// one plan is told once, in the place of the gravest thing that it breaks.
+// A broken promise comes before what was not promised, the graver law before the other, the more frequent before the
+// rarer; one plan is told once, in the place of the gravest thing that it breaks.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
 	e := explored(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),
@@ -63,7 +64,8 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 		}
 		got = append(got, strings.Join(g.Findings[0].Run.Plan, "+")+": "+strings.Join(laws, ","))
 	}
-	want := []string{"jump a: mutual-exclusion,lease-exclusion", "crash d+crash e: mutual-exclusion", "cut c: deadlock-freedom", "fail over b: mutual-exclusion"}
+	want := []string{"jump a: mutual-exclusion,lease-exclusion", "crash d+crash e: mutual-exclusion",
+		"cut c: deadlock-freedom", "fail over b: mutual-exclusion"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -74,7 +76,8 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
 		var findings []ExploredFinding
 		for i := range n {
-			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1, fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
+			findings = append(findings, foundBy(checker.Laws[i%len(checker.Laws)], checker.Untold, true, i+1,
+				fmt.Sprintf("pause client-1 for %ds at 1s", i+1),
 				"cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"))
 		}
 		got := exploreText(t, explored(findings...), report.TextOptions{Width: 80})
@@ -85,7 +88,8 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 		told := strings.Count(got, "   breaks  ")
 		for _, l := range lines {
 			var more int
-			if strings.HasPrefix(l, " ✗ ") && strings.HasSuffix(l, " run") || strings.HasSuffix(l, " runs") && strings.HasPrefix(l, " ✗ ") {
+			if strings.HasPrefix(l, " ✗ ") && strings.HasSuffix(l, " run") ||
+				strings.HasSuffix(l, " runs") && strings.HasPrefix(l, " ✗ ") {
 				told++
 			} else if _, err := fmt.Sscanf(l, "   and %d plan", &more); err == nil {
 				told += more
@@ -97,7 +101,8 @@ func TestAnExplorationFitsAScreen(t *testing.T) {
 		if told != n {
 			t.Errorf("%d of %d findings are told or counted:\n%s", told, n, got)
 		}
-		if all := exploreText(t, explored(findings...), report.TextOptions{Width: 80, All: true}); strings.Count(all, "   breaks  ") != n {
+		if all := exploreText(t, explored(findings...), report.TextOptions{Width: 80, All: true}); strings.Count(all,
+			"   breaks  ") != n {
 			t.Errorf("--all tells %d of %d", strings.Count(all, "   breaks  "), n)
 		}
 	}

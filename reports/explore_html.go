@@ -23,8 +23,8 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 	if err != nil {
 		return err
 	}
-	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing(), Class: "open", Size: e.size(), Open: e.open(),
-		Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
+	d := explorePage{Scenario: e.Scenario, Summary: e.Subject.Summary, Standing: e.standing(), Class: "open",
+		Size: e.size(), Open: e.open(), Notes: e.Doubts(), Repeat: e.Repeat, Frame: frame,
 		Tally: tallyOnPage{Rated: true}}
 	switch standing, _ := e.Standing(e.Subject); standing {
 	case expect.Otherwise:
@@ -33,8 +33,9 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 		d.Class = "good"
 	}
 	for _, g := range e.byPlan() {
-		d.Groups = append(d.Groups, exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
-			Stories: g.stories(pagesOf)})
+		d.Groups = append(d.Groups,
+			exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
+				Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {
 		d.Probe = report.ProbeIs
@@ -45,7 +46,8 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 	d.Tally.Rows = lawRows(e.Laws, e.Subject)
 	add := func(name string, f tally.Fault) {
 		if f.Drawn > 0 {
-			d.FaultRows = append(d.FaultRows, faultRow{name, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), share(f)})
+			d.FaultRows = append(d.FaultRows,
+				faultRow{name, phrase.Grouped(f.Drawn), phrase.Grouped(f.Struck), phrase.Grouped(f.Met), share(f)})
 		}
 	}
 	for _, f := range e.Faults {
@@ -65,7 +67,8 @@ type explorePage struct {
 	page.Frame
 }
 
-// tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be told.
+// tallyOnPage counts how laws came out. Rated says that the runs are a sample, of which a rate of violations can be
+// told.
 type tallyOnPage struct {
 	Rows  []lawRow
 	Rated bool
@@ -89,7 +92,8 @@ type exploreStory struct {
 }
 
 func (g *exploreGroup) mentionsProbe() bool {
-	return report.MentionsProbe(g.Headline) || slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
+	return report.MentionsProbe(g.Headline) ||
+		slices.ContainsFunc(g.Stories, func(s exploreStory) bool { return report.MentionsProbe(s.Explanation) })
 }
 
 func (g *planGroup) stories(pagesOf []string) []exploreStory {
@@ -117,7 +121,8 @@ func lawRows(laws tally.Laws, s *scenarios.Scenario) (rows []lawRow) {
 
 func (l *toldLaw) row() lawRow {
 	mark, _ := l.sign()
-	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: phrase.Grouped(l.Holds), Broken: phrase.Grouped(l.Violated),
+	r := lawRow{Class: "unchecked", Sign: mark, Law: string(l.Law.Law), Held: phrase.Grouped(l.Holds),
+		Broken:    phrase.Grouped(l.Violated),
 		Undecided: phrase.Grouped(l.Undecided), Unchecked: phrase.Grouped(l.Unchecked), Rate: l.rate()}
 	switch {
 	case l.Violated > 0 && l.Promised:

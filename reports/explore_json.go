@@ -81,8 +81,9 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Findings = append(d.Findings, foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-			f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.Some(f.Files), run})
+		d.Findings = append(d.Findings,
+			foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
+				f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.Some(f.Files), run})
 	}
 	return report.Encode(d)
 }

@@ -56,7 +56,8 @@ func TestTextCannotBecomeMarkup(t *testing.T) {
 	run.Verdict.Findings[1].Explanation = evil
 	run.Verdict.Findings[1].Remedy = evil
 	run.Expected[0].Expected = evil
-	got := render(t, run, report.Link{Text: evil, Href: "javascript:alert(1)"}, report.Link{Text: "mutex", Href: "mutex.html"})
+	got := render(t, run, report.Link{Text: evil, Href: "javascript:alert(1)"},
+		report.Link{Text: "mutex", Href: "mutex.html"})
 	if n := strings.Count(got, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}

@@ -64,7 +64,8 @@ func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"schema", "command", "scenario", "seed", "digest", "plan", "laws", "expected", "events", "simulated_ns", "metrics"}
+		want := []string{"schema", "command", "scenario", "seed", "digest", "plan", "laws", "expected", "events",
+			"simulated_ns", "metrics"}
 		if got := keys(t, b); !slices.Equal(got, want) {
 			t.Errorf("%s: keys %v", r.name, got)
 		}
@@ -85,7 +86,8 @@ func TestJSONHasExactlyTheKeysOfTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		for law, finding := range each {
-			if got := keys(t, finding); !slices.Equal(got, []string{"outcome", "cause", "explanation", "remedies", "witness"}) {
+			if got := keys(t, finding); !slices.Equal(got,
+				[]string{"outcome", "cause", "explanation", "remedies", "witness"}) {
 				t.Errorf("%s: %s has %v", r.name, law, got)
 			}
 		}
@@ -127,7 +129,8 @@ func TestJSONIsOneLineAndKeepsArrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Count(b, []byte("\n")) != 1 || !bytes.HasSuffix(b, []byte("\n")) || !strings.Contains(string(b), "client-1 -> redis-1") {
+	if bytes.Count(b, []byte("\n")) != 1 || !bytes.HasSuffix(b, []byte("\n")) ||
+		!strings.Contains(string(b), "client-1 -> redis-1") {
 		t.Errorf("%s", b)
 	}
 }

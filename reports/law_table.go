@@ -38,7 +38,8 @@ var lawColumns = []lawColumn{
 	{"unseen", 52, func(l *toldLaw) int { return l.Unchecked }},
 }
 
-// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it out.
+// lawTable counts how each law came out; last is the title of the column with the rate of violations, empty to leave it
+// out.
 func lawTable(p *term.Writer, laws []toldLaw, last string) {
 	head, rate := new(term.Line).Add(term.Bold, "law"), lawColumns[len(lawColumns)-1].end+2
 	for _, c := range lawColumns {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
-// TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title, the
-// rate after it, and nothing else moves.
+// TestAColumnIsOneRow adds a column to the table of laws: how often a law was seen at all. It stands under its title,
+// the rate after it, and nothing else moves.
 func TestAColumnIsOneRow(t *testing.T) {
 	const rated = "a run breaks it"
 	before := exploreText(t, explored(), report.TextOptions{})

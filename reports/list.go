@@ -83,7 +83,8 @@ func (l Listing) JSON(command string) ([]byte, error) {
 	d := listingJSON{report.HeadOf(command), []listedJSON{}}
 	for _, section := range l {
 		for _, s := range section.Scenarios {
-			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{}, map[string]string{}}
+			one := listedJSON{section.Title, s.Name, s.Summary, s.Source, map[checker.Law]expectedJSON{},
+				map[string]string{}}
 			for law, e := range s.Expect.Laws {
 				outcome, cause, _ := strings.Cut(e.String(), " by ")
 				one.Laws[law] = expectedJSON{outcome, cause}

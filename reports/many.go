@@ -89,8 +89,8 @@ type total struct {
 
 func (m *Many) totals() []total {
 	c := &m.Campaign
-	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red}, {"undecided", m.undecided(), term.Yellow},
-		{"distinct runs, by digest", c.Digests(), term.Plain}}
+	return []total{{"as expected", c.AsExpected, term.Green}, {"not as expected", c.Otherwise, term.Red},
+		{"undecided", m.undecided(), term.Yellow}, {"distinct runs, by digest", c.Digests(), term.Plain}}
 }
 
 // undecided is how many runs are, those included that an interruption left out.
@@ -117,12 +117,14 @@ func came(g *expect.Group) string {
 
 func groupLine(p *term.Writer, g *expect.Group) {
 	n := strconv.Itoa(g.Runs)
-	p.Hang(9-len(n), n+"  ", term.Red, fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
+	p.Hang(9-len(n), n+"  ", term.Red,
+		fmt.Sprintf("%s: expected %s, got %s; first with seed %d", g.Name, g.Want, came(g), g.First))
 }
 
 // plannedFaults says in how many runs each fault struck, and met a lock that somebody asked for or held.
 func plannedFaults(p *term.Writer, m *Many) {
-	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain, "struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
+	p.Put(new(term.Line).Add(term.Bold, "fault").To(p.Margin()-25).Add(term.Plain,
+		"struck").To(p.Margin()-17).Add(term.Plain, "met a lock in use"))
 	for _, f := range m.Plan {
 		tone := term.Plain
 		if f.Met == 0 {

@@ -17,9 +17,10 @@ import (
 // html writes the report of many runs as one self-contained page: how they came out, the laws, and the picture and the
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
 func (m *Many) html(w io.Writer, links []report.Link) error {
-	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(), Faults: m.Plan, Links: links,
-		Repeat: m.Repeat}
-	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad", report.Undecided: "open"}[d.Standing]
+	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(),
+		Faults: m.Plan, Links: links, Repeat: m.Repeat}
+	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad",
+		report.Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
 	title := fmt.Sprintf("%s, %s: %s", m.Scenario, d.Size, d.Standing)
 	var err error
@@ -45,13 +46,14 @@ func (m *Many) html(w io.Writer, links []report.Link) error {
 	}
 	d.Tally.Rows = lawRows(m.Laws, m.Subject)
 	for _, g := range m.Campaign.Groups {
-		d.Groups = append(d.Groups, groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
+		d.Groups = append(d.Groups,
+			groupRow{g.Name, g.Want, came(&g), phrase.Grouped(g.Runs), strconv.FormatUint(g.First, 10)})
 	}
 	return page.Write(w, "runs.html", d)
 }
 
-// telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the first
-// that is undecided, or else a sample of those as expected. It is nil if there is none.
+// telling is the run that says most, with the reason: the first of the most frequent way to come out otherwise, the
+// first that is undecided, or else a sample of those as expected. It is nil if there is none.
 func (m *Many) telling() (*single.Run, string) {
 	switch {
 	case len(m.Shown) == 0:

@@ -39,7 +39,8 @@ func (m *Many) OpenMetrics() []byte {
 		}
 	}
 	if len(m.Plan) > 0 {
-		family("fencepost_fault_runs", "Runs in which a fault of the plan struck, and in which it met a lock that was asked for or held.")
+		family("fencepost_fault_runs",
+			"Runs in which a fault of the plan struck, and in which it met a lock that was asked for or held.")
 		for i, f := range m.Plan { // the number tells equal faults apart
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")

@@ -18,20 +18,28 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 		ok, broken   bool
 		word, intent string
 	}{
-		{"it breaks what it should", []single.ExpectLine{expectLine("mutual-exclusion", pause, pause, true), expectLine("lease-exclusion", "holds", "holds", true),
-			expectLine("resource-safety", "violated", "violated", true), expectLine("ownership", "not violated", "holds", true), expectLine("unavailability", "< 1s", "0.1 s", true)}, true, true,
-			"broken, as expected", "Shows what it is there to show: mutual-exclusion and resource-safety broken, lease-exclusion kept, unavailability < 1s."},
-		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true, false,
-			"as expected", "Shows what it is there to show: mutual-exclusion kept."},
-		{"it names nothing", []single.ExpectLine{expectLine("mutual-exclusion", "not violated", "holds", true)}, true, false, "as expected", ""},
-		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false), expectLine("ownership", "holds", "holds", true)}, false, true,
+		{"it breaks what it should", []single.ExpectLine{expectLine("mutual-exclusion", pause, pause, true),
+			expectLine("lease-exclusion", "holds", "holds", true),
+			expectLine("resource-safety", "violated", "violated", true),
+			expectLine("ownership", "not violated", "holds", true),
+			expectLine("unavailability", "< 1s", "0.1 s", true)}, true, true,
+			"broken, as expected", "Shows what it is there to show: mutual-exclusion and resource-safety broken, " +
+				"lease-exclusion kept, unavailability < 1s."},
+		{"it keeps what it should", []single.ExpectLine{expectLine("mutual-exclusion", "holds", "holds", true)}, true,
+			false, "as expected", "Shows what it is there to show: mutual-exclusion kept."},
+		{"it names nothing", []single.ExpectLine{expectLine("mutual-exclusion", "not violated", "holds", true)}, true,
+			false, "as expected", ""},
+		{"it breaks something else", []single.ExpectLine{expectLine("mutual-exclusion", "holds", pause, false),
+			expectLine("ownership", "holds", "holds", true)}, false, true,
 			"not as expected", "Not as expected: mutual-exclusion."},
-		{"it breaks a promise", []single.ExpectLine{expectLine("mutual-exclusion", single.Promised, pause, false)}, false, true, "not as expected", "Not as promised: mutual-exclusion."},
+		{"it breaks a promise", []single.ExpectLine{expectLine("mutual-exclusion", single.Promised, pause, false)},
+			false, true, "not as expected", "Not as promised: mutual-exclusion."},
 	} {
 		run := kleppmann()
 		run.Expected, run.OK, run.Undecided = c.expected, c.ok, false
 		if !c.broken {
-			run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Holds}}}
+			run.Verdict = checker.Verdict{Findings: []checker.Finding{{Law: checker.MutualExclusion,
+				Outcome: checker.Holds}}}
 		}
 		got := text(t, run, report.TextOptions{Width: 200, Color: true})
 		first, _, _ := strings.Cut(got, "\n")
@@ -39,22 +47,26 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 			t.Errorf("%s: %q", c.what, first)
 		}
 		said := strings.Contains(got, "Shows what it is") || strings.Contains(got, "Not as ")
-		if !strings.Contains(got, c.intent+"\n") && !strings.Contains(got, c.intent+"\x1b") || said != (c.intent != "") {
+		if !strings.Contains(got, c.intent+"\n") && !strings.Contains(got, c.intent+"\x1b") ||
+			said != (c.intent != "") {
 			t.Errorf("%s: want %q in\n%s", c.what, c.intent, got)
 		}
-		if page := render(t, run); c.broken && strings.Contains(page, `<div class="standing good">`) || !strings.Contains(page, c.word) {
+		if page := render(t, run); c.broken && strings.Contains(page, `<div class="standing good">`) ||
+			!strings.Contains(page, c.word) {
 			t.Errorf("%s: the page praises it", c.what)
 		}
 	}
 }
 
-// Of a run that came out otherwise than expected the headline is what nobody expected, though a graver law is broken too.
+// Of a run that came out otherwise than expected the headline is what nobody expected, though a graver law is broken
+// too.
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run := kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{
 		{Law: checker.MutualExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.Untold}},
 		{Law: checker.TokenOrder, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.TokenRepeated}}}}
-	run.OK, run.Expected = false, []single.ExpectLine{expectLine("mutual-exclusion", "violated", "violated", true), expectLine("token-order", "holds", "violated", false)}
+	run.OK, run.Expected = false, []single.ExpectLine{expectLine("mutual-exclusion", "violated", "violated", true),
+		expectLine("token-order", "holds", "violated", false)}
 	if got := text(t, run, report.TextOptions{Width: 200}); !strings.Contains(got, "fencing token") {
 		t.Error(got)
 	}

@@ -1,9 +1,11 @@
-// Package reports says what came of explore, verify and run with many seeds, and lists the catalogue. Each has a file for its
-// text and one for each other form (explore.go, explore_html.go, explore_json.go); its page's template is in reports/page.
+// Package reports says what came of explore, verify and run with many seeds, and lists the catalogue. Each has a file
+// for its text and one for each other form (explore.go, explore_html.go, explore_json.go); its page's template is in
+// reports/page.
 //
 // Goals: what came out stands first, then how sure it is, then what shows it; the same result gives the same bytes.
-// Non-goals: one run (single); a sweep (sweepmap), a comparison (compared), advice and the corpus (hunted), which have rooms of
-// their own; layout (term), pictures (timeline), and the results themselves, which it takes as the rooms of scenarios give them.
+// Non-goals: one run (single); a sweep (sweepmap), a comparison (compared), advice and the corpus (hunted), which have
+// rooms of their own; layout (term), pictures (timeline), and the results themselves, which it takes as the rooms of
+// scenarios give them.
 package reports
 
 import (
@@ -26,7 +28,8 @@ func (m *Many) Pages(path string) (all []report.Page) {
 	for _, run := range shown {
 		at := report.Beside(path, fmt.Sprintf("-seed-%d.html", run.Seed))
 		all = append(all, run.Pages(at)...)
-		links = append(links, report.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed), Href: filepath.Base(at)})
+		links = append(links, report.Link{Text: fmt.Sprintf("seed %d: timeline, witness and metrics", run.Seed),
+			Href: filepath.Base(at)})
 	}
 	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return m.html(w, links) }})
 }

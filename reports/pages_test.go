@@ -42,7 +42,8 @@ func allPages() []pageKind {
 				Findings: []ExploredFinding{found}}).html(w, nil)
 		}},
 		{"runs with one to show", func(w io.Writer, interrupted bool) error {
-			c := campaign(3, 2, 0, expect.Group{Mismatch: expect.Mismatch{Name: string(checker.MutualExclusion), Want: "holds", Got: "violated"}, Runs: 2, First: 3})
+			c := campaign(3, 2, 0, expect.Group{Mismatch: expect.Mismatch{Name: string(checker.MutualExclusion),
+				Want: "holds", Got: "violated"}, Runs: 2, First: 3})
 			return (&Many{Runs: runs(interrupted, c), Subject: lock, Shown: []*single.Run{kleppmann()}}).html(w, nil)
 		}},
 		{"runs with none to show", func(w io.Writer, interrupted bool) error {
@@ -126,7 +127,8 @@ func TestThePageOfRunsShowsTheMostTelling(t *testing.T) {
 
 func TestTotalsAreOpenMetrics(t *testing.T) {
 	runs := spanned(`a "b"`, 5)
-	runs.Campaign, runs.Laws = campaign(3, 2, 0), tally.Laws{{Law: checker.TokenOrder, Counts: tally.Counts{Holds: 3, Violated: 2}}}
+	runs.Campaign, runs.Laws = campaign(3, 2, 0),
+		tally.Laws{{Law: checker.TokenOrder, Counts: tally.Counts{Holds: 3, Violated: 2}}}
 	runs.Plan = []tally.Planned{{Line: "pause client-1", Struck: 5, Met: 4}, {Line: "pause client-1", Struck: 1}}
 	many := &Many{Runs: runs}
 	text := string(many.OpenMetrics())

@@ -25,23 +25,31 @@ func nonsense(r *rand.Rand) *single.Run {
 		h.Header.Locks = []history.Lock{"a", "b", "c", "d"}[:r.IntN(5)]
 		h.Header.End = history.Time(r.Int64N(1e12))
 	}
-	fs := []string{"acquire", "extend", "release", "lost", "read", "write", "crashed", "apply", "key-set", "key-prolonged", "key-gone", "pause", ""}
-	lines := []string{"pause client-1 for 3s at 1s", "crash redis-1 losing everything at 1s", "jump redis-1 clock by +30s at 4s",
-		"drift client-2 clock by -20000ppm from 0s", "cut client-1 -> redis-1 at 1s", "", "-", "crash client-1 after acquired", "\x1b[2J"}
+	fs := []string{"acquire", "extend", "release", "lost", "read", "write", "crashed", "apply", "key-set",
+		"key-prolonged", "key-gone", "pause", ""}
+	lines := []string{"pause client-1 for 3s at 1s", "crash redis-1 losing everything at 1s",
+		"jump redis-1 clock by +30s at 4s",
+		"drift client-2 clock by -20000ppm from 0s", "cut client-1 -> redis-1 at 1s", "", "-",
+		"crash client-1 after acquired", "\x1b[2J"}
 	for range r.IntN(80) {
 		e := history.Event{
 			Index: len(h.Events), Time: history.Time(r.Int64N(1 << uint(1+r.IntN(40)))), Type: history.Type(r.IntN(6)),
-			Process: history.Process(oneOf("client-1", "client-2", "redis-1", "resource", "nemesis", "probe", "", "分散-1", "client-99999999999999999999")),
-			F:       history.F(oneOf(fs...)), Lock: history.Lock(oneOf("a", "b", "c", "d", "e", "")), Shared: r.IntN(4) == 0,
+			Process: history.Process(oneOf("client-1", "client-2", "redis-1", "resource", "nemesis", "probe", "",
+				"分散-1", "client-99999999999999999999")),
+			F: history.F(oneOf(fs...)), Lock: history.Lock(oneOf("a", "b", "c", "d", "e", "")),
+			Shared:  r.IntN(4) == 0,
 			Attempt: history.Attempt(oneOf("client-1/1", "client-1/2", "client-2/1", "probe/1", "", "/", "x")),
-			Of:      history.Attempt(oneOf("client-1/1", "client-2/1", "", "/")), By: history.Attempt(oneOf("client-1/1", "")),
-			Token: history.Token(r.IntN(3)), Value: oneOf(lines...), Why: history.Why(oneOf("", "expired", "deleted", "stale token")),
-			Op: history.F(oneOf("read", "write", "")), Until: history.Time(r.Int64N(1e12)),
+			Of:      history.Attempt(oneOf("client-1/1", "client-2/1", "", "/")),
+			By:      history.Attempt(oneOf("client-1/1", "")),
+			Token:   history.Token(r.IntN(3)), Value: oneOf(lines...),
+			Why: history.Why(oneOf("", "expired", "deleted", "stale token")),
+			Op:  history.F(oneOf("read", "write", "")), Until: history.Time(r.Int64N(1e12)),
 		}
 		if r.IntN(2) == 0 {
 			on := []history.Process{e.Process, "client-1", "redis-1"}
 			e.Fault = &history.Fault{On: on[:1], To: on[1:], Shift: e.Time}
-			e.Grant = &history.Grant{Since: e.Time, Granted: e.Time - 5, Until: history.Time(r.Int64N(1e12)) - 1e11, Counted: on}
+			e.Grant = &history.Grant{Since: e.Time, Granted: e.Time - 5, Until: history.Time(r.Int64N(1e12)) - 1e11,
+				Counted: on}
 			if r.IntN(9) == 0 {
 				e.Grant.Until, e.Until = history.Never, history.Never
 			}

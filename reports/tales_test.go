@@ -11,13 +11,15 @@ var runs = []struct {
 	name string
 	run  func() *single.Run
 }{
-	{"kleppmann", kleppmann}, {"fenced", fenced}, {"restart", restart}, {"calm", calm}, {"deadlock", deadlock}, {"long", long},
+	{"kleppmann", kleppmann}, {"fenced", fenced}, {"restart", restart}, {"calm", calm}, {"deadlock", deadlock},
+	{"long", long},
 }
 
 // told makes a report of a story in which nothing was expected to break.
 func told(s tale.Story) *single.Run {
 	h := s.History
-	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan, OK: true,
+	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
+		OK:      true,
 		History: h, Events: 3 * len(h.Events), Simulated: h.Header.End.Duration(), Metrics: checker.Measure(h),
 		Verdict: checker.Verdict{Findings: s.Findings}, Repeat: "fencepost run " + s.Scenario + " --seed 7"}
 	for _, f := range s.Findings {

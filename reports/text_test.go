@@ -103,7 +103,8 @@ func TestCalmRunStaysShort(t *testing.T) {
 func TestUndecidedLawSaysWhy(t *testing.T) {
 	r := calm()
 	r.Undecided = true
-	r.Verdict.Findings[5] = checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Undecided, Explanation: "The run ended too soon."}
+	r.Verdict.Findings[5] = checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Undecided,
+		Explanation: "The run ended too soon."}
 	got := text(t, r, report.TextOptions{})
 	if !strings.Contains(got, "? deadlock-freedom  undecided") || !strings.Contains(got, "The run ended too soon.") {
 		t.Error(got)
@@ -115,7 +116,8 @@ func TestUndecidedLawSaysWhy(t *testing.T) {
 
 func TestEmptyRunIsNoPass(t *testing.T) {
 	got := text(t, &single.Run{Scenario: "nothing"}, report.TextOptions{})
-	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") || strings.Contains(got, "✓") {
+	if !strings.Contains(got, "not as expected") || !strings.Contains(got, "– mutual-exclusion  unchecked") ||
+		strings.Contains(got, "✓") {
 		t.Error(got)
 	}
 }
@@ -124,10 +126,12 @@ func TestEmptyRunIsNoPass(t *testing.T) {
 func many() *Many {
 	runs := spanned("restart-forgets", 1000)
 	runs.Campaign = campaign(988, 11, 1,
-		expect.Group{Mismatch: expect.Mismatch{Name: "mutual-exclusion", Want: "holds", Got: "violated by lost in crash (no persistence)"}, Runs: 9, First: 7},
+		expect.Group{Mismatch: expect.Mismatch{Name: "mutual-exclusion", Want: "holds",
+			Got: "violated by lost in crash (no persistence)"}, Runs: 9, First: 7},
 		expect.Group{Mismatch: expect.Mismatch{Name: "unavailability", Want: "9s..11s"}, Runs: 2, First: 99})
-	return &Many{Runs: runs, Subject: &scenarios.Scenario{Summary: "A node restarts empty while a lock is held by the bare quorum."},
-		Shown: []*single.Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
+	return &Many{Runs: runs,
+		Subject: &scenarios.Scenario{Summary: "A node restarts empty while a lock is held by the bare quorum."},
+		Shown:   []*single.Run{restart()}, Repeat: "fencepost run restart-forgets --seeds 1000"}
 }
 
 // spanned are so many runs of a scenario, all made.
@@ -142,8 +146,9 @@ func campaign(expected, otherwise, undecided int, groups ...expect.Group) (c exp
 	for i := range seeds {
 		digests = append(digests, strconv.FormatInt(int64(i), 16))
 	}
-	text, err := json.Marshal(map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": undecided,
-		"digests": digests})
+	text, err := json.Marshal(
+		map[string]any{"seeds": seeds, "as_expected": expected, "otherwise": otherwise, "undecided": undecided,
+			"digests": digests})
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}

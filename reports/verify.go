@@ -114,7 +114,8 @@ func (v *Verification) conclusion() string {
 			unseen = append(unseen, string(l.Law))
 		}
 	}
-	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Options.Faults, "fault"), phrase.Join(kept, " or "))
+	text := fmt.Sprintf("No placement of up to %s breaks %s.", phrase.Count(v.Options.Faults, "fault"),
+		phrase.Join(kept, " or "))
 	if len(unseen) > 0 {
 		text += fmt.Sprintf(" Nothing exercised %s: that is no pass.", phrase.Join(unseen, " and "))
 	}
@@ -140,7 +141,8 @@ func (v *Verification) shorter() string {
 
 // lengths is a table of how much was tried.
 func (v *Verification) lengths(p *term.Writer) {
-	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules").To(39).Add(term.Plain, "which stand for"))
+	p.Put(new(term.Line).Add(term.Bold, "tried").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
+		"schedules").To(39).Add(term.Plain, "which stand for"))
 	for _, l := range v.Lengths {
 		ln := new(term.Line).Add(term.Plain, "  "+phrase.Count(l.Faults, "fault"))
 		if l.Faults > 0 {
@@ -164,7 +166,8 @@ func placements(n float64) string {
 
 // kinds is a table of the faults, by the last of a placement.
 func (v *Verification) kinds(p *term.Writer) {
-	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain, "schedules"))
+	p.Put(new(term.Line).Add(term.Bold, "last fault").To(18).Add(term.Plain, "starts").To(27).Add(term.Plain,
+		"schedules"))
 	for i, k := range v.ByKind() {
 		ln := new(term.Line).Add(term.Plain, "  "+v.Options.Kinds[i].String())
 		ln.Right(24, phrase.Grouped(k.Starts))
@@ -179,14 +182,15 @@ func (v *Verification) claim(p *term.Writer) {
 	}
 }
 
-// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none if
-// it belongs to the one before.
+// claims are what the result is about and what it is not about, each with a label of at most seven cells, or with none
+// if it belongs to the one before.
 func (v *Verification) claims() []report.Fact {
-	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client every named " +
-		"point that it passes. All starts between two acts of its target give the same run, so that one of them is tried: nothing reads or " +
-		"changes the target in between."
-	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault goes on, earlier by the " +
-		"time of a message to there; just after each expiry and each end of a validity, too; and beyond all these."
+	starts := "All, from the beginning to the end of the work: every nanosecond, every message, and for a client " +
+		"every named point that it passes. All starts between two acts of its target give the same run, so that one " +
+		"of them is tried: nothing reads or changes the target in between."
+	ends := "Not all, but those at which something changes: just before whatever happens elsewhere while the fault " +
+		"goes on, earlier by the time of a message to there; just after each expiry and each end of a validity, too; " +
+		"and beyond all these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
 	}
@@ -217,7 +221,8 @@ func (v *Verification) Suite() report.Suite {
 	name := v.Scenario.Name
 	s := report.Suite{Name: "verify " + name, Repeat: v.Repeat}
 	for _, l := range v.Laws() {
-		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected, Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
+		c := report.Case{Group: name, Name: string(l.Law), Result: expect.AsExpected,
+			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
 		case l.Violated > 0 && v.Found != nil:
 			c.Result, c.Message, c.Story = expect.Otherwise, v.Found.Cause.String(), v.Run.Story(c.Name)

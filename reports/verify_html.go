@@ -14,8 +14,8 @@ import (
 // html writes a verification as one self-contained page: what came out, the picture and the story of the counterexample
 // if there is one, what was tried, and what that covers. The error is w's.
 func (v *Verification) html(w io.Writer) error {
-	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(), Conclusion: v.conclusion(),
-		Open: v.open(), Repeat: v.Repeat}
+	d := verifyPage{Scenario: v.Scenario.Name, Summary: v.Scenario.Summary, Standing: v.standing(), Size: v.size(),
+		Conclusion: v.conclusion(), Open: v.open(), Repeat: v.Repeat}
 	d.Class = map[string]string{"holds": "good", "violated": "bad", report.Undecided: "open"}[d.Standing]
 	title := fmt.Sprintf("%s, %s: %s", d.Scenario, d.Size, d.Standing)
 	var err error
@@ -34,7 +34,8 @@ func (v *Verification) html(w io.Writer) error {
 	}
 	d.Tally.Rows = lawRows(v.Laws(), v.Scenario)
 	for _, l := range v.Lengths {
-		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules), Stands: placements(l.Stands)}
+		row := triedRow{Name: phrase.Count(l.Faults, "fault"), Schedules: phrase.Grouped(l.Schedules),
+			Stands: placements(l.Stands)}
 		if l.Faults > 0 {
 			row.Starts = phrase.Grouped(l.Starts)
 		}
@@ -44,7 +45,8 @@ func (v *Verification) html(w io.Writer) error {
 		d.Lengths = append(d.Lengths, row)
 	}
 	for i, k := range v.ByKind() {
-		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts), Schedules: phrase.Grouped(k.Schedules)})
+		d.Kinds = append(d.Kinds, triedRow{Name: v.Options.Kinds[i].String(), Starts: phrase.Grouped(k.Starts),
+			Schedules: phrase.Grouped(k.Schedules)})
 	}
 	return page.Write(w, "verify.html", d)
 }

@@ -9,21 +9,22 @@ import (
 
 type verifyJSON struct {
 	report.Head
-	Scenario       string                       `json:"scenario"`
-	Faults         int                          `json:"faults"`  // the most in one placement
-	Seed           uint64                       `json:"seed"`    // of back-offs and owner values
-	Outcome        string                       `json:"outcome"` // holds, violated or undecided
-	Laws           map[checker.Law]tally.Counts `json:"laws"`
-	Lengths        []lengthJSON                 `json:"lengths"`
-	Kinds          map[string]kindJSON          `json:"kinds"`
-	Delays         []string                     `json:"delays"`
-	AllEnds        bool                         `json:"all_ends"`
-	Excluded       []string                     `json:"excluded"` // sorts of faults that the scenario does not promise to survive
-	OwnFaults      []string                     `json:"own_faults"`
-	LeftOut        map[string]string            `json:"left_out"` // kinds that were not tried, and why
-	Interrupted    bool                         `json:"interrupted"`
-	Open           []string                     `json:"open"`
-	Counterexample *counterexampleJSON          `json:"counterexample"`
+	Scenario string                       `json:"scenario"`
+	Faults   int                          `json:"faults"`  // the most in one placement
+	Seed     uint64                       `json:"seed"`    // of back-offs and owner values
+	Outcome  string                       `json:"outcome"` // holds, violated or undecided
+	Laws     map[checker.Law]tally.Counts `json:"laws"`
+	Lengths  []lengthJSON                 `json:"lengths"`
+	Kinds    map[string]kindJSON          `json:"kinds"`
+	Delays   []string                     `json:"delays"`
+	AllEnds  bool                         `json:"all_ends"`
+	// sorts of faults that the scenario does not promise to survive
+	Excluded       []string            `json:"excluded"`
+	OwnFaults      []string            `json:"own_faults"`
+	LeftOut        map[string]string   `json:"left_out"` // kinds that were not tried, and why
+	Interrupted    bool                `json:"interrupted"`
+	Open           []string            `json:"open"`
+	Counterexample *counterexampleJSON `json:"counterexample"`
 }
 
 type lengthJSON struct {
@@ -51,8 +52,10 @@ type counterexampleJSON struct {
 // JSON gives the verification as one JSON object, ended by a newline.
 func (v *Verification) JSON(command string) ([]byte, error) {
 	o := &v.Options
-	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed, Outcome: v.standing(),
-		Laws: countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{}, AllEnds: o.AllEnds,
+	d := verifyJSON{Head: report.HeadOf(command), Scenario: v.Scenario.Name, Faults: o.Faults, Seed: o.Seed,
+		Outcome: v.standing(),
+		Laws:    countsOf(v.Laws()), Lengths: []lengthJSON{}, Kinds: map[string]kindJSON{}, Delays: []string{},
+		AllEnds:  o.AllEnds,
 		Excluded: report.Texts(v.Scenario.Mix.Without), OwnFaults: report.Texts(v.Own()), LeftOut: map[string]string{},
 		Interrupted: v.interrupted(), Open: report.Some(v.open())}
 	for _, l := range v.Lengths {

@@ -35,20 +35,27 @@ func verified() *Verification {
 		}
 		return verify.LengthTally{Faults: faults, Tally: t, Kinds: kinds, Whole: true}
 	}
-	return &Verification{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2", Verification: &verify.Verification{
-		Scenario: s, Options: verify.Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage}, Seed: 1, KeepFaults: true},
-		Lengths: []verify.LengthTally{length(0, verify.Tally{Schedules: 1, Stands: 1}),
-			length(1, verify.Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11}, verify.KindTally{Starts: 133, Schedules: 487}, verify.KindTally{}),
-			length(2, verify.Tally{Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21}, verify.KindTally{Starts: 15_000, Schedules: 197_000},
-				verify.KindTally{Starts: 6836, Schedules: 126_011})},
-		Assignments: []verify.Assignment{{Name: "every message takes 1.1ms"}, {Name: "messages to and from client-1 take 200us, all others 2ms"}},
-		LeftOut:     []verify.LeftOut{{Kind: nemesis.Drift, Why: "what it does grows with its length: no few starts and ends stand for the others"}}}}
+	return &Verification{Files: "_runs/verify-a-lock", Repeat: "fencepost verify a-lock --faults 2",
+		Verification: &verify.Verification{
+			Scenario: s, Options: verify.Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.DelayMessage},
+				Seed: 1, KeepFaults: true},
+			Lengths: []verify.LengthTally{length(0, verify.Tally{Schedules: 1, Stands: 1}),
+				length(1, verify.Tally{Starts: 203, Schedules: 2658, Stands: 1.39e11},
+					verify.KindTally{Starts: 133, Schedules: 487}, verify.KindTally{}),
+				length(2, verify.Tally{Starts: 42_322, Schedules: 1_231_908, Idle: 218, Stands: 1.2e21},
+					verify.KindTally{Starts: 15_000, Schedules: 197_000},
+					verify.KindTally{Starts: 6836, Schedules: 126_011})},
+			Assignments: []verify.Assignment{{Name: "every message takes 1.1ms"},
+				{Name: "messages to and from client-1 take 200us, all others 2ms"}},
+			LeftOut: []verify.LeftOut{{Kind: nemesis.Drift,
+				Why: "what it does grows with its length: no few starts and ends stand for the others"}}}}
 }
 
 // counterexample ends the verification with faults that break a law.
 func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Stop, v.Options.KeepFaults, v.Run = verify.AtCounterexample, false, run
-	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind}, Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
+	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
+		Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
 	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false
 }
 
@@ -72,10 +79,14 @@ func squeezed(text string) string { return strings.Join(strings.Fields(text), " 
 func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	for width := 60; width <= 120; width += 20 {
 		text := squeezed(verifyText(t, verified(), width))
-		for _, want := range []string{"a-lock up to 2 faults holds", "No placement of up to 2 faults breaks lease-exclusion.",
-			"Nothing exercised token-order: that is no pass.", "✓ lease-exclusion 1,234,567", "– token-order 0", "2 faults 42,322 1,231,908 1.2e+21 placements",
-			"1 every message takes 1.1ms 2 messages to and from client-1", "always crash redis-3 losing everything at 1s", "without jump of servers",
-			"untried drift: what it does grows", "pause 15,133 197,487", "one is taken further", "again fencepost verify a-lock --faults 2"} {
+		for _, want := range []string{"a-lock up to 2 faults holds",
+			"No placement of up to 2 faults breaks lease-exclusion.",
+			"Nothing exercised token-order: that is no pass.", "✓ lease-exclusion 1,234,567", "– token-order 0",
+			"2 faults 42,322 1,231,908 1.2e+21 placements",
+			"1 every message takes 1.1ms 2 messages to and from client-1",
+			"always crash redis-3 losing everything at 1s", "without jump of servers",
+			"untried drift: what it does grows", "pause 15,133 197,487", "one is taken further",
+			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d cells %q is missing in\n%s", width, want, text)
 			}
@@ -88,14 +99,17 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Stop, early.Lengths[2].Whole = verify.AtBudget, false
 	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
-		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"}, Options: verify.Options{Faults: 1}}}, early} {
+		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"},
+			Options: verify.Options{Faults: 1}}}, early} {
 		text := squeezed(verifyText(t, v, 80))
-		if v.standing() != report.Undecided || strings.Contains(text, "holds") || !strings.Contains(text, "that is no proof") {
+		if v.standing() != report.Undecided || strings.Contains(text, "holds") ||
+			!strings.Contains(text, "that is no proof") {
 			t.Errorf("%s:\n%s", v.standing(), text)
 		}
 	}
 	text := squeezed(verifyText(t, early, 80))
-	for _, want := range []string{"No placement of up to 1 fault breaks a promise.", "1.2e+21 placements; not all", "open the budget of runs is used up"} {
+	for _, want := range []string{"No placement of up to 1 fault breaks a promise.", "1.2e+21 placements; not all",
+		"open the budget of runs is used up"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -106,7 +120,8 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 	v := verified()
 	v.counterexample(checker.LeaseExclusion, checker.ValidityMiscounted, 2, calm())
 	text := squeezed(verifyText(t, v, 80))
-	for _, want := range []string{"violated", "lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
+	for _, want := range []string{"violated",
+		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
 		"No placement of up to 1 fault breaks a promise.", "✗ lease-exclusion", "seconds"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -145,7 +160,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if got.Outcome != "holds" || got.Laws["lease-exclusion"]["holds"] != 1_234_567 || got.Lengths[2].Placements != 1.2e21 || !got.Lengths[2].Whole ||
+	if got.Outcome != "holds" || got.Laws["lease-exclusion"]["holds"] != 1_234_567 ||
+		got.Lengths[2].Placements != 1.2e21 || !got.Lengths[2].Whole ||
 		got.LeftOut["drift"] == "" || got.Counterexample != nil {
 		t.Errorf("%+v", got)
 	}
@@ -153,7 +169,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 	if text, err = v.JSON("verify"); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &got); err != nil || got.Outcome != "violated" || got.Counterexample.Law != "lease-exclusion" ||
+	if err := json.Unmarshal(text, &got); err != nil || got.Outcome != "violated" ||
+		got.Counterexample.Law != "lease-exclusion" ||
 		got.Counterexample.Run.Scenario != calm().Scenario {
 		t.Errorf("%v: %s", err, text)
 	}

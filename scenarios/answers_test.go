@@ -20,14 +20,16 @@ func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 		{"zookeeper", "zookeeper: 3", "zookeeper-1 zookeeper-2 zookeeper-3"},
 	} {
 		lock := "{protocol: " + test.protocol + "}"
-		if got := returned(t, test.servers, lock, "cut client-1 | "+test.cut+" after before-release", history.Release); got.Type != history.Info || got.Why != history.NoReply {
+		if got := returned(t, test.servers, lock, "cut client-1 | "+test.cut+" after before-release",
+			history.Release); got.Type != history.Info || got.Why != history.NoReply {
 			t.Errorf("%s of %s: %+v, want info for want of a reply", lock, test.servers, got)
 		}
 		if test.protocol == "setnx" || !strings.HasPrefix(test.servers, "redis") {
 			continue // extends nothing, or by its session
 		}
 		lock = "{protocol: " + test.protocol + ", extension: {every: 1s}}"
-		if got := returned(t, test.servers, lock, "cut client-1 | "+test.cut+" after before-extend", history.Extend); got.Type != history.Info || got.Why != history.NoReply {
+		if got := returned(t, test.servers, lock, "cut client-1 | "+test.cut+" after before-extend",
+			history.Extend); got.Type != history.Info || got.Why != history.NoReply {
 			t.Errorf("%s of %s: %+v, want info for want of a reply", lock, test.servers, got)
 		}
 	}
@@ -35,7 +37,8 @@ func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 
 // returned gives the first answer to an operation of the only client under one fault.
 func returned(t *testing.T, servers, lock, fault string, f history.F) history.Event {
-	s, err := Parse("cut.yaml", []byte("name: cut\nservers: {"+servers+"}\nclients: 1\nlock: "+lock+"\nwork: {hold: 2s}\nfaults:\n  - "+fault+"\nlimit: 60s\n"))
+	s, err := Parse("cut.yaml", []byte("name: cut\nservers: {"+servers+"}\nclients: 1\nlock: "+lock+
+		"\nwork: {hold: 2s}\nfaults:\n  - "+fault+"\nlimit: 60s\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

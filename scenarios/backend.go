@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// backend is a kind of lock servers: how many there may be, and how they are made. Its file registers it, and no other file
-// knows of it.
+// backend is a kind of lock servers: how many there may be, and how they are made. Its file registers it, and no other
+// file knows of it.
 type backend struct {
 	kind    locks.Backend // the key under servers, and what they are called: etcd-1 …
 	place   int           // in the reference, from 1
@@ -47,7 +47,8 @@ func backendNames() (names []string) {
 
 // key is the one that asks for so many servers of the kind.
 func (b *backend) key() setting.Key[Servers] {
-	k := setting.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most, b.meaning).Depending("none")
+	k := setting.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
+		b.meaning).Depending("none")
 	k.Set = func(s *Servers, v setting.Value) { s.Backend, s.N = b.kind, int(v.N) }
 	get := k.Get
 	k.Get = func(s *Servers) setting.Value {

@@ -13,8 +13,8 @@ import (
 
 func init() {
 	registerBackend(&backend{kind: locks.OnRedis, place: 1, most: maxServers, log: false,
-		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need exactly 1. A " +
-			"file gives one of `redis`, `etcd` and `zookeeper`",
+		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
+			"exactly 1. A file gives one of `redis`, `etcd` and `zookeeper`",
 		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsOneFile adds servers of another kind, as their file would register them: Valkey, which keeps a key as Redis
-// does. Files ask for them, protocols lock on them, faults strike them, and runs on them are judged.
+// TestABackendIsOneFile adds servers of another kind, as their file would register them: Valkey, which keeps a key as
+// Redis does. Files ask for them, protocols lock on them, faults strike them, and runs on them are judged.
 func TestABackendIsOneFile(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
 	redis := setNX.Backend
@@ -42,7 +42,8 @@ func TestABackendIsOneFile(t *testing.T) {
 		strings.Replace(onValkey, "valkey: 1", "valkey: 6", 1):           "expected a number from 1 to 5",
 		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):             "setnx locks on valkey servers, not on etcd",
 		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "give one of redis, etcd, zookeeper, valkey",
-		strings.Replace(onValkey, "setnx", "fenced", 1):                  "fenced locks on redis servers, not on valkey",
+		strings.Replace(onValkey, "setnx", "fenced", 1): "fenced locks on redis servers, not on " +
+			"valkey",
 	} {
 		if _, err := Parse("f.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, want)

@@ -99,7 +99,8 @@ func newBareServers(b *testing.B, s *Scenario, faults *mix.Generator) *bareServe
 		}
 		b.Cleanup(func() { conn.Close(); m.Close() })
 		out := &bytes.Buffer{}
-		all.scripts[i] = bareScript{server: m.Server(), peer: server.NewPeer(bufio.NewWriter(out)), out: out, clear: m.FlushAll}
+		all.scripts[i] = bareScript{server: m.Server(), peer: server.NewPeer(bufio.NewWriter(out)), out: out,
+			clear: m.FlushAll}
 	}
 	for seed := range uint64(scheduleBatch) {
 		for i := range all.scripts {

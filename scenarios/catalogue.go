@@ -26,18 +26,19 @@ type Section struct {
 var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
-		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause", "fence-refuses-equal",
-		"pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
+		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause",
+		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "single-restart-forgets", "fenced-everysec",
 		"fenced-fsync-always"}},
 	{"Redlock, five masters", []string{
-		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring", "no-elapsed-check",
+		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring",
+		"no-elapsed-check",
 		"wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance", "restart-forgets",
 		"restart-everysec", "restart-fsync-always", "clean-restart", "delayed-restart", "delayed-restart-too-short",
 		"majority-crash", "minority-down", "long-node-timeout", "partition-penalty", "sequential-vs-parallel",
 		"split-vote-fixed-delay", "split-vote-random-delay", "split-vote-listed", "no-release-on-failure",
-		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions", "hung-master",
-		"extension",
+		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions",
+		"hung-master", "extension",
 		"extension-without-check", "extension-by-reacquire", "extension-uncapped", "token-per-client"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
@@ -47,7 +48,8 @@ var Sections = []Section{
 		"redlock-until-majority", "redlock-asks-all"}},
 	{"etcd", []string{
 		"etcd-lease-pause", "etcd-lease-pause-fenced", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
-		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt", "etcd-leader-change",
+		"etcd-keepalive-lost", "etcd-keepalive-lost-ignored", "etcd-keepalive-counted-from-receipt",
+		"etcd-leader-change",
 		"etcd-leader-change-late-renewal", "etcd-leader-change-late-renewal-fenced", "consensus-under-faults"}},
 	{"ZooKeeper", []string{
 		"zookeeper-session-expiry", "zookeeper-listener", "zookeeper-reconnect", "zookeeper-pause",

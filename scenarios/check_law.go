@@ -11,11 +11,11 @@ import (
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
-// exercised the law and the law held; a *NotHeld tells what came out instead. Other errors: there is no such law, the text is
-// no scenario (a *format.Error), or the run itself failed.
+// exercised the law and the law held; a *NotHeld tells what came out instead. Other errors: there is no such law, the
+// text is no scenario (a *format.Error), or the run itself failed.
 //
-// It is for regression tests: a law that the run does not exercise is no pass, nor is one that stays undecided. What else
-// the scenario expects is not looked at.
+// It is for regression tests: a law that the run does not exercise is no pass, nor is one that stays undecided. What
+// else the scenario expects is not looked at.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)

@@ -30,14 +30,16 @@ func TestCheckLawPassesOnlyWhatWasExercisedAndHeld(t *testing.T) {
 		{fenced, checker.MutualExclusion, checker.Violated},
 		{pausedHolder + "expect: {resource-safety: violated}\n", checker.ResourceSafety, checker.Violated},
 		{strings.Replace(pausedHolder, "writes: 1", "writes: 0", 1), checker.ResourceSafety, checker.Unchecked},
-		{strings.Replace(pausedHolder, "after before-write", "after acquired", 1) + "limit: 2s\n", checker.DeadlockFreedom, checker.Undecided},
+		{strings.Replace(pausedHolder, "after before-write", "after acquired", 1) + "limit: 2s\n",
+			checker.DeadlockFreedom, checker.Undecided},
 	} {
 		err := CheckLaw(c.text, 1, c.law)
 		var not *NotHeld
 		switch {
 		case c.outcome == checker.Holds && err != nil:
 			t.Errorf("%s: %v\n%s", c.law, err, c.text)
-		case c.outcome != checker.Holds && (!errors.As(err, &not) || not.Finding.Outcome != c.outcome || not.Finding.Law != c.law):
+		case c.outcome != checker.Holds &&
+			(!errors.As(err, &not) || not.Finding.Outcome != c.outcome || not.Finding.Law != c.law):
 			t.Errorf("%s: %v; expected to hear that it is %s, from\n%s", c.law, err, c.outcome, c.text)
 		}
 	}
@@ -48,7 +50,8 @@ func TestCheckLawTellsTheStory(t *testing.T) {
 	if err == nil {
 		t.Fatal("it held")
 	}
-	for _, part := range []string{"paused-holder with seed 7: resource-safety is violated by superseded holder took effect\n",
+	for _, part := range []string{"paused-holder with seed 7: resource-safety is violated by superseded holder took " +
+		"effect\n",
 		"\tpause client-1 for 5s after before-write\n", "\nRemedy: Let the resource compare fencing tokens"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in\n%v", part, err)
@@ -57,7 +60,8 @@ func TestCheckLawTellsTheStory(t *testing.T) {
 }
 
 func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
-	if err := CheckLaw(pausedHolder, 1, "mutual-exclusivity"); err == nil || err.Error() != `there is no law "mutual-exclusivity"` {
+	if err := CheckLaw(pausedHolder, 1, "mutual-exclusivity"); err == nil ||
+		err.Error() != `there is no law "mutual-exclusivity"` {
 		t.Errorf("unknown law: %v", err)
 	}
 	var bad *format.Error

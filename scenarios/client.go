@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is one client of one or more locks: it acquires, works on the protected resource, releases, as often as its Work
-// says, and records each step as an outside observer would.
+// client is one client of one or more locks: it acquires, works on the protected resource, releases, as often as its
+// Work says, and records each step as an outside observer would.
 type client struct {
 	work     Work
 	locks    []*clientLock // in the order in which it takes them
@@ -134,7 +134,8 @@ func (s *section) enter(h *held) {
 }
 
 func (h *held) event(t history.Type, f history.F) history.Event {
-	return history.Event{Type: t, F: f, Lock: h.name, Shared: h.config.Shared && f == history.Acquire, Attempt: h.hold.Attempt, Token: h.hold.Token}
+	return history.Event{Type: t, F: f, Lock: h.name, Shared: h.config.Shared && f == history.Acquire,
+		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
 
 // guard is the lock that guards the resource: the first.
@@ -308,7 +309,8 @@ func (s *section) token() string { return strconv.FormatInt(int64(s.guard().hold
 
 func (s *section) ask(phase string, args ...string) *sim.Reply {
 	conn := sim.Conn{Server: history.Resource}
-	r := &s.env.Call(s.resource.Timeout, nil, sim.Request{Conn: conn, Args: args, Attempt: s.guard().hold.Attempt, Phase: phase})[0]
+	r := &s.env.Call(s.resource.Timeout, nil,
+		sim.Request{Conn: conn, Args: args, Attempt: s.guard().hold.Attempt, Phase: phase})[0]
 	if r.Status != sim.Answered {
 		s.env.Close(conn)
 	}

@@ -32,7 +32,8 @@ func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 
 // TestAcquiresThatGiveUpAreTimeouts: what the documents count as the time-outs is another figure than the contention.
 func TestAcquiresThatGiveUpAreTimeouts(t *testing.T) {
-	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: 200ms}}\nwork: {cycles: 4, hold: 1s}\n")
+	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, retry: {count: 3, delay: "+
+		"200ms}}\nwork: {cycles: 4, hold: 1s}\n")
 	result, err := NewRunner(s).Run(s.Plan(1))
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Members of etcd and ZooKeeper learn of the same keys in the same order. What is recorded of each must be what the service
-// has done, from its beginning, without a gap and without telling anything twice: also where members crash, restart or
-// lose their disk.
+// Members of etcd and ZooKeeper learn of the same keys in the same order. What is recorded of each must be what the
+// service has done, from its beginning, without a gap and without telling anything twice: also where members crash,
+// restart or lose their disk.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {
 		gone   bool
@@ -27,7 +27,8 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 		if !s.Servers.consensus() {
 			continue
 		}
-		for _, extra := range [][]string{nil, {"crash %s-2 losing everything at 300ms, restart after 1s"}, {"crash %s-3 at 200ms, restart after 2s"}} {
+		for _, extra := range [][]string{nil, {"crash %s-2 losing everything at 300ms, restart after 1s"},
+			{"crash %s-3 at 200ms, restart after 2s"}} {
 			plan := s.Plan(1)
 			for _, line := range extra {
 				f, err := nemesis.Parse(fmt.Sprintf(line, serviceOf(s)))
@@ -68,7 +69,8 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 		}
 	}
 	if runs < 60 || copies == 0 || behind == 0 {
-		t.Errorf("%d runs, %d copies, %d members that lacked something: too little to show anything", runs, copies, behind)
+		t.Errorf("%d runs, %d copies, %d members that lacked something: too little to show anything", runs, copies,
+			behind)
 	}
 }
 

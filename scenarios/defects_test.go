@@ -134,7 +134,8 @@ faults:
   - fail over redis-1 to redis-1-replica-1 at 700ms
   - pause client-1 for 900ms at 500ms
 `},
-	// The first try to delete the key is held up; the second succeeds, and the key is put anew before the first arrives.
+	// The first try to delete the key is held up; the second succeeds, and the key is put anew before the first
+	// arrives.
 	{"lock.compare-revision", "off", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {etcd: 3}
 clients: 1
@@ -192,8 +193,8 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 	return checker.Check(result.History)
 }
 
-// A client whose session has ended makes a new znode while the old one still stands, and gets no answer. When it looks which
-// znode is its own, both have its mark. It must not wait in the place of the one that goes.
+// A client whose session has ended makes a new znode while the old one still stands, and gets no answer. When it looks
+// which znode is its own, both have its mark. It must not wait in the place of the one that goes.
 func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {zookeeper: 3}
@@ -304,8 +305,8 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect when the time of slow fsyncs has passed: until then the fault is not
-// over, and nobody need get on.
+// A write that waits for a slow fsync may take effect when the time of slow fsyncs has passed: until then the fault is
+// not over, and nobody need get on.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -327,8 +328,8 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// An answer to a keepalive that waits out a pause in the client's buffers comes when the lease that it prolongs is over: it
-// prolongs nothing.
+// An answer to a keepalive that waits out a pause in the client's buffers comes when the lease that it prolongs is
+// over: it prolongs nothing.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x
 servers: {etcd: 3}
@@ -348,7 +349,8 @@ faults: [pause client-1 for 6s at %dms]
 		if f := v.Of(checker.LeaseExclusion); f.Outcome != checker.Holds {
 			t.Errorf("paused at %d ms: %s", at, f.Explanation)
 		}
-		extended := slices.ContainsFunc(result.History.Events, func(e history.Event) bool { return e.F == history.Extend && e.Process == "client-1" })
+		extended := slices.ContainsFunc(result.History.Events,
+			func(e history.Event) bool { return e.F == history.Extend && e.Process == "client-1" })
 		if !extended {
 			late++
 		}

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fingerprints gives, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history, and
-// the same for runs under five random faults.
+// fingerprints gives, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history,
+// and the same for runs under five random faults.
 func fingerprints() (string, error) {
 	var b strings.Builder
 	for _, name := range Names() {
@@ -70,9 +70,9 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 	return nil
 }
 
-// TestRunsRepeatToTheByte holds runs equal, through the file, across processes, machines and builds with and without the race
-// detector; at full size also within one process, and with one thread and two. A change of the file means that seeds no longer
-// show what they showed.
+// TestRunsRepeatToTheByte holds runs equal, through the file, across processes, machines and builds with and without
+// the race detector; at full size also within one process, and with one thread and two. A change of the file means that
+// seeds no longer show what they showed.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	here, err := fingerprints()
 	if err != nil {

@@ -39,9 +39,11 @@ func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 }
 
 func TestDocumentsAreArrangedAsTheFormatIsDescribed(t *testing.T) {
-	d := document(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: 1}\nname: x\n")
+	d := document(t, "expect: {ownership: holds}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nservers: {redis: "+
+		"1}\nname: x\n")
 	d.Arrange(TopKeys())
-	const want = "name: x\nservers: {redis: 1}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nexpect:\n  ownership: holds\n"
+	const want = "name: x\nservers: {redis: 1}\nclients: 1\nlock: {ttl: 2s, protocol: fenced}\nexpect:\n  ownership: " +
+		"holds\n"
 	if d.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", d, want)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans of several faults, and then each without one of them.
-// What servers send unasked in two of these runs has travelled equally long in both.
+// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans of several faults, and then each without one of
+// them. What servers send unasked in two of these runs has travelled equally long in both.
 func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
@@ -73,8 +73,8 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare counts the messages that an earlier run of the seed sent too, and adds the others to those before. It complains
-// of those that took another time then.
+// compare counts the messages that an earlier run of the seed sent too, and adds the others to those before. It
+// complains of those that took another time then.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -96,12 +96,13 @@ var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
 	redisCount  = regexp.MustCompile(`key:\d+|id:\{[^}]*\}|\b(offset|at|when):\d+`)
-	raftEntry   = regexp.MustCompile(`entries:\s*\{(?:Term:\s*(\d+)\s+Index:\s*(\d+)\s*)?(?:Data:\s*"((?:[^"\\]|\\.)*)")?\}`)
-	raftIndex   = regexp.MustCompile(`(index|commit):\s*(\d+)`)
+	raftEntry   = regexp.MustCompile(
+		`entries:\s*\{(?:Term:\s*(\d+)\s+Index:\s*(\d+)\s*)?(?:Data:\s*"((?:[^"\\]|\\.)*)")?\}`)
+	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is what a message tells. Changes of data and what concerns them are told by them alone, however many came before,
-// on Redis and to clients within a second; of the rest the time by the sender's clock is part.
+// content is what a message tells. Changes of data and what concerns them are told by them alone, however many came
+// before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {

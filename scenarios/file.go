@@ -47,8 +47,8 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a *format.Error
-// that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
+// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a
+// *format.Error that lists everything wrong with the text; then there is no Scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -90,19 +90,23 @@ func (f *file) fields() []field {
 		{name: "summary", read: into(&s.Summary, f.Prose),
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
 		{name: "source", read: into(&s.Source, f.Prose),
-			doc: doc{values: "text", standard: "none", meaning: "who describes the situation: author, title and address " +
-				"of the document, or any text"}},
+			doc: doc{values: "text", standard: "none",
+				meaning: "who describes the situation: author, title and address " +
+					"of the document, or any text"}},
 		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
 				f.serversAt = format.StartOf(n)
 			}
 			f.inServers = mapping(f.Reader, n, "servers", f.serverFields())
 		}, doc: doc{values: "mapping", standard: "required", meaning: "the lock servers"}},
-		{name: "network", fields: f.networkFields, read: func(n ast.Node) { mapping(f.Reader, n, "network", f.networkFields()) }},
+		{name: "network", fields: f.networkFields,
+			read: func(n ast.Node) { mapping(f.Reader, n, "network", f.networkFields()) }},
 		{name: "clients", read: func(n ast.Node) { f.clients, _ = f.Whole(1, maxClients)(n) },
-			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`", meaning: "how many clients: client-1, " +
-				"client-2 …"},
-			kind: setting.Count, number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
+			doc: doc{values: fmt.Sprintf("1 to %d", maxClients), standard: "`2`",
+				meaning: "how many clients: client-1, " +
+					"client-2 …"},
+			kind:   setting.Count,
+			number: func(s *Scenario, _ *Client) (int64, bool) { return int64(len(s.Clients)), true }},
 		{name: "lock", required: true, fields: f.allLockFields, read: func(n ast.Node) {
 			f.readLock(n, "lock", &f.lock, everyone)
 		}},
@@ -118,11 +122,12 @@ func (f *file) fields() []field {
 			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&mix.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws", standard: "see below",
-			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as violated or " +
-				"any"}},
+			meaning: "the laws that must hold whatever strikes. Without it: those that `expect` does not name as " +
+				"violated or any"}},
 		times[0], times[1],
-		{name: "expect", fields: f.expectFields, read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },
-			doc: doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
+		{name: "expect", fields: f.expectFields,
+			read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },
+			doc:  doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
 	}
 }
 
@@ -160,8 +165,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is not
-// followed by a complaint about each name.
+// processes are the processes of the run; nil if the file fails to say how many there are, so that a wrong number is
+// not followed by a complaint about each name.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

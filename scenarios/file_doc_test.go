@@ -64,7 +64,8 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 		case strings.TrimSpace(cells[1]) == "key":
 			inTable = true
 		case inTable && !strings.Contains(cells[1], "---"):
-			rows = append(rows, struct{ key, standard string }{strings.Trim(cells[1], " `"), strings.TrimSpace(cells[3])})
+			rows = append(rows, struct{ key, standard string }{strings.Trim(cells[1], " `"),
+				strings.TrimSpace(cells[3])})
 		}
 	}
 	if len(rows) < 40 {
@@ -111,8 +112,8 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 
 // minimal are the least files, by their protocols.
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
-	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis, locks.Fenced: onFenced,
-	locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper}
+	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
+	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper}
 
 // Minimal files of other protocols.
 const (
@@ -149,14 +150,23 @@ func TestDefaultsInWords(t *testing.T) {
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "work.locks": "none",
-		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", // empty: see TestExample and TestMinimalFile
-		"servers.persistence": "see below", "lock.retry": "the keys below", "lock.extension.limit": "`none` in the background, 3 in steps", // TestEveryValue
-		"lock.elapsed-check":   "`on` with an extension or `work.check-validity`, else `off`",                                   // TestEveryValue
-		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1", "bound": "the lock's TTL", // TestEveryValue
+		// empty: see TestExample and TestMinimalFile
+		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none",
+		// TestEveryValue
+		"servers.persistence": "see below", "lock.retry": "the keys below",
+		"lock.extension.limit": "`none` in the background, 3 in steps",
+		// TestEveryValue
+		"lock.elapsed-check": "`on` with an extension or `work.check-validity`, else `off`",
+		// TestEveryValue
+		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
+		"bound":      "the lock's TTL",
 		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
-		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL", "mix.downtime": "TTL / 100 to 2 TTL",
-		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none", "promise": "see below", // TestMixDefaults
+		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL",
+		"mix.downtime": "TTL / 100 to 2 TTL",
+		// TestMixDefaults
+		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
+		"promise": "see below",
 	}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("got %v\nwant %v", words, want)

@@ -88,12 +88,17 @@ func TestColumnsPointAtTheWord(t *testing.T) {
 
 func TestNoText(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: x\n\x00":                       "f.yaml:2:1: the file is not text: it has the control character U+0000 here",
-		"name: \xff":                          "f.yaml:1:7: the file is not UTF-8 text",
-		"name: x\rlock":                       "f.yaml:1:8: the file is not text: it has the control character U+000D here",
-		strings.Repeat("#", format.MaxFile+1): "f.yaml: the file has 1048577 bytes; a scenario has at most 1048576 (1 MiB)",
-		strings.Repeat("a: 1\n", 7000):        "f.yaml:6667:4: the file has more than 20000 words and signs of YAML; no scenario is that long",
-		"a: " + strings.Repeat("{a: ", 9):     "f.yaml:1:36: nested too deep: nothing in a scenario needs more than 8 levels",
+		"name: x\n\x00": "f.yaml:2:1: the file is not text: it has the control character " +
+			"U+0000 here",
+		"name: \xff": "f.yaml:1:7: the file is not UTF-8 text",
+		"name: x\rlock": "f.yaml:1:8: the file is not text: it has the control character " +
+			"U+000D here",
+		strings.Repeat("#", format.MaxFile+1): "f.yaml: the file has 1048577 bytes; a scenario has at most 1048576 " +
+			"(1 MiB)",
+		strings.Repeat("a: 1\n", 7000): "f.yaml:6667:4: the file has more than 20000 words and signs of YAML; " +
+			"no scenario is that long",
+		"a: " + strings.Repeat("{a: ", 9): "f.yaml:1:36: nested too deep: nothing in a scenario needs more than " +
+			"8 levels",
 	} {
 		if s, err := Parse("f.yaml", []byte(text)); fmt.Sprint(err) != want || s != nil {
 			t.Errorf("got %v, want %s", err, want)
@@ -112,7 +117,8 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 // The worst files of the permitted size that are known cost little. By default some are tried.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
-	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a", "a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
+	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a",
+		"a:\n", "a: ", "|\n", ", ", "a: [\n", "}"} {
 		if !testkit.Full() && i%10 > 0 {
 			continue
 		}

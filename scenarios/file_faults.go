@@ -66,7 +66,8 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn is how many runes stand in a fault line before the time at which it strikes: the word after "at" or "from".
+// timeColumn is how many runes stand in a fault line before the time at which it strikes: the word after "at" or
+// "from".
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {
 		if before, after, ok := strings.Cut(line, lead); ok {

@@ -41,9 +41,10 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	t := f.lockTable(name, d, l)
 	if s == oneClient && d != nil && !d.Expires {
 		t.keys = slices.DeleteFunc(slices.Clone(t.keys), func(k locks.Setting) bool { return k.Path == "ttl" })
-		t.absent = append(slices.Clip(t.absent), field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and "+
-			"what waiting is judged by "+
-			"is the same for all clients: give ttl under lock", d.Name)})
+		t.absent = append(slices.Clip(t.absent),
+			field{name: "ttl", instead: fmt.Sprintf("%s sets no time to live, and "+
+				"what waiting is judged by "+
+				"is the same for all clients: give ttl under lock", d.Name)})
 	}
 	maps.Copy(l.given, mapping(f.Reader, n, name, append(fields, t.fields("")...)))
 	maps.Copy(l.stated, l.given)
@@ -104,7 +105,8 @@ func whyNot(d *locks.Definition, path, word string) string {
 	case d.Without[path] != "":
 		return d.Without[path]
 	}
-	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: leave it out", what, format.Listed(takers, "and"), d.Name)
+	return fmt.Sprintf("%s is a setting of %s, but the protocol is %s: leave it out", what,
+		format.Listed(takers, "and"), d.Name)
 }
 
 // identity are the keys that are the same for all clients of a lock.
@@ -176,10 +178,12 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 		}
 	}
 	if !d.Expires {
-		refuse("check-validity", w.CheckValidity, "%s states no validity to look at: leave check-validity out, or take "+
-			"set-nx-px")
-		refuse("hold", w.HoldKind == HoldValidity, "%s states no validity that could end: write hold: forever, or take "+
-			"set-nx-px")
+		refuse("check-validity", w.CheckValidity,
+			"%s states no validity to look at: leave check-validity out, or take "+
+				"set-nx-px")
+		refuse("hold", w.HoldKind == HoldValidity,
+			"%s states no validity that could end: write hold: forever, or take "+
+				"set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
 		refuse("stop-when-lost", !w.StopWhenLost, "nothing tells a client of %s that its lock is lost: leave "+

@@ -15,14 +15,18 @@ import (
 // mixFields are the keys under mix, over the defaults that the TTL gives.
 func (f *file) mixFields(m *mix.Mix) []field {
 	span := func(name string, to *mix.Span, standard, meaning string) field {
-		return field{name: name, read: into(to, f.Span), doc: doc{values: "range", standard: standard, meaning: meaning}}
+		return field{name: name, read: into(to, f.Span),
+			doc: doc{values: "range", standard: standard, meaning: meaning}}
 	}
 	return []field{
 		{name: "faults", read: func(n ast.Node) { m.Fewest, m.Most = f.WholeRange(n, mix.MaxFaults, m.Fewest, m.Most) },
-			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`", meaning: "how many faults one draw has; see Mix"}},
-		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) }, doc: doc{values: "mapping of kind to 0 to 1000000",
-			standard: "see below", meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
-				"named is not drawn"}},
+			doc: doc{values: "0 to 1000, or a range", standard: "`1..5`",
+				meaning: "how many faults one draw has; see Mix"}},
+		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
+			doc: doc{values: "mapping of kind to 0 to 1000000",
+				standard: "see below",
+				meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
+					"named is not drawn"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
@@ -68,7 +72,8 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	if f.scenario.Within > f.scenario.Limit {
-		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within, f.scenario.Limit)
+		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within,
+			f.scenario.Limit)
 	}
 	if _, err := mix.NewGenerator(m, *names, f.scenario.Limit); err != nil {
 		f.Problem(format.StartOf(f.mix), "", "%s", err)

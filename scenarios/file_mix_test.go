@@ -16,21 +16,23 @@ import (
 
 func TestMixDefaults(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 4s}\n")
-	if !reflect.DeepEqual(s.Mix, mix.For(4*time.Second)) || s.Within != 0 || !reflect.DeepEqual(s.Promise, checker.Laws) {
+	if !reflect.DeepEqual(s.Mix, mix.For(4*time.Second)) || s.Within != 0 ||
+		!reflect.DeepEqual(s.Promise, checker.Laws) {
 		t.Errorf("%+v", s)
 	}
 	for name, want := range map[string]mix.Span{"pause": s.Mix.Pause, "jump": s.Mix.Jump, "delay": s.Mix.Delay,
 		"slow-fsync": s.Mix.Fsync, "outage": s.Mix.Outage, "downtime": s.Mix.Downtime} {
 		row := regexp.MustCompile("`mix." + name + "` \\| range \\| ([^|]*) \\|").FindStringSubmatch(formatDoc(t))
 		low, high, _ := strings.Cut(row[1], " to ")
-		value := map[string]time.Duration{"TTL / 1000": 4 * time.Millisecond, "TTL / 100": 40 * time.Millisecond, "TTL / 2": 2 * time.Second,
-			"2 TTL": 8 * time.Second, "3 TTL": 12 * time.Second}
+		value := map[string]time.Duration{"TTL / 1000": 4 * time.Millisecond, "TTL / 100": 40 * time.Millisecond,
+			"TTL / 2": 2 * time.Second, "2 TTL": 8 * time.Second, "3 TTL": 12 * time.Second}
 		if got := (mix.Span{Min: value[low], Max: value[high]}); got != want {
 			t.Errorf("FORMAT.md says that mix.%s is %s; it is %v", name, row[1], want)
 		}
 	}
 	for _, k := range nemesis.Kinds {
-		if words := fmt.Sprintf("%s %d", k, s.Mix.Weights[k]); !strings.Contains(strings.ReplaceAll(formatDoc(t), "\n", " "), words) {
+		if words := fmt.Sprintf("%s %d", k,
+			s.Mix.Weights[k]); !strings.Contains(strings.ReplaceAll(formatDoc(t), "\n", " "), words) {
 			t.Errorf("FORMAT.md lacks the weight %q", words)
 		}
 	}
@@ -64,13 +66,16 @@ func TestMixIsRead(t *testing.T) {
 promise: [token-order]
 `)
 	const ms, sec = time.Millisecond, time.Second
-	want := mix.Mix{Fewest: 2, Most: 3, Pause: mix.Span{Min: ms, Max: 2 * sec}, Jump: mix.Span{Min: 3 * sec, Max: 3 * sec},
+	want := mix.Mix{Fewest: 2, Most: 3, Pause: mix.Span{Min: ms, Max: 2 * sec},
+		Jump:  mix.Span{Min: 3 * sec, Max: 3 * sec},
 		Delay: mix.Span{Min: 5 * ms, Max: 6 * ms}, Fsync: mix.Span{Min: 7 * ms, Max: 7 * ms},
 		Outage: mix.Span{Min: 8 * ms, Max: 60 * sec}, Downtime: mix.Span{Min: 9 * sec, Max: 10 * sec}, PPM: 1000,
 		Forever: 0, AtPoint: 100, Points: []sim.Point{sim.Acquired, sim.BeforeWrite}, Passes: 1, Messages: 4,
-		Without: []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer}, {Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
+		Without: []nemesis.Exclusion{{Kind: nemesis.Jump, Of: nemesis.AnyServer},
+			{Kind: nemesis.Crash, Loss: nemesis.LosesEverything, Within: 10 * sec}}}
 	want.Weights[nemesis.Pause], want.Weights[nemesis.DelayMessage], want.Weights[nemesis.ShutDown] = 1, 7, 2
-	if !reflect.DeepEqual(s.Mix, want) || s.Within != 20*sec || !reflect.DeepEqual(s.Promise, []checker.Law{checker.TokenOrder}) {
+	if !reflect.DeepEqual(s.Mix, want) || s.Within != 20*sec ||
+		!reflect.DeepEqual(s.Promise, []checker.Law{checker.TokenOrder}) {
 		t.Errorf("got  %+v, within %v, promise %v\nwant %+v", s.Mix, s.Within, s.Promise, want)
 	}
 }

@@ -40,8 +40,8 @@ var serverSettings = []setting.Key[Servers]{
 	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, time.Millisecond,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when its "+
-			"master is "+
+		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when "+
+			"its master is "+
 			"down, and clients follow it"),
 	setting.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
 		"a master refuses writes unless so many replicas have acknowledged lately"),
@@ -50,7 +50,8 @@ var serverSettings = []setting.Key[Servers]{
 	setting.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
 		"replica (Tair)"),
 	setting.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
-		redis.DefaultSemiSyncTimeout, "after so long without one the master goes on asynchronously, until a replica has "+
+		redis.DefaultSemiSyncTimeout,
+		"after so long without one the master goes on asynchronously, until a replica has "+
 			"caught up"),
 	setting.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, sentinel.DefaultDownAfter,
 		"how long a master must be silent before the Sentinel replaces it").Recurring(),
@@ -62,10 +63,11 @@ func (f *file) serverFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys(), to: &f.scenario.Servers,
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := t.fields("")
-	return slices.Insert(fields, len(backends), field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
-		kind: setting.Word, number: wordOf,
-		doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
-			meaning: "`none` turns the append-only file off: every restart comes back empty"}})
+	return slices.Insert(fields, len(backends),
+		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
+			kind: setting.Word, number: wordOf,
+			doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
+				meaning: "`none` turns the append-only file off: every restart comes back empty"}})
 }
 
 func (f *file) persistenceFields() []field {
@@ -99,7 +101,8 @@ func (f *file) readPersistence(n ast.Node) {
 // redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
 var (
 	redisKeys   = []string{"persistence", "replicas"}
-	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout", "down-after", "reconfigure-after"}
+	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout",
+		"down-after", "reconfigure-after"}
 )
 
 // checkServers refuses servers that the protocol would never ask, and settings that none of them has.
@@ -108,7 +111,8 @@ func (f *file) checkServers() {
 	for _, key := range backendNames() {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.Problem(place, "", "a lock is on one kind of servers: give one of %s", strings.Join(backendNames(), ", "))
+				f.Problem(place, "", "a lock is on one kind of servers: give one of %s",
+					strings.Join(backendNames(), ", "))
 			}
 		}
 	}
@@ -129,7 +133,8 @@ func (f *file) checkServers() {
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
-		f.Problem(f.inServers["min-replicas-to-write"], "", "min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
+		f.Problem(f.inServers["min-replicas-to-write"], "",
+			"min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
 	}
 }
 
@@ -141,16 +146,17 @@ func (f *file) checkProtocol() {
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
 	case !d.Several && s.N > 1:
-		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on one Redis, but there are %d; several are for redlock", d.Name,
-			s.N)
+		f.Problem(f.inServers[string(s.Backend)], "",
+			"%s locks on one Redis, but there are %d; several are for redlock", d.Name, s.N)
 	}
 }
 
 var networkKeys = []setting.Key[Network]{
 	setting.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
 		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way"),
-	{Path: "tail", Form: setting.Form{Kind: setting.Share, Words: []string{"none"}}, Standard: setting.Value{Word: "none"},
-		Meaning: "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
+	{Path: "tail", Form: setting.Form{Kind: setting.Share, Words: []string{"none"}},
+		Standard: setting.Value{Word: "none"},
+		Meaning:  "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
 		Set: func(n *Network, v setting.Value) {
 			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
 		},
@@ -195,7 +201,8 @@ func (f *file) readLinks(names *nemesis.Names) {
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
-		f.Problem(place, "", `expected a link such as "client-1 -> redis-1" or "client-1 | redis-1", found %s`, format.Found(key))
+		f.Problem(place, "", `expected a link such as "client-1 -> redis-1" or "client-1 | redis-1", found %s`,
+			format.Found(key))
 		return nil
 	}
 	if names == nil {
@@ -207,8 +214,10 @@ func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends 
 	for i, p := range []sim.ProcessID{a, b} {
 		if !slices.Contains(all, p) {
 			other := []sim.ProcessID{b, a}[i]
-			fit := slices.DeleteFunc(slices.Clone(all), func(q sim.ProcessID) bool { return slices.Contains(all, other) && client(q) == client(other) })
-			f.Problem(f.WordIn(place, words, 2*i), nearestProcess(p, fit), "no process of this run is called %s", format.Found(string(p)))
+			fit := slices.DeleteFunc(slices.Clone(all),
+				func(q sim.ProcessID) bool { return slices.Contains(all, other) && client(q) == client(other) })
+			f.Problem(f.WordIn(place, words, 2*i), nearestProcess(p, fit), "no process of this run is called %s",
+				format.Found(string(p)))
 			return nil
 		}
 	}
@@ -233,14 +242,14 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 
 var resourceKeys = []setting.Key[ResourceConfig]{
 	setting.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
-		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token is not "+
-			"higher than "+
+		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token "+
+			"is not higher than "+
 			"the last write's; both need a protocol that gives tokens",
 		setting.Option[Fencing]{Word: "off", Value: FencingOff}, setting.Option[Fencing]{Word: "on", Value: FencingOn},
 		setting.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}),
 	setting.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
-		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients run the "+
-			"same ones",
+		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients "+
+			"run the same ones",
 		setting.Option[WriteMode]{Word: "blind", Value: BlindWrites},
 		setting.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
 		setting.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
@@ -261,8 +270,8 @@ func (f *file) checkResource() {
 		return
 	}
 	if place, given := f.inResource["fencing"]; given {
-		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s", d.Name,
-			format.Listed(tokenGivers(), "or"))
+		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s",
+			d.Name, format.Listed(tokenGivers(), "or"))
 	}
 }
 

@@ -45,7 +45,8 @@ func reference() string {
 	})
 	var sections [][]locks.Protocol
 	for _, s := range locks.Settings() {
-		if takers := locks.Taking(s.Path, ""); !slices.ContainsFunc(sections, func(other []locks.Protocol) bool { return slices.Equal(takers, other) }) {
+		if takers := locks.Taking(s.Path, ""); !slices.ContainsFunc(sections,
+			func(other []locks.Protocol) bool { return slices.Equal(takers, other) }) {
 			sections = append(sections, takers)
 		}
 	}
@@ -53,8 +54,10 @@ func reference() string {
 		fmt.Fprintf(&b, "\n### %s\n\n", titleOf(takers))
 		heads(&b)
 		for _, s := range locks.Settings() {
-			if slices.Equal(locks.Taking(s.Path, ""), takers) && !(s.Form.Kind == setting.Group && s.Form.Words == nil) {
-				fmt.Fprintf(&b, "| `lock.%s` | %s | %s | %s |\n", s.Path, differing(takers, &s, valuesIn), differing(takers, &s, standardIn), s.Meaning)
+			if slices.Equal(locks.Taking(s.Path, ""), takers) &&
+				!(s.Form.Kind == setting.Group && s.Form.Words == nil) {
+				fmt.Fprintf(&b, "| `lock.%s` | %s | %s | %s |\n", s.Path, differing(takers, &s, valuesIn),
+					differing(takers, &s, standardIn), s.Meaning)
 			}
 		}
 	}

@@ -108,8 +108,9 @@ type Variable struct {
 	// Number reads the key's one number out of a scenario, for one of its clients; false if it stands for a word or a
 	// range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form is what may be written, of the keys under lock for some protocol that takes them. Value reads what is in force.
-	// Both are empty for the few keys that the format reads by itself: clients, lock.protocol and servers.persistence.
+	// Form is what may be written, of the keys under lock for some protocol that takes them. Value reads what is in
+	// force. Both are empty for the few keys that the format reads by itself: clients, lock.protocol and
+	// servers.persistence.
 	Form  setting.Form
 	Value func(*Scenario, *Client) setting.Value
 	Own   bool // it may also stand under overrides, or stands only there

@@ -47,8 +47,8 @@ func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
 	redlock := locks.Config{
-		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Backend: locks.OnRedis, N: 5}).asked(), TTL: 10 * time.Second,
-		Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
+		Protocol: locks.Redlock, Key: "lock", Servers: (&Servers{Backend: locks.OnRedis, N: 5}).asked(),
+		TTL: 10 * time.Second, Retry: sim.Delay{Lo: 50 * ms, Hi: 250 * ms}, Timeout: 50 * ms,
 		ElapsedCheck: true, Drift: locks.Allowance{PPM: 10_000, Plus: 2 * ms}, Clock: sim.Monotonic,
 		TokenScope: locks.PerRequest, Reentry: locks.CountedReentry, Waits: sim.Monotonic,
 	}
@@ -56,8 +56,10 @@ func TestExample(t *testing.T) {
 		path string
 		want setting.Value
 	}{
-		{"contact", setting.Value{Word: "sequential"}}, {"order", setting.Value{Word: "listed"}}, {"quorum", setting.Value{N: 3}},
-		{"release-on-failure", setting.Value{Word: "on"}}, {"release-to", setting.Value{Word: "all"}}, {"ask", setting.Value{Word: "all"}},
+		{"contact", setting.Value{Word: "sequential"}}, {"order", setting.Value{Word: "listed"}},
+		{"quorum", setting.Value{N: 3}},
+		{"release-on-failure", setting.Value{Word: "on"}}, {"release-to", setting.Value{Word: "all"}},
+		{"ask", setting.Value{Word: "all"}},
 	} {
 		if got := lockSetting(s, own.path); got != own.want {
 			t.Errorf("%s is %v, not %v", own.path, got, own.want)
@@ -77,23 +79,27 @@ func TestExample(t *testing.T) {
 		Name:    "kleppmann-gc-pause",
 		Summary: "A client pauses past its lease and writes after another client has taken over.",
 		Source: `youngju.dev, "Distributed lock patterns compared: Redis Redlock, ZooKeeper, etcd", ` +
-			"https://www.youngju.dev/split/architecture/2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
-		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms, MinReplicasMaxLag: 10 * time.Second,
-			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
+			"https://www.youngju.dev/split/architecture/" +
+			"2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
+		Servers: Servers{Backend: locks.OnRedis, N: 5, Persistence: aof.Everysec, Fsync: ms,
+			MinReplicasMaxLag: 10 * time.Second,
+			SemiSyncTimeout:   time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},
 		Resource: ResourceConfig{Timeout: time.Second},
 		Faults:   []nemesis.Fault{pause},
 		Mix:      mix.Default(),
-		Promise:  []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance},
-		Shown:    []checker.Law{checker.LeaseExclusion},
-		Limit:    60 * time.Second,
-		Bound:    10 * time.Second,
+		Promise: []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.TokenOrder, checker.DeadlockFreedom,
+			checker.FaultTolerance},
+		Shown: []checker.Law{checker.LeaseExclusion},
+		Limit: 60 * time.Second,
+		Bound: 10 * time.Second,
 		Expect: expect.All{
 			Laws: map[checker.Law]expect.Law{
-				checker.LeaseExclusion:  {Outcome: checker.Holds},
-				checker.MutualExclusion: {Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
-				checker.ResourceSafety:  {Outcome: checker.Violated},
+				checker.LeaseExclusion: {Outcome: checker.Holds},
+				checker.MutualExclusion: {Outcome: checker.Violated,
+					Cause: checker.Cause{Kind: checker.HolderOutlivedLease}},
+				checker.ResourceSafety: {Outcome: checker.Violated},
 			},
 			Metrics: []expect.Bound{{Name: "fencing_token_reject_rate", Text: "0"}},
 		},
@@ -110,77 +116,107 @@ var everyValue = []struct {
 	want             any
 }{
 	{oneRedis, "servers.persistence", "none", func(s *Scenario) any { return s.Servers.Persistence }, aof.None},
-	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence }, aof.Always},
-	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence }, aof.No},
+	{oneRedis, "servers.persistence.append-fsync", "always", func(s *Scenario) any { return s.Servers.Persistence },
+		aof.Always},
+	{oneRedis, "servers.persistence.append-fsync", "no", func(s *Scenario) any { return s.Servers.Persistence },
+		aof.No},
 	{oneRedis, "servers.fsync", "0s", func(s *Scenario) any { return s.Servers.Fsync }, time.Duration(0)},
 	{fiveRedis, "servers.redis", "99", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 50}},
 	{fiveRedis, "servers.redis", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
 	{oneRedis, "clients", "1", func(s *Scenario) any { return len(s.Clients) }, 1},
 	{oneRedis, "clients", "99", func(s *Scenario) any { return s.Clients[98].ID }, sim.ProcessID("client-99")},
-	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Lo: 1500 * time.Microsecond, Hi: 1500 * time.Microsecond}},
-	{oneRedis, "network.delay", "0s..24h", func(s *Scenario) any { return s.Network.Delay }, sim.Delay{Hi: 24 * time.Hour}},
-	{oneRedis, "network.tail", "1% 10ms..50ms", func(s *Scenario) any { return s.Network.Tail }, sim.Tail{PPM: 10_000, Delay: sim.Delay{Lo: 10 * time.Millisecond, Hi: 50 * time.Millisecond}}},
-	{oneRedis, "network.tail", "0.5% 1s", func(s *Scenario) any { return s.Network.Tail }, sim.Tail{PPM: 5_000, Delay: sim.Delay{Lo: time.Second, Hi: time.Second}}},
+	{oneRedis, "network.delay", "1.5ms", func(s *Scenario) any { return s.Network.Delay },
+		sim.Delay{Lo: 1500 * time.Microsecond, Hi: 1500 * time.Microsecond}},
+	{oneRedis, "network.delay", "0s..24h", func(s *Scenario) any { return s.Network.Delay },
+		sim.Delay{Hi: 24 * time.Hour}},
+	{oneRedis, "network.tail", "1% 10ms..50ms", func(s *Scenario) any { return s.Network.Tail },
+		sim.Tail{PPM: 10_000, Delay: sim.Delay{Lo: 10 * time.Millisecond, Hi: 50 * time.Millisecond}}},
+	{oneRedis, "network.tail", "0.5% 1s", func(s *Scenario) any { return s.Network.Tail },
+		sim.Tail{PPM: 5_000, Delay: sim.Delay{Lo: time.Second, Hi: time.Second}}},
 	{oneRedis, "lock.protocol", "setnx", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
-	{oneRedis, "lock.protocol", "setnx-expire", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
+	{oneRedis, "lock.protocol", "setnx-expire", func(s *Scenario) any { return firstLock(s).Release },
+		locks.ReleaseDel},
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
 	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
 	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
 	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, nemesis.MaxDuration},
 	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},
 	{oneRedis, "lock.release", "del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseDel},
-	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseGetThenDel},
+	{oneRedis, "lock.release", "get-then-del", func(s *Scenario) any { return firstLock(s).Release },
+		locks.ReleaseGetThenDel},
 	{oneRedis, "lock.timeout", "1s", func(s *Scenario) any { return firstLock(s).Timeout }, time.Second},
 	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return *firstLock(s).Extension },
-		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Background: true}},
+		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3,
+			Background: true}},
 	{oneRedis, "lock.extension.in", "steps", func(s *Scenario) any { return *firstLock(s).Extension },
 		locks.Extension{Mode: locks.ExtendChecked, TTL: 10 * time.Second, Every: 10 * time.Second / 3, Limit: 3}},
-	{oneRedis, "lock.extension", "{in: steps, limit: none}", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 0},
+	{oneRedis, "lock.extension", "{in: steps, limit: none}",
+		func(s *Scenario) any { return firstLock(s).Extension.Limit }, 0},
 	{oneRedis, "lock.extension.limit", "10000", func(s *Scenario) any { return firstLock(s).Extension.Limit }, 10000},
-	{oneRedis, "lock.extension.every", "1s", func(s *Scenario) any { return firstLock(s).Extension.Every }, time.Second},
-	{fiveRedis, "lock.extension.mode", "unchecked", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendUnchecked},
-	{fiveRedis, "lock.extension.mode", "reacquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendReacquire},
+	{oneRedis, "lock.extension.every", "1s", func(s *Scenario) any { return firstLock(s).Extension.Every },
+		time.Second},
+	{fiveRedis, "lock.extension.mode", "unchecked", func(s *Scenario) any { return firstLock(s).Extension.Mode },
+		locks.ExtendUnchecked},
+	{fiveRedis, "lock.extension.mode", "reacquire", func(s *Scenario) any { return firstLock(s).Extension.Mode },
+		locks.ExtendReacquire},
 	{oneRedis, "lock.extension", "{}", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
 	{oneRedis, "lock.extension", "none", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
 	{oneRedis, "work.check-validity", "on", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
 	{oneRedis, "lock.elapsed-check", "on", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, true},
-	{oneRedis + "work: {check-validity: on}\n", "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
-	{oneRedis, "lock.drift-allowance", "1% + 2ms", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}},
+	{oneRedis + "work: {check-validity: on}\n", "lock.elapsed-check", "off",
+		func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
+	{oneRedis, "lock.drift-allowance", "1% + 2ms", func(s *Scenario) any { return firstLock(s).Drift },
+		locks.Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}},
 	{oneRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
 	{oneRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},
-	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return lockSetting(s, "contact") }, setting.Value{Word: "parallel"}},
-	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return lockSetting(s, "order") }, setting.Value{Word: "rotated"}},
+	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return lockSetting(s, "contact") },
+		setting.Value{Word: "parallel"}},
+	{fiveRedis, "lock.order", "rotated", func(s *Scenario) any { return lockSetting(s, "order") },
+		setting.Value{Word: "rotated"}},
 	{fiveRedis, "lock.quorum", "1", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 1}},
 	{fiveRedis, "lock.quorum", "5", func(s *Scenario) any { return lockSetting(s, "quorum") }, setting.Value{N: 5}},
 	{fiveRedis, "lock.elapsed-check", "off", func(s *Scenario) any { return firstLock(s).ElapsedCheck }, false},
 	{fiveRedis, "lock.drift-allowance", "off", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{}},
-	{fiveRedis, "lock.drift-allowance", "0.5%", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 5000}},
-	{fiveRedis, "lock.drift-allowance", "3ms", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{Plus: 3 * time.Millisecond}},
-	{fiveRedis, "lock.drift-allowance", "100% + 0s", func(s *Scenario) any { return firstLock(s).Drift }, locks.Allowance{PPM: 1_000_000}},
+	{fiveRedis, "lock.drift-allowance", "0.5%", func(s *Scenario) any { return firstLock(s).Drift },
+		locks.Allowance{PPM: 5000}},
+	{fiveRedis, "lock.drift-allowance", "3ms", func(s *Scenario) any { return firstLock(s).Drift },
+		locks.Allowance{Plus: 3 * time.Millisecond}},
+	{fiveRedis, "lock.drift-allowance", "100% + 0s", func(s *Scenario) any { return firstLock(s).Drift },
+		locks.Allowance{PPM: 1_000_000}},
 	{fiveRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
-	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return lockSetting(s, "release-on-failure") }, setting.Value{Word: "off"}},
+	{fiveRedis, "lock.release-on-failure", "off", func(s *Scenario) any { return lockSetting(s, "release-on-failure") },
+		setting.Value{Word: "off"}},
 	{fiveRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
 	{oneRedis, "work.cycles", "10000", func(s *Scenario) any { return s.Clients[1].Work.Cycles }, 10000},
 	{oneRedis, "work.stagger", "0s", func(s *Scenario) any { return s.Clients[1].Work.Start }, sim.Delay{}},
-	{oneRedis, "work.think", "0s..10ms", func(s *Scenario) any { return s.Clients[1].Work.Think }, sim.Delay{Hi: 10 * time.Millisecond}},
+	{oneRedis, "work.think", "0s..10ms", func(s *Scenario) any { return s.Clients[1].Work.Think },
+		sim.Delay{Hi: 10 * time.Millisecond}},
 	{oneRedis, "work.writes", "10000", func(s *Scenario) any { return s.Clients[1].Work.Writes }, 10000},
 	{oneRedis, "work.compute", "1h", func(s *Scenario) any { return s.Clients[1].Work.Compute }, time.Hour},
 	{oneRedis, "work.hold", "validity", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldValidity},
 	{oneRedis, "work.hold", "forever", func(s *Scenario) any { return s.Clients[1].Work.HoldKind }, HoldForever},
-	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return lockSetting(s, "expiry") }, setting.Value{Word: "absolute"}},
-	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry }, locks.OverwritingReentry},
-	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode }, locks.ExtendOrAcquire},
-	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return lockSetting(s, "read-token") }, setting.Value{Word: "later"}},
+	{oneRedis, "lock.expiry", "absolute", func(s *Scenario) any { return lockSetting(s, "expiry") },
+		setting.Value{Word: "absolute"}},
+	{oneRedis, "lock.reentrant", "overwrite", func(s *Scenario) any { return firstLock(s).Reentry },
+		locks.OverwritingReentry},
+	{oneRedis, "lock.extension.mode", "or-acquire", func(s *Scenario) any { return firstLock(s).Extension.Mode },
+		locks.ExtendOrAcquire},
+	{onFenced, "lock.read-token", "later", func(s *Scenario) any { return lockSetting(s, "read-token") },
+		setting.Value{Word: "later"}},
 	{"name: x\nservers: {redis: 1, replicas: 1}\nlock: {protocol: set-nx-px}\n", "lock.wait.same-connection", "off",
 		func(s *Scenario) any { return firstLock(s).Wait.SameConnection }, false},
-	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return lockSetting(s, "compare-revision") }, setting.Value{Word: "off"}},
-	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return lockSetting(s, "names") }, setting.Value{Word: "bare"}},
-	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return lockSetting(s, "check-session") }, setting.Value{Word: "off"}},
+	{onEtcd, "lock.compare-revision", "off", func(s *Scenario) any { return lockSetting(s, "compare-revision") },
+		setting.Value{Word: "off"}},
+	{onZooKeeper, "lock.names", "bare", func(s *Scenario) any { return lockSetting(s, "names") },
+		setting.Value{Word: "bare"}},
+	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return lockSetting(s, "check-session") },
+		setting.Value{Word: "off"}},
 	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
 	{onFenced, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},
-	{onFenced, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing }, FencingRefuseEqual},
+	{onFenced, "resource.fencing", "refuse-equal", func(s *Scenario) any { return s.Resource.Fencing },
+		FencingRefuseEqual},
 	{oneRedis, "resource.writes", "compare-and-set", func(s *Scenario) any { return s.Resource.Writes }, CompareAndSet},
 	{oneRedis, "resource.writes", "idempotent", func(s *Scenario) any { return s.Resource.Writes }, Idempotent},
 	{oneRedis, "resource.timeout", "2s", func(s *Scenario) any { return s.Resource.Timeout }, 2 * time.Second},
@@ -238,9 +274,12 @@ overrides:
 	if !reflect.DeepEqual(same, first) {
 		t.Errorf("client-3 differs from client-1 in what its override does not name:\n%+v\n%+v", same, first)
 	}
-	if *third.Lock.Extension != (locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
-		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second || quorum.Get(&third.Lock).N != 2 || third.Lock.First != 2 ||
-		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true, Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
+	if *third.Lock.Extension !=
+		(locks.Extension{Mode: locks.ExtendChecked, TTL: third.Lock.TTL, Every: 2 * time.Second, Limit: 7}) ||
+		third.Lock.Retry.Lo != 2*time.Second || third.Lock.Patience != 9*time.Second ||
+		quorum.Get(&third.Lock).N != 2 || third.Lock.First != 2 ||
+		!reflect.DeepEqual(third.Work, Work{Cycles: 1, Writes: 2, Hold: time.Second, StopWhenLost: true,
+			Start: sim.Delay{Lo: time.Second, Hi: 2 * time.Second}}) {
 		t.Errorf("client-3: %+v, extension %+v", third, third.Lock.Extension)
 	}
 	if first.Lock.Extension.Limit != 3 || second.Lock.Extension != nil || second.Lock.TTL != 4*time.Second {
@@ -251,7 +290,8 @@ overrides:
 	}
 }
 
-// What a client counts its validity from is what the file says, for all or for one; only without a word it follows from care.
+// What a client counts its validity from is what the file says, for all or for one; only without a word it follows from
+// care.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {
@@ -310,7 +350,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	allocated := testing.AllocsPerRun(1, func() { Load(huge) })
-	if _, err := Load(huge); fmt.Sprint(err) != huge+": the file has 1073741824 bytes; a scenario has at most 1048576 (1 MiB)" || allocated > 100 {
+	if _, err := Load(huge); fmt.Sprint(err) != huge+
+		": the file has 1073741824 bytes; a scenario has at most 1048576 (1 MiB)" || allocated > 100 {
 		t.Errorf("1 GiB: %v, after %v allocations", err, allocated)
 	}
 }

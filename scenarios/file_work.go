@@ -26,8 +26,8 @@ var workKeys = []setting.Key[Work]{
 	setting.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
 	{Path: "hold", Form: setting.Form{Kind: setting.Duration, Words: []string{"validity", "forever"}},
 		Standard: setting.Value{N: int64(100 * time.Millisecond)},
-		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was told " +
-			"ends; " +
+		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
+			"told ends; " +
 			"`forever`: the work hangs",
 		Set: func(w *Work, v setting.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
@@ -41,11 +41,13 @@ var workKeys = []setting.Key[Work]{
 			return setting.Value{N: int64(w.Hold)}
 		}},
 	setting.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
-		"before each read, write and step, look at the validity that is left, and stop when there is none; not with setnx"),
+		"before each read, write and step, look at the validity that is left, and stop when there is none; not with "+
+			"setnx"),
 	setting.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library tells that the lock is lost, as a failed extension does; not with setnx"),
 	setting.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
-		"what writes to the resource takes the lock once more and gives that back, as a function does that guards itself"),
+		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
+			"itself"),
 }
 
 // holdKinds are the words for a section of no stated length.
@@ -53,7 +55,8 @@ var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldFor
 
 // When the clients begin is said once: for all by stagger, for one by start.
 var (
-	staggerKeys = []setting.Key[time.Duration]{setting.Time("stagger", func(d *time.Duration) *time.Duration { return d },
+	staggerKeys = []setting.Key[time.Duration]{setting.Time("stagger",
+		func(d *time.Duration) *time.Duration { return d },
 		10*time.Millisecond, "client-2 begins this much after client-1, client-3 twice as much, and so on")}
 	startKeys = []setting.Key[Work]{setting.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
 		"when the client begins; only under overrides").Depending("its place in the stagger")}
@@ -71,10 +74,12 @@ func (f *file) workFields(w *Work, s scope) []field {
 		begin = one.fields("")
 		other = field{name: "stagger", instead: "stagger is for all clients, under work; for one there is start"}
 	}
-	return append(append(begin, t.fields("")...), other, field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
-		doc: doc{values: "list of names", standard: "none", meaning: "several locks, taken in this order and given back " +
-			"in the " +
-			"opposite one; without it the lock's own name"}})
+	return append(append(begin, t.fields("")...), other,
+		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
+			doc: doc{values: "list of names", standard: "none",
+				meaning: "several locks, taken in this order and given back " +
+					"in the " +
+					"opposite one; without it the lock's own name"}})
 }
 
 // staggerOf is the time between two clients, which a scenario keeps only as when each begins.
@@ -130,7 +135,8 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	f.Entries(f.overrides, "overrides", func(key string, place format.Place, value ast.Node) {
 		i := slices.Index(ids, sim.ProcessID(key))
 		if i < 0 && names != nil {
-			f.Problem(place, nearest.Word(key, format.Missing(clients, f.overrides)), "no client of this run is called %s", format.Found(key))
+			f.Problem(place, nearest.Word(key, format.Missing(clients, f.overrides)),
+				"no client of this run is called %s", format.Found(key))
 		}
 		lock, work := f.lock.copied(), f.work
 		if i >= 0 {
@@ -148,7 +154,9 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{
 		{name: "lock", read: func(n ast.Node) { f.readLock(n, name+".lock", lock, oneClient) }},
-		{name: "work", read: func(n ast.Node) { inWork = mapping(f.Reader, n, name+".work", f.workFields(work, oneClient)) }},
+		{name: "work", read: func(n ast.Node) {
+			inWork = mapping(f.Reader, n, name+".work", f.workFields(work, oneClient))
+		}},
 	})
 	f.checkLock(lock)
 	f.checkWork(lock, work, inWork)

@@ -37,8 +37,8 @@ var explained = map[fixed]string{
 // counts are the numbers of something that is a time.
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats", "postponeLimit": "s"}
 
-// TestFixedTimesAreStated holds FORMAT.md's table of fixed times to the code: each time that the simulator, the clients and
-// the checker use is a row, or is said here to be a key's; and each row is in the code.
+// TestFixedTimesAreStated holds FORMAT.md's table of fixed times to the code: each time that the simulator, the clients
+// and the checker use is a row, or is said here to be a key's; and each row is in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -47,12 +47,15 @@ func TestFixedTimesAreStated(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), "\n## Fixed times\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	stated := map[fixed]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9][^|]*) \\|.*\\| `(.*)` \\|$").FindAllStringSubmatch(section, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9][^|]*) \\|.*\\| `(.*)` \\|$").FindAllStringSubmatch(section,
+		-1) {
 		stated[fixed{row[1], row[2]}] = true
 	}
 	found := map[fixed]bool{}
-	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "sim/*/*/*.go", "checker/*.go", "scenarios/run.go", "scenarios/probe.go", "scenarios/client.go", "scenarios/cluster.go",
-		"scenarios/resource.go", "scenarios/backend*.go", "scenarios/locks/*.go", "scenarios/locks/*/*.go", "nemesis/install.go"} {
+	for _, pattern := range []string{"sim/*.go", "sim/*/*.go", "sim/*/*/*.go", "checker/*.go", "scenarios/run.go",
+		"scenarios/probe.go", "scenarios/client.go", "scenarios/cluster.go",
+		"scenarios/resource.go", "scenarios/backend*.go", "scenarios/locks/*.go", "scenarios/locks/*/*.go",
+		"nemesis/install.go"} {
 		paths, err := filepath.Glob("../" + pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatal(pattern, err)
@@ -90,8 +93,8 @@ func TestFixedTimesAreStated(t *testing.T) {
 // units are the words of package time.
 var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
 
-// timesIn lists the times that a file of Go states: so many of a unit, a unit alone, and the counts of the table above. A
-// unit that something is multiplied with or divided by is a conversion.
+// timesIn lists the times that a file of Go states: so many of a unit, a unit alone, and the counts of the table above.
+// A unit that something is multiplied with or divided by is a conversion.
 func timesIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -167,8 +170,9 @@ func counted(to, value ast.Expr) []string {
 
 // The slack and the declared hold are what FORMAT.md says.
 func TestTheSlackIsAsStated(t *testing.T) {
-	s, err := Parse("f.yaml", []byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+
-		"work: {writes: 2, compute: 5s, hold: 11s}\nresource: {timeout: 400ms}\n"))
+	s, err := Parse("f.yaml",
+		[]byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+
+			"work: {writes: 2, compute: 5s, hold: 11s}\nresource: {timeout: 400ms}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

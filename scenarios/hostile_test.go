@@ -14,10 +14,11 @@ import (
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
-var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00", "\x1b]0;x\x07"}
+var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
+	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts hostile texts, as YAML writes them with escapes, in place of every value and every key of the
-// catalogue. Each is refused at its place, in words that a terminal can show.
+// TestNoControlCharacterGetsIn puts hostile texts, as YAML writes them with escapes, in place of every value and every
+// key of the catalogue. Each is refused at its place, in words that a terminal can show.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -85,7 +86,8 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))
-		if err == nil || !strings.HasPrefix(err.Error(), "my.yaml:2:") || strings.ContainsFunc(err.Error(), history.Unprintable) {
+		if err == nil || !strings.HasPrefix(err.Error(), "my.yaml:2:") ||
+			strings.ContainsFunc(err.Error(), history.Unprintable) {
 			t.Errorf("%q: %q", bad, fmt.Sprint(err))
 		}
 	}

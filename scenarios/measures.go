@@ -44,7 +44,8 @@ func (s *Scenario) measures() []history.Measure {
 	}{
 		{history.Fencing, s.Resource.Writes != BlindWrites || s.Resource.Fencing != FencingOff && d.Tokens},
 		{history.FsyncAlways, session || s.Servers.Persistence == aof.Always},
-		{history.WaitForReplicas, s.Servers.Replicas > 0 && everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
+		{history.WaitForReplicas, s.Servers.Replicas > 0 &&
+			everybody(func(c *Client) bool { return c.Lock.Wait != nil && c.Lock.Wait.Obey })},
 		{history.MinReplicas, s.Servers.MinReplicasToWrite > 0},
 		{history.Expiry, d.Expires && !d.Later},
 		{history.OwnerCheck, session || everybody(func(c *Client) bool {
@@ -59,7 +60,8 @@ func (s *Scenario) measures() []history.Measure {
 			return c.Work.StopWhenLost && (!session || d.Applies(&c.Lock, history.StopWhenLost))
 		})},
 		{history.Renewal, session || everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
-		{history.CappedExtension, everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
+		{history.CappedExtension,
+			everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
 		{history.RandomRetry, everybody(func(c *Client) bool {
 			return c.Lock.Retry.Hi > c.Lock.Retry.Lo || c.Lock.Wake == locks.WakeOnMessage
 		})},

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Locks that several hold at once on one key, as libraries have them: a read-write lock on a hash, a semaphore on a sorted set.
+// Locks that several hold at once on one key, as libraries have them: a read-write lock on a hash, a semaphore on a
+// sorted set.
 const (
 	readLock = `local mode = redis.call('hget', KEYS[1], 'mode')
 		if mode == false then redis.call('hset', KEYS[1], 'mode', 'read') mode = 'read' end
@@ -29,9 +30,11 @@ func TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember(t *testing.T) {
 	for _, c := range []struct{ name, enter, leave, stranger, want string }{
 		{"readers", enter(readLock), enter(readUnlock), "GET|other", "holds"},
 		{"readers, and one who deletes the lock", enter(readLock), enter(readUnlock), "DEL|lock", stranger},
-		{"readers, and one who leaves for another", enter(readLock), enter(readUnlock), "HDEL|lock|client-1/1", stranger},
+		{"readers, and one who leaves for another", enter(readLock), enter(readUnlock), "HDEL|lock|client-1/1",
+			stranger},
 		{"permits", enter(takePermit), "ZREM|lock|ME", "ZCARD|lock", "holds"},
-		{"permits, and one who gives back another's", enter(takePermit), "ZREM|lock|ME", "ZREM|lock|client-2/1", stranger},
+		{"permits, and one who gives back another's", enter(takePermit), "ZREM|lock|ME", "ZREM|lock|client-2/1",
+			stranger},
 	} {
 		w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
 		w.AddServer("redis-1", redis.New(redis.Config{}))
@@ -39,7 +42,8 @@ func TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember(t *testing.T) {
 			attempt := client + "/1"
 			w.AddClient(sim.ProcessID(client+at.String()), sim.Time(at), func(env sim.Env) {
 				args := strings.Split(strings.ReplaceAll(words, "ME", attempt), "|")
-				env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: args, Attempt: history.Attempt(attempt)})
+				env.Call(time.Second, nil,
+					sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: args, Attempt: history.Attempt(attempt)})
 			})
 		}
 		ask("client-1", 0, c.enter)

@@ -55,11 +55,13 @@ func slips(word string) []string {
 // misspelt in the ways in which people do.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
-		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 -> redis-1: 5ms}}\nclients: 3\n" +
-			"lock: {protocol: set-nx-px, value: per-client, wait: {replicas: 1, obey: on}, extension: {mode: checked, in: steps}, drift-allowance: 1% + 2ms}\n" +
-			"work: {hold: validity, take: all, think: 0s..1s, locks: [a, b]}\noverrides: {client-2: {work: {start: 1s}}}\n" +
-			"mix: {faults: 1..3, weights: {pause: 3, crash: 1}, points: [acquired], without: [jump of servers]}\npromise: [mutual-exclusion]\n" +
-			"expect: {ownership: holds, mutual-exclusion: violated by lost in failover, metrics: {unavailability: 1s..9s, lock_timeout_rate: 0}}\n"}
+		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 " +
+			"-> redis-1: 5ms}}\nclients: 3\nlock: {protocol: set-nx-px, value: per-client, wait: {replicas: 1, obey: " +
+			"on}, extension: {mode: checked, in: steps}, drift-allowance: 1% + 2ms}\nwork: {hold: validity, take: " +
+			"all, think: 0s..1s, locks: [a, b]}\noverrides: {client-2: {work: {start: 1s}}}\nmix: {faults: 1..3, " +
+			"weights: {pause: 3, crash: 1}, points: [acquired], without: [jump of servers]}\npromise: " +
+			"[mutual-exclusion]\nexpect: {ownership: holds, mutual-exclusion: violated by lost in failover, metrics: " +
+			"{unavailability: 1s..9s, lock_timeout_rate: 0}}\n"}
 	names := []string{"failover-wait"}
 	if testkit.Full() {
 		names = Names()

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNoPeriodIsTooShort gives every documented key that takes a duration very short ones, in a run with a long hold and a network
-// that takes no time: the file is refused at its place, or the run has no more events than a bound that takes seconds.
+// TestNoPeriodIsTooShort gives every documented key that takes a duration very short ones, in a run with a long hold
+// and a network that takes no time: the file is refused at its place, or the run has no more events than a bound that
+// takes seconds.
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}
@@ -22,8 +23,8 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 		for _, short := range shorts {
 			for _, d := range locks.Definitions() {
 				base := minimal[d.Name]
-				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
-					{"lock.extension", "{}"}, {"servers.replicas", "1"}} {
+				for _, with := range []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"},
+					{"network.delay", "0s"}, {"lock.extension", "{}"}, {"servers.replicas", "1"}} {
 					if row.key != with.key && !strings.HasPrefix(with.key, row.key+".") {
 						if changed := withKey(t, base, with.key, with.value); valid(changed) {
 							base = changed

@@ -11,9 +11,9 @@ import (
 // moreAsks is how often the probe asks again, at most.
 const moreAsks = 3
 
-// prober has the probe ask. Where that tells nothing of the lock it asks again: where it has not been served in time and a
-// message of its own was in the network's tail, or where a fault has struck since it acquired a lock. The last time it
-// waits for as long as it takes: a network that delays everything is no artefact.
+// prober has the probe ask. Where that tells nothing of the lock it asks again: where it has not been served in time
+// and a message of its own was in the network's tail, or where a fault has struck since it acquired a lock. The last
+// time it waits for as long as it takes: a network that delays everything is no artefact.
 type prober struct {
 	*Runner
 	client *client
@@ -24,11 +24,12 @@ type prober struct {
 	until  history.Time // when the run is to end
 }
 
-// runProbe adds the probe, which stands for the first client asking once more and so has that one's clocks, as wrong as they
-// are by then, and lets events happen until it is served. It reports whether the time for that ran out.
+// runProbe adds the probe, which stands for the first client asking once more and so has that one's clocks, as wrong as
+// they are by then, and lets events happen until it is served. It reports whether the time for that ran out.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
-	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()), client: r.newProbe(&locks.Library{})}
+	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
+		client: r.newProbe(&locks.Library{})}
 	begin := w.Now() + history.Of(r.lease())
 	if anyWaits(w.SoFar()) { // for something that no event to come brings; the probe's own use of the lock might
 		begin += p.sound
@@ -128,16 +129,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire, and has the probe ask again when all that it has sent has arrived, which a new connection may take
-// three travels for.
+// giveUp ends an acquire, and has the probe ask again when all that it has sent has arrived, which a new connection may
+// take three travels for.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain has the probe give back what it holds and, when that must be gone and so long has passed, take each lock once
-// more.
+// askAgain has the probe give back what it holds and, when that must be gone and so long has passed, take each lock
+// once more.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAProbeWhoseOwnMessagesAreLateAsksAgain holds locks whose keys expire against networks in which some messages take far
-// longer than a client waits for them: that such a message was the probe's own is no deadlock.
+// TestAProbeWhoseOwnMessagesAreLateAsksAgain holds locks whose keys expire against networks in which some messages take
+// far longer than a client waits for them: that such a message was the probe's own is no deadlock.
 func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
@@ -29,7 +29,8 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
-				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) { // whose members' messages may be late
+				// whose members' messages may be late
+				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) {
 					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
 				}
 				if asked > 1 {
@@ -66,15 +67,16 @@ func acquires(h *history.History, of history.Type) int {
 	return n
 }
 
-// TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers go on sending each other: some when
-// the work is over and the probe waits for its turn.
+// TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers go on sending each other: some
+// when the work is over and the probe waits for its turn.
 func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	again := 0
 	for n := 20; n <= 400; n += 20 {
-		s := parseText(t, fmt.Sprintf("name: x\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}\nwork: {hold: 100ms}\n"+
-			"faults: [delay message %d of etcd-2 -> etcd-1 by 15s]\n", n))
+		s := parseText(t, fmt.Sprintf("name: x\nservers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}\nwork: {hold: "+
+			"100ms}\nfaults: [delay message %d of etcd-2 -> etcd-1 by 15s]\n", n))
 		result := runPlan(t, NewRunner(s), 1)
-		if f := checker.Check(result.History).Of(checker.DeadlockFreedom); f.Outcome != checker.Holds && !result.Limited {
+		if f := checker.Check(result.History).Of(checker.DeadlockFreedom); f.Outcome != checker.Holds &&
+			!result.Limited {
 			t.Errorf("message %d: %v: %s", n, f.Outcome, f.Explanation)
 		}
 		if acquires(result.History, history.OK) > 1 {
@@ -86,14 +88,15 @@ func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	}
 }
 
-// TestTheProbeDoesNotGiveUp lets a client that tries once crash inside a lock without expiry. That nobody gets it any more
-// must show.
+// TestTheProbeDoesNotGiveUp lets a client that tries once crash inside a lock without expiry. That nobody gets it any
+// more must show.
 func TestTheProbeDoesNotGiveUp(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: setnx, retry: {count: 1}}\nwork: {hold: 1s}\n"+
 		"faults: [crash client-1 after acquired]\n")
 	result := runPlan(t, NewRunner(s), 1)
 	f := checker.Check(result.History).Of(checker.DeadlockFreedom)
-	if f.Outcome != checker.Violated || f.Cause.Kind != checker.StuckBehindCrashed || acquires(result.History, history.Invoke) != 1 {
+	if f.Outcome != checker.Violated || f.Cause.Kind != checker.StuckBehindCrashed ||
+		acquires(result.History, history.Invoke) != 1 {
 		t.Errorf("%v by %v: %s", f.Outcome, f.Cause, f.Explanation)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // replicated is a Redlock of five masters with a replica each, of which the given number fail over before their replica
 // has heard of client-1's lock. Client-1 is granted the lock by all.
 func replicated(losing int, lock string) string {
-	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" + lock + "}\n" +
+	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
+		lock + "}\n" +
 		"work: {hold: 5s, stagger: 100ms, check-validity: on}\nfaults:\n"
 	for i := range losing {
 		text += fmt.Sprintf("  - cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 700ms\n"+
@@ -77,7 +78,8 @@ faults:
 			counted = append(counted, fmt.Sprint(e.Grant.Counted))
 		}
 	}
-	if want := []string{"[redis-1 redis-2 redis-3]", "[redis-1-replica-1 redis-2 redis-3-replica-1]"}; !slices.Equal(counted, want) {
+	if want := []string{"[redis-1 redis-2 redis-3]",
+		"[redis-1-replica-1 redis-2 redis-3-replica-1]"}; !slices.Equal(counted, want) {
 		t.Errorf("counted %s", strings.Join(counted, ", "))
 	}
 }

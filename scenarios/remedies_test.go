@@ -8,12 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRemediesAskForNothingThatIsDone holds the remedies of the catalogue to its scenarios: none that they apply already, and
-// none for another kind of lock.
+// TestRemediesAskForNothingThatIsDone holds the remedies of the catalogue to its scenarios: none that they apply
+// already, and none for another kind of lock.
 func TestRemediesAskForNothingThatIsDone(t *testing.T) {
-	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token", history.FsyncAlways: "appendfsync always",
-		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry", history.OwnerCheck: "Delete only after comparing",
-		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "subtract an allowance", history.RandomRetry: "Retry after a random delay"}
+	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token",
+		history.FsyncAlways:     "appendfsync always",
+		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry",
+		history.OwnerCheck:   "Delete only after comparing",
+		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "subtract an allowance",
+		history.RandomRetry: "Retry after a random delay"}
 	told := map[history.Measure]int{}
 	for _, name := range Names() {
 		s, err := Named(name)

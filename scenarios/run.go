@@ -51,14 +51,14 @@ type Host interface {
 	End() error
 }
 
-// Admit has the runners that are made from now on let the host drive their runs, if the lock is a library's. It is for a
-// program that makes one run at a time.
+// Admit has the runners that are made from now on let the host drive their runs, if the lock is a library's. It is for
+// a program that makes one run at a time.
 func Admit(h Host) { admitted = h }
 
 var admitted Host
 
-// Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process has its
-// code. f may be called by several goroutines at a time.
+// Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process
+// has its code. f may be called by several goroutines at a time.
 func Delegate(f func(*Scenario, nemesis.Plan) (Result, error)) { delegated = f }
 
 var delegated func(*Scenario, nemesis.Plan) (Result, error)
@@ -97,7 +97,8 @@ func header(s *Scenario) history.Header {
 		if d := locks.Define(c.Lock.Protocol); d != nil && d.Several {
 			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
 		}
-		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() { // whose sessions last as long as their clients
+		// whose sessions last as long as their clients
+		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {
 			h.Uncapped = true
 		}
 	}
@@ -105,8 +106,8 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// declaredHold is how long the client says it works in its section, at most: each read and each write may take up to the
-// time-out of the resource. Work that hangs declares nothing.
+// declaredHold is how long the client says it works in its section, at most: each read and each write may take up to
+// the time-out of the resource. Work that hangs declares nothing.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -123,8 +124,8 @@ func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-// Watch has f told, in every run from now on, each moment at which a fault can make a difference: all up to the last, when
-// the probe begins. nil ends that. The runs themselves stay the same.
+// Watch has f told, in every run from now on, each moment at which a fault can make a difference: all up to the last,
+// when the probe begins. nil ends that. The runs themselves stay the same.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
 // beginWatch has the world tell its moments until the probe's first.

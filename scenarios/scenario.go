@@ -2,7 +2,8 @@
 // It holds the keys of scenario files, the embedded catalogue, the clients and the protected resource, and the
 // runner that puts them into a simulated world.
 //
-// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), a plan holds the seed and every fault.
+// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), a plan holds the seed and
+// every fault.
 // Non-goals: judging (checker), showing (reports), knowing a fault's mechanics (sim, nemesis).
 package scenarios
 

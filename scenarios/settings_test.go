@@ -57,7 +57,8 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 
 // settingsOfTheFormat lists every key that says how a run goes, is drawn or is judged, with values for it.
 func settingsOfTheFormat() (all []settingUnderTest) {
-	texts := []string{"name", "summary", "source", "overrides", "faults"} // what a scenario is called, and what it is made of
+	// what a scenario is called, and what it is made of
+	texts := []string{"name", "summary", "source", "overrides", "faults"}
 	var walk func(under string, fields []field)
 	walk = func(under string, fields []field) {
 		for _, f := range fields {
@@ -78,13 +79,16 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 // sampled are values of keys whose kind says too little. Those in brackets are lists and mappings; mappings of other
 // keys have none of their own.
 var sampled = map[string][]string{
-	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil, "expect": nil, "expect.metrics": {},
+	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
+	"expect": nil, "expect.metrics": {},
 	"servers.redis": {"2", "7"}, "servers.etcd": {"1", "5"}, "servers.zookeeper": {"1", "5"}, "clients": {"1", "4"},
 	"servers.persistence": {"none"},
-	"lock.extension":      {"none", "{}"}, "lock.wait": {"none", "{}"}, "lock.quorum": {"1", "2"}, "lock.wait.replicas": {"1", "2"}, "servers.min-replicas-to-write": {"0", "1", "2"},
+	"lock.extension":      {"none", "{}"}, "lock.wait": {"none", "{}"}, "lock.quorum": {"1", "2"},
+	"lock.wait.replicas": {"1", "2"}, "servers.min-replicas-to-write": {"0", "1", "2"},
 	"work.locks": {"[a, b]"}, "work.writes": {"2"}, "work.cycles": {"2", "4"}, "limit": {"700ms"}, "bound": {"1ms"},
 	"promise": {"[token-order]"}, "mix.faults": {"7", "2..3"}, "mix.weights": {"{pause: 1}"}, "mix.drift": {"7ppm"},
-	"mix.forever": {"0%", "100%"}, "mix.at-points": {"0%", "100%"}, "mix.points": {"[acquired]"}, "mix.passes": {"1", "9"},
+	"mix.forever": {"0%", "100%"}, "mix.at-points": {"0%", "100%"}, "mix.points": {"[acquired]"},
+	"mix.passes":   {"1", "9"},
 	"mix.messages": {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
 }
 
@@ -167,7 +171,8 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 		}
 		texts = append(texts, string(text))
 	}
-	p := &situationPool{scenarios: []*setup{{doc: documentOf(t, minimal[d.Name]+"clients: 3\nwork: {cycles: 3, writes: 1}\n")}}}
+	p := &situationPool{scenarios: []*setup{{doc: documentOf(t,
+		minimal[d.Name]+"clients: 3\nwork: {cycles: 3, writes: 1}\n")}}}
 	for _, text := range texts {
 		doc := documentOf(t, text)
 		doc.Set("lock.protocol", string(d.Name))
@@ -186,7 +191,8 @@ func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
 		own := d.Setting(s.Path)
-		if word, _ := doc.Get(path); own == nil || len(own.Form.Words) > 0 && own.Form.Kind == setting.Word && !slices.Contains(own.Form.Words, word) {
+		if word, _ := doc.Get(path); own == nil ||
+			len(own.Form.Words) > 0 && own.Form.Kind == setting.Word && !slices.Contains(own.Form.Words, word) {
 			doc.Remove(path)
 		}
 	}
@@ -216,7 +222,8 @@ const enoughRefusals = 25
 
 // try gives a key a value in one situation after another until a run comes out differently. If every file is refused,
 // it says how the first is.
-func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool) (refused string, matters bool) {
+func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool) (refused string,
+	matters bool) {
 	accepted, refusals := false, 0
 	key := strings.TrimPrefix(path, "overrides.client-2.")
 	for _, i := range telling.first(key, len(p.scenarios)) {
@@ -264,7 +271,8 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
-	for group, others := range map[string][2]string{".extension.": {"in: background", "mode: checked"}, ".wait.": {"obey: on", "on-release: off"}} {
+	for group, others := range map[string][2]string{".extension.": {"in: background", "mode: checked"},
+		".wait.": {"obey: on", "on-release: off"}} {
 		before, key, inside := strings.Cut(path, group)
 		mapping := before + strings.TrimSuffix(group, ".")
 		if !inside || doc.Keys(mapping) != nil {
@@ -312,7 +320,8 @@ func give(doc *format.Document, path, value string) {
 	if inside, isMapping := strings.CutPrefix(value, "{"); isMapping {
 		inside = strings.TrimSuffix(inside, "}")
 		if inside == "" {
-			inside = map[string]string{"extension": "in: background", "wait": "obey: on"}[path[strings.LastIndex(path, ".")+1:]]
+			inside = map[string]string{"extension": "in: background",
+				"wait": "obey: on"}[path[strings.LastIndex(path, ".")+1:]]
 		}
 		doc.Remove(path)
 		key, v, _ := strings.Cut(inside, ": ")
@@ -495,10 +504,12 @@ func filled(text string, d *locks.Definition) string {
 		members = append(members, string(m))
 		cuts = append(cuts, fmt.Sprintf("cut %[1]s | %[1]s-replica-1 %[1]s-replica-2 at 0s for 60s", m))
 	}
-	return strings.NewReplacer("SERVERS", fmt.Sprintf("{%s: %d}", d.Backend, n), "MEMBERS", strings.Join(members, " "), "MEMBER", members[0],
+	return strings.NewReplacer("SERVERS", fmt.Sprintf("{%s: %d}", d.Backend, n), "MEMBERS", strings.Join(members, " "),
+		"MEMBER", members[0],
 		"SEMI-SYNCED", fmt.Sprintf("{%s: %d, replicas: 2, semi-sync: on, down-after: 300s}", d.Backend, n),
 		"DURABLE", fmt.Sprintf("{%s: %d, persistence: {append-fsync: always}}", d.Backend, n),
 		"WATCHED", fmt.Sprintf("{%s: %d, replicas: 2}", d.Backend, n),
-		"REPLICATED", fmt.Sprintf("{%s: %d, replicas: 2, min-replicas-to-write: 1, down-after: 300s}", d.Backend, n), "CUT-REPLICAS", strings.Join(cuts, ", ")).
+		"REPLICATED", fmt.Sprintf("{%s: %d, replicas: 2, min-replicas-to-write: 1, down-after: 300s}", d.Backend, n),
+		"CUT-REPLICAS", strings.Join(cuts, ", ")).
 		Replace(text)
 }

@@ -51,8 +51,8 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	t.Logf("%v", total)
 }
 
-// compareReadings judges runs of the scenario as it is under its own plan, and under random ones: early faults or spread
-// over the run, clients as they are or with more to read and write, so that the data has something to lose.
+// compareReadings judges runs of the scenario as it is under its own plan, and under random ones: early faults or
+// spread over the run, clients as they are or with more to read and write, so that the data has something to lose.
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {
@@ -92,8 +92,8 @@ func compareReadingsOf(t *testing.T, r *Runner, plan nemesis.Plan, seen map[stri
 	for _, want := range slow.Check(result.History) {
 		got := v.Of(checker.Law(want.Law))
 		if difference := disagreement(got, want); difference != "" {
-			t.Errorf("%s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s", want.Law, difference, got.Outcome,
-				got.Cause, got.Witness, got.Explanation, want, plan)
+			t.Errorf("%s: %s: the checker says %v by %v, events %v (%s)\nthe law read literally %+v\n%s", want.Law,
+				difference, got.Outcome, got.Cause, got.Witness, got.Explanation, want, plan)
 		}
 		seen[want.Law+" "+want.Outcome]++
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWatchingARunChangesNothingInIt holds for every scenario of the catalogue, and the watch ends where the probe begins.
+// TestWatchingARunChangesNothingInIt holds for every scenario of the catalogue, and the watch ends where the probe
+// begins.
 func TestWatchingARunChangesNothingInIt(t *testing.T) {
 	for _, name := range Names() {
 		s, err := Named(name)
@@ -21,7 +22,8 @@ func TestWatchingARunChangesNothingInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		probed := sim.Time(0)
-		if i := slices.IndexFunc(alone.History.Events, func(e history.Event) bool { return e.Process == history.Probe }); i >= 0 {
+		if i := slices.IndexFunc(alone.History.Events,
+			func(e history.Event) bool { return e.Process == history.Probe }); i >= 0 {
 			probed = alone.History.Events[i].Time
 		}
 		seen := 0

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A client that begins again has left nothing under way but what it has sent: its tasks have unwound, its connections are
-// new, and an answer to what it asked before reaches nobody.
+// A client that begins again has left nothing under way but what it has sent: its tasks have unwound, its connections
+// are new, and an answer to what it asked before reaches nobody.
 func TestAClientBeginsAgain(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].mute = true
@@ -41,7 +41,9 @@ func TestMessagesOfTheTailAreTold(t *testing.T) {
 		l.Reset(7, Options{Delay: Delay{ms, ms}, Tail: Tail{PPM: tail, Delay: Delay{5 * ms, 5 * ms}}})
 		l.AddServer("s-1", l.servers[0])
 		l.OnTail(func(from, to ProcessID) { l.say("%s to %s", from, to) })
-		l.client("c", func(env Env) { env.Call(time.Second, nil, Request{Conn: Conn{Server: "s-1"}, Args: []string{"ONE"}}) })
+		l.client("c", func(env Env) {
+			env.Call(time.Second, nil, Request{Conn: Conn{Server: "s-1"}, Args: []string{"ONE"}})
+		})
 		l.run()
 		want := []string{"0s c to s-1", "5ms s-1 to c"}
 		if tail == 0 {

@@ -23,7 +23,8 @@ type segment struct {
 	start Time
 	mono  int64 // monotonic reading at start, ns
 	wall  int64 // wall minus monotonic, ns
-	ppm   int64 // rate error: +20000 runs two percent fast. At least -900000, so that time goes forward and stays within 64 bits.
+	// rate error: +20000 runs two percent fast. At least -900000, so that time goes forward and stays within 64 bits.
+	ppm int64
 }
 
 // clock holds both clocks of a process as the list of its segments; the last one is current. Readings are computed
@@ -59,8 +60,8 @@ func (c *clock) drift(now Time, ppm int64) {
 // until is the true time from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait, ns: some seven years. Longer ones are cut to it, so that no sum of times leaves 64 bits,
-// even where the slowest clock makes ten of it.
+// farthest is the longest wait, ns: some seven years. Longer ones are cut to it, so that no sum of times leaves 64
+// bits, even where the slowest clock makes ten of it.
 const farthest int64 = math.MaxInt64 / 40
 
 // trueTime is the first true time, not before from, at which the clock shows at or later, if after the last segment

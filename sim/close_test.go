@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is told of closed connections, keeps requests back until it hangs up, and answers all others.
+// doorkeeper is a server that is told of closed connections, keeps requests back until it hangs up, and answers all
+// others.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -36,8 +37,8 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// What a server says before it hangs up arrives before the end of the connection; what was sent meanwhile is not executed;
-// the next request opens another.
+// What a server says before it hangs up arrives before the end of the connection; what was sent meanwhile is not
+// executed; the next request opens another.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -70,10 +71,12 @@ func TestServerHearsThatItsClientHasGone(t *testing.T) {
 		crash         bool
 		told          string
 	}{
-		"closed":    {told: "6ms closed 1"},
-		"crashed":   {crash: true, told: "6ms closed 1"},
-		"cut":       {before: func(l *lab) { l.Cut("c", "s") }, after: func(l *lab) { l.Heal("c", "s") }, told: "51ms closed 1"},
-		"paused":    {before: func(l *lab) { l.Pause("s") }, after: func(l *lab) { l.Resume("s") }, told: "50ms closed 1"},
+		"closed":  {told: "6ms closed 1"},
+		"crashed": {crash: true, told: "6ms closed 1"},
+		"cut": {before: func(l *lab) { l.Cut("c", "s") }, after: func(l *lab) { l.Heal("c", "s") },
+			told: "51ms closed 1"},
+		"paused": {before: func(l *lab) { l.Pause("s") }, after: func(l *lab) { l.Resume("s") },
+			told: "50ms closed 1"},
 		"restarted": {before: func(l *lab) { l.Stop("s", PowerLoss); l.Restart("s") }},
 	} {
 		l, d := newDoorkeeper(t)

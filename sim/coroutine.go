@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Stacks are the coroutines on which tasks run. Worlds share those of the program, unless Options give some of their own:
-// code in a bubble (testing/synctest) may not run on a stack that was made outside.
+// Stacks are the coroutines on which tasks run. Worlds share those of the program, unless Options give some of their
+// own: code in a bubble (testing/synctest) may not run on a stack that was made outside.
 type Stacks struct {
 	mu   sync.Mutex
 	idle []*coroutine // there are never more than tasks have run at once

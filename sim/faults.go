@@ -56,7 +56,8 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 // Down reports whether a client has crashed, or a server been stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client: its code goes no further, its messages in flight arrive. It reports whether there was one to end.
+// Crash ends a client: its code goes no further, its messages in flight arrive. It reports whether there was one to
+// end.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {

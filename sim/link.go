@@ -40,7 +40,8 @@ func (w *World) link(from, to ProcessID) *link {
 	l := w.net.links[name]
 	if l == nil {
 		l = w.net.linkSlab.take()
-		*l = link{w: w, ends: name, delay: w.opts.Delay, tail: w.opts.Tail, name: hashString(hashString(mix(w.seed), string(from)), string(to)),
+		*l = link{w: w, ends: name, delay: w.opts.Delay, tail: w.opts.Tail,
+			name: hashString(hashString(mix(w.seed), string(from)), string(to)),
 			held: l.held[:0], once: l.once[:0], nth: l.nth[:0], breaks: l.breaks[:0], asked: l.asked}
 		clear(l.asked)
 		for _, o := range w.opts.Links {
@@ -119,8 +120,8 @@ func (l *link) next() int {
 	return l.sent
 }
 
-// carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link; what
-// is none of them (a push, the end of a connection) has 0.
+// carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link;
+// what is none of them (a push, the end of a connection) has 0.
 func (l *link) carry(p parcel, n int) {
 	extra := l.faultDelay(n)
 	if l.cuts > 0 {

@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// peerMessage is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait while it
-// is cut, and are lost if the receiver has died since they were sent.
+// peerMessage is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait
+// while it is cut, and are lost if the receiver has died since they were sent.
 type peerMessage struct {
 	w        *World
 	from, to *Process
@@ -19,7 +19,8 @@ type peerMessage struct {
 // delay.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
-	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life, phase: phase, body: body}
+	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life,
+		phase: phase, body: body}
 	m.travel = m.link.draw("", phase, uint64(key))
 	p.sent(to, phase, body, m.travel)
 	n := m.link.next()
@@ -165,7 +166,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act is no moment for those who watch: what a server keeps for a connection matters to nobody once its client has gone.
+// act is no moment for those who watch: what a server keeps for a connection matters to nobody once its client has
+// gone.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -34,7 +34,11 @@ func TestLettersArriveInOrderAndWaitForACut(t *testing.T) {
 	l, s := newGossip(t)
 	l.DelayNth("s-1", "s-2", 1, 5*ms, func() {})
 	l.At(0, func() { s[0].host.Send("s-2", "log", 0, 1); s[0].host.Send("s-2", "log", 0, 2) })
-	l.At(Time(ms), func() { l.Cut("s-1", "s-2"); s[0].host.Send("s-2", "log", 0, 3); s[1].host.Send("s-1", "ack", 0, 1) })
+	l.At(Time(ms), func() {
+		l.Cut("s-1", "s-2")
+		s[0].host.Send("s-2", "log", 0, 3)
+		s[1].host.Send("s-1", "ack", 0, 1)
+	})
 	l.At(Time(20*ms), func() { l.Heal("s-1", "s-2") })
 	l.run()
 	l.want(s[1].got, "0s start", "6ms s-1 says 1", "6ms s-1 says 2", "21ms s-1 says 3")

@@ -9,8 +9,8 @@ import (
 )
 
 // Pipe is a connection that carries the bytes of code that is no task: of a client library as it is shipped. What is
-// written is cut into requests, each a message as those of Env.Call are, so that every fault means the same for it. Pipes
-// belong to a client process and share its pauses and its crash.
+// written is cut into requests, each a message as those of Env.Call are, so that every fault means the same for it.
+// Pipes belong to a client process and share its pauses and its crash.
 type Pipe struct {
 	c       *conn
 	end     Endpoint
@@ -21,10 +21,11 @@ type Pipe struct {
 
 // Endpoint is the client's end of a pipe. The kernel calls it as part of an event; it must not touch the world.
 type Endpoint interface {
-	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says nothing.
+	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says
+	// nothing.
 	Opened(Status)
-	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are pushed,
-	// in answer to none.
+	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are
+	// pushed, in answer to none.
 	Received(b []byte, to *Incoming)
 	// Ended tells that nothing more will come: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
@@ -181,8 +182,8 @@ func cutNumber(b []byte, sort byte) (n int, rest []byte, err error) {
 
 // The methods below are for connections of all kinds: those of tasks have no pipe.
 
-// defers keeps a request for later if the server has not answered the one before. A connection's requests are executed one
-// after the other.
+// defers keeps a request for later if the server has not answered the one before. A connection's requests are executed
+// one after the other.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil {
 		return false
@@ -195,8 +196,8 @@ func (p *Pipe) defers(m *message) bool {
 	return false
 }
 
-// answered notes that the server is done with a request. The next is executed as an event of its own: the server is in the
-// midst of something.
+// answered notes that the server is done with a request. The next is executed as an event of its own: the server is in
+// the midst of something.
 func (p *Pipe) answered() {
 	if p == nil {
 		return

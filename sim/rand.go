@@ -31,13 +31,15 @@ func fold(h, w uint64) uint64 {
 	return h ^ h>>29
 }
 
-// Key says what is drawn for, so that the draw is a function of the run's seed and of that, and of nothing else. Build it
-// from what stays the same when a fault elsewhere is taken away: names, attempts, terms, what is told, the sender's own time
-// in rounds of what it does regularly. A count of the messages before is none of these: one more or less would move all
-// later draws. Equal keys give equal draws: what is sent again takes equally long, unless the time is in its key.
+// Key says what is drawn for, so that the draw is a function of the run's seed and of that, and of nothing else. Build
+// it from what stays the same when a fault elsewhere is taken away: names, attempts, terms, what is told, the sender's
+// own time in rounds of what it does regularly. A count of the messages before is none of these: one more or less would
+// move all later draws. Equal keys give equal draws: what is sent again takes equally long, unless the time is in its
+// key.
 type Key uint64
 
-// Word adds a number to the key. What the key is so far is mixed first: two small numbers must not make up for each other.
+// Word adds a number to the key. What the key is so far is mixed first: two small numbers must not make up for each
+// other.
 func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 
 // Text adds a text to the key.

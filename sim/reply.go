@@ -42,7 +42,8 @@ func (r *Reply) OK() bool { return r.Status == Answered && string(r.raw) == "+OK
 
 // Nil reports whether the server said null.
 func (r *Reply) Nil() bool {
-	return r.Status == Answered && (string(r.raw) == "$-1\r\n" || string(r.raw) == "*-1\r\n" || string(r.raw) == "_\r\n")
+	return r.Status == Answered &&
+		(string(r.raw) == "$-1\r\n" || string(r.raw) == "*-1\r\n" || string(r.raw) == "_\r\n")
 }
 
 // Int is the integer the server said; ok is false if it said something else.
@@ -93,8 +94,8 @@ func AppendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendLine appends a RESP value of one line: sort is '+' for a status, '-' for an error. Line breaks in s become spaces, as
-// in Redis.
+// AppendLine appends a RESP value of one line: sort is '+' for a status, '-' for an error. Line breaks in s become
+// spaces, as in Redis.
 func AppendLine(b []byte, sort byte, s string) []byte {
 	b = append(b, sort)
 	for i := 0; i < len(s); i++ {
@@ -107,7 +108,8 @@ func AppendLine(b []byte, sort byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is torn.
+// Array is the list the server said, each element a reply of its own; nil if it said something else, or one that is
+// torn.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {
 		return nil

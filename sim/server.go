@@ -32,8 +32,8 @@ type Peer interface {
 	Receive(from ProcessID, body any)
 }
 
-// Closer is a server that keeps something for a connection, and is told when its client has closed it or has crashed: in
-// order with the requests there, one delay later, and never after the server's own HangUp.
+// Closer is a server that keeps something for a connection, and is told when its client has closed it or has crashed:
+// in order with the requests there, one delay later, and never after the server's own HangUp.
 type Closer interface {
 	Closed(connID uint64)
 }
@@ -62,8 +62,8 @@ const SlowFsync = "slow-fsync"
 // itself if it is To, and else follows To.
 const FailOver = "fail-over"
 
-// ExpireSession ends the sessions or leases of the client To, as if it had not been heard of for too long. Every member of
-// a service is told; the one that leads carries it out.
+// ExpireSession ends the sessions or leases of the client To, as if it had not been heard of for too long. Every member
+// of a service is told; the one that leads carries it out.
 const ExpireSession = "expire-session"
 
 // Host is what a server program sees of its machine.
@@ -73,7 +73,8 @@ type Host interface {
 	Wall() int64
 	// Monotonic reads the monotonic clock, in ns.
 	Monotonic() time.Duration
-	// WakeAtWall calls Wake(tag) once the wall clock shows at (ns since the Unix epoch) or later; at once if it does already.
+	// WakeAtWall calls Wake(tag) once the wall clock shows at (ns since the Unix epoch) or later; at once if it does
+	// already.
 	WakeAtWall(at int64, tag uint64)
 	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
 	WakeAfter(d time.Duration, tag uint64)
@@ -83,15 +84,16 @@ type Host interface {
 	Due(d time.Duration) history.Time
 	// Record adds an event to the history; Index, Time and Process are filled in.
 	Record(e history.Event)
-	// Send gives body to another server, a Peer. Messages between two servers arrive in order, wait while the link is cut,
-	// and are lost if the receiver dies before they arrive. The body must not be changed afterwards. phase says what it
-	// is for and key which message of the phase it is; the draw of its delay depends on nothing else.
+	// Send gives body to another server, a Peer. Messages between two servers arrive in order, wait while the link is
+	// cut, and are lost if the receiver dies before they arrive. The body must not be changed afterwards. phase says
+	// what it is for and key which message of the phase it is; the draw of its delay depends on nothing else.
 	Send(to ProcessID, phase string, key Key, body any)
-	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there. key
-	// says what it tells.
+	// Push sends b, which is copied, to the client at the other end of a connection, in order with the replies there.
+	// key says what it tells.
 	Push(connID uint64, key Key, b []byte)
-	// HangUp closes a connection, in order with the replies and pushes there. What the client sends on it from then on, or
-	// has sent and the server not yet seen, is not executed; what it waits for there must be dropped by the server itself.
+	// HangUp closes a connection, in order with the replies and pushes there. What the client sends on it from then on,
+	// or has sent and the server not yet seen, is not executed; what it waits for there must be dropped by the server
+	// itself.
 	HangUp(connID uint64)
 }
 
@@ -104,8 +106,10 @@ type Incoming struct {
 	answer  func(reply []byte)
 }
 
-// NewIncoming makes a request whose answer goes to reply; nil says that there will be none, since the connection was closed.
-func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string, reply func([]byte)) *Incoming {
+// NewIncoming makes a request whose answer goes to reply; nil says that there will be none, since the connection was
+// closed.
+func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string,
+	reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
 

@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// Moment is a point of a run at which a fault can make a difference. Between two moments of a process nothing happens to
-// it: a fault that strikes it there has the effect of one that strikes at the later of the two.
+// Moment is a point of a run at which a fault can make a difference. Between two moments of a process nothing happens
+// to it: a fault that strikes it there has the effect of one that strikes at the later of the two.
 type Moment struct {
 	Kind    MomentKind
 	At      Time
@@ -12,8 +12,8 @@ type Moment struct {
 	Pass    int       // Passes: which passing of the point by the process, from 1
 	To      ProcessID // Sends
 	Number  int       // Sends: of the message on its link, from 1
-	// Early, of Acts and Sends, says that it comes of an event that was arranged before the watch began: a fault that was
-	// installed afterwards for the same instant strikes after it, and before any other event of that instant.
+	// Early, of Acts and Sends, says that it comes of an event that was arranged before the watch began: a fault that
+	// was installed afterwards for the same instant strikes after it, and before any other event of that instant.
 	Early bool
 }
 
@@ -21,10 +21,11 @@ type Moment struct {
 type MomentKind uint8
 
 const (
-	Acts    MomentKind = iota + 1 // the process is about to take a message or a wake-up, to go on with a task, or to start again
-	Passes                        // a client passes a named point
-	Sends                         // a message leaves: a request, a reply, or a message between servers
-	Settles                       // some of what a server has written becomes durable, by time alone
+	// the process is about to take a message or a wake-up, to go on with a task, or to start again
+	Acts    MomentKind = iota + 1
+	Passes             // a client passes a named point
+	Sends              // a message leaves: a request, a reply, or a message between servers
+	Settles            // some of what a server has written becomes durable, by time alone
 )
 
 // Settler is a server some of whose writes become durable by time alone, without any event: what a loss of power takes

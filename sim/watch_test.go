@@ -34,8 +34,8 @@ func TestAWatchTellsActsPointsAndMessages(t *testing.T) {
 	})
 	l.Watch(l.tell)
 	l.run()
-	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1 early", "1ms s-1 acts", "1ms s-1 sends c 1",
-		"2ms c acts", "2ms c passes acquired 2", "5ms c acts")
+	l.want(l.log, "0s c acts early", "0s c passes acquired 1", "0s c sends s-1 1 early", "1ms s-1 acts",
+		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
 }
 
 // TestAPausedProcessActsWhenItIsResumed: what arrives meanwhile is no act.
@@ -91,6 +91,6 @@ func TestAWatchTellsWhatHasSettledBeforeTheNextActAndAtItsEnd(t *testing.T) {
 	l.Watch(l.tell)
 	l.Run(Time(36*ms), nil)
 	l.Watch(nil)
-	l.want(l.log, "0s c acts early", "24ms c acts", "24ms c sends disk 1", "10ms disk settles", "20ms disk settles", "25ms disk acts",
-		"25ms disk sends c 1", "26ms c acts", "35ms c acts", "30ms disk settles")
+	l.want(l.log, "0s c acts early", "24ms c acts", "24ms c sends disk 1", "10ms disk settles", "20ms disk settles",
+		"25ms disk acts", "25ms disk sends c 1", "26ms c acts", "35ms c acts", "30ms disk settles")
 }

@@ -52,8 +52,8 @@ const (
 )
 
 // errEndless reports a run with more events than any honest one, in all or at one instant.
-var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too short for so long a run, " +
-	"or some client loops without sleeping")
+var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too " +
+	"short for so long a run, or some client loops without sleeping")
 
 // World is one run. It may be reused for the next with Reset, which keeps allocated memory. It is not safe for
 // concurrent use.

@@ -228,7 +228,8 @@ func TestDelayedBytesHoldBackThoseBehindThemOnOneConnection(t *testing.T) {
 	l := newLab(t)
 	l.DelayNext("c", "s-1", 10*ms, func() {})
 	l.client("c", func(env Env) {
-		env.Call(0, nil, to("s-1", "slow"), to("s-1", "behind"), Request{Conn: Conn{"s-1", 1}, Args: []string{"beside"}})
+		env.Call(0, nil, to("s-1", "slow"), to("s-1", "behind"),
+			Request{Conn: Conn{"s-1", 1}, Args: []string{"beside"}})
 	})
 	l.run()
 	l.want(l.servers[0].got, "0s start", "1ms beside", "11ms slow", "11ms behind")
@@ -337,7 +338,8 @@ func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
 			{Monotonic, 500 * ms}, {Monotonic, 5 * time.Second}, {Monotonic, Forever},
 			{Wall, time.Duration(Epoch) + 2*time.Second}, {Wall, time.Duration(Epoch) + 4*time.Second},
 		} {
-			env.RecordGrant(history.Event{F: history.Acquire, Type: history.OK}, Grant{Since: env.Mark(), Granted: env.Mark(), Until: d})
+			env.RecordGrant(history.Event{F: history.Acquire, Type: history.OK},
+				Grant{Since: env.Mark(), Granted: env.Mark(), Until: d})
 		}
 	})
 	l.Run(Time(time.Hour), nil)

@@ -11,21 +11,29 @@ import (
 // sample has every field and every kind of event at least once.
 func sample() *History {
 	return &History{
-		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"}, Servers: []Process{"redis-1", "redis-2"},
-			Groups: [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8, Uncapped: true,
-			Slack: 1e9, Bound: 5e8, End: 6e10},
+		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"},
+			Servers: []Process{"redis-1", "redis-2"},
+			Groups:  [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8,
+			Uncapped: true, Slack: 1e9, Bound: 5e8, End: 6e10},
 		Events: []Event{
 			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true},
-			{Index: 1, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "orders", Of: "client-1/1", By: "client-1/1", Value: "v", Until: 10},
+			{Index: 1, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "orders", Of: "client-1/1",
+				By: "client-1/1", Value: "v", Until: 10},
 			{Index: 2, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "counter", Until: Never},
-			{Index: 3, Time: 5, Process: "redis-1", Type: OK, F: KeyProlonged, Lock: "orders", Of: "client-1/1", By: "client-1/1", Until: 0},
-			{Index: 4, Time: 6, Process: "client-1", Type: OK, F: Acquire, Lock: "orders", Attempt: "client-1/1", Token: 7,
-				Grant: &Grant{Since: 1, Granted: 6, Until: -3, Counted: []Process{"redis-1", "redis-2"}}},
-			{Index: 5, Time: 7, Process: "client-1", Type: OK, F: Extend, Lock: "orders", Attempt: "client-1/1", Grant: &Grant{}},
-			{Index: 6, Time: 8, Process: Resource, Type: Fail, F: Apply, Op: Write, Lock: "orders", Token: 6, Value: "a \"b\\\n\x01 <é>\u2028", Of: "client-1/1", Why: StaleToken},
-			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s", Fault: &Fault{On: []Process{"client-1"}, To: []Process{"redis-1"}, Ends: true, Loses: LosesEverything, Shift: -5, PPM: 7}},
+			{Index: 3, Time: 5, Process: "redis-1", Type: OK, F: KeyProlonged, Lock: "orders", Of: "client-1/1",
+				By: "client-1/1", Until: 0},
+			{Index: 4, Time: 6, Process: "client-1", Type: OK, F: Acquire, Lock: "orders", Attempt: "client-1/1",
+				Token: 7, Grant: &Grant{Since: 1, Granted: 6, Until: -3, Counted: []Process{"redis-1", "redis-2"}}},
+			{Index: 5, Time: 7, Process: "client-1", Type: OK, F: Extend, Lock: "orders", Attempt: "client-1/1",
+				Grant: &Grant{}},
+			{Index: 6, Time: 8, Process: Resource, Type: Fail, F: Apply, Op: Write, Lock: "orders", Token: 6,
+				Value: "a \"b\\\n\x01 <é>\u2028", Of: "client-1/1", Why: StaleToken},
+			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s",
+				Fault: &Fault{On: []Process{"client-1"}, To: []Process{"redis-1"}, Ends: true, Loses: LosesEverything,
+					Shift: -5, PPM: 7}},
 			{Index: 9, Time: -1, Process: "client-1", Type: Info, F: Crashed},
-			{Index: 12, Time: 9, Process: "redis-1", Type: OK, F: KeyGone, Lock: "orders", Of: "client-1/1", By: "client-1/1", Why: Deleted},
+			{Index: 12, Time: 9, Process: "redis-1", Type: OK, F: KeyGone, Lock: "orders", Of: "client-1/1",
+				By: "client-1/1", Why: Deleted},
 		},
 	}
 }
@@ -66,8 +74,10 @@ func TestTheFormIsTheOneUsersRead(t *testing.T) {
 }
 
 func TestAForeignHistoryNeedsNeitherHeaderNorIndex(t *testing.T) {
-	h, err := Decode(strings.NewReader("\r\n" + ` { "f" : "acquire" , "type":"invoke","time":1,"process":"a" }` + "\r\n" +
-		`{"f":"crash","type":"info","time":2,"process":"a","on":[],"index":7}` + "\n" + `{"f":"release","type":"invoke","time":2,"process":"a"}`))
+	h, err := Decode(strings.NewReader("\r\n" + ` { "f" : "acquire" , "type":"invoke","time":1,"process":"a" }` +
+		"\r\n" +
+		`{"f":"crash","type":"info","time":2,"process":"a","on":[],"index":7}` + "\n" +
+		`{"f":"release","type":"invoke","time":2,"process":"a"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +99,14 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"Time":1}`, `line 1: unknown key "Time" (did you mean "time"?)`},
 		{`{"qqqqqq":1}`, `line 1: unknown key "qqqqqq"`},
 		{`{"time":1,"time":1}`, `line 1: key "time" stands twice`},
-		{`{"time":1,"process":"a","type":"invok","f":"lost"}`, `line 1: "type": unknown type "invok" (did you mean "invoke"?)`},
+		{`{"time":1,"process":"a","type":"invok","f":"lost"}`,
+			`line 1: "type": unknown type "invok" (did you mean "invoke"?)`},
 		{`{"time":1,"process":"a","type":"ok","f":"aquire"}`, `line 1: unknown f "aquire" (did you mean "acquire"?)`},
 		{`{"time":1,"process":"a","type":"ok"}`, `line 1: no "f"`},
 		{good + good, `line 2: index out of order: 4 follows 4`},
 		{`{"index":-1,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: negative index`},
-		{`{"index":9223372036854775807,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: index 9223372036854775807 is too large`},
+		{`{"index":9223372036854775807,"time":1,"process":"a","type":"ok","f":"lost"}`,
+			`line 1: index 9223372036854775807 is too large`},
 		{`{"time":1.5}`, `line 1: "time": want a whole number, found a fraction or an exponent`},
 		{`{"time":"1"}`, `line 1: "time": want a whole number, found '"' in column 9`},
 		{`{"time":99999999999999999999}`, `line 1: "time": 99999999999999999999 does not fit 64 bits`},
@@ -109,7 +121,8 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"time":1} x`, `line 1: want the end of the line, found 'x' in column 12`},
 		{`[1]`, `line 1: want '{', found '[' in column 1`},
 		{"\x00\x01\x02", `line 1: want '{', found '\x00' in column 1`},
-		{`{"since":1,"time":1,"process":"a","type":"ok","f":"acquire"}`, `line 1: a grant needs since, granted and until: no "granted"`},
+		{`{"since":1,"time":1,"process":"a","type":"ok","f":"acquire"}`,
+			`line 1: a grant needs since, granted and until: no "granted"`},
 		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set carries a grant`},
 		{good + `{"header":{}}`, `line 2: a header stands on the first line only`},
 		{`{"header":{"quorun":3}}`, `line 1: header: unknown key "quorun" (did you mean "quorum"?)`},
@@ -156,7 +169,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte(good))
 	f.Add([]byte(`{"header":{"seed":1}}` + "\n" + good))
-	f.Add([]byte(`{"since":1,"granted":2,"until":3,"time":1,"process":"a","type":"ok","f":"acquire","value":"\ud800\u0000"}`))
+	f.Add(
+		[]byte(
+			`{"since":1,"granted":2,"until":3,"time":1,"process":"a","type":"ok","f":"acquire","value":"\ud800\u0000"}`))
 	f.Add([]byte("\x00\xff{\"\\"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		h, err := Decode(bytes.NewReader(in))

@@ -85,8 +85,8 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl", "hold",
-	"uncapped", "slack", "messages", "bound", "service", "measures", "end"}
+var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
+	"hold", "uncapped", "slack", "messages", "bound", "service", "measures", "end"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {
@@ -105,8 +105,8 @@ func unknown(what, word string, choices []string) error {
 	return fmt.Errorf("%s %q", what, word)
 }
 
-var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
-	"member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm"}
+var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value",
+	"of", "member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm"}
 
 // readEvent parses one object into e. names interns strings that recur.
 func readEvent(text []byte, e *Event, names map[string]string) error {

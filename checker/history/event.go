@@ -13,8 +13,8 @@ type Process string
 // Nemesis is the process under which faults are recorded.
 const Nemesis Process = "nemesis"
 
-// Probe is the process that asks once more for each lock when the work and the faults are over: it shows whether the lock can
-// still be had. Its own waiting is no user's.
+// Probe is the process that asks once more for each lock when the work and the faults are over: it shows whether the
+// lock can still be had. Its own waiting is no user's.
 const Probe Process = "probe"
 
 // Resource is the process under which the protected resource records what it accepted and refused.
@@ -84,8 +84,9 @@ const (
 	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
 	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
 	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
-	NotOwner        Why = "not owner"       // Release Fail, Extend Fail: too few servers still knew the attempt as owner
-	NoReply         Why = "no reply"        // Info: the answer never came
+	// Release Fail, Extend Fail: too few servers still knew the attempt as owner
+	NotOwner Why = "not owner"
+	NoReply  Why = "no reply" // Info: the answer never came
 )
 
 // Never is the deadline of a key without expiry.
@@ -98,16 +99,18 @@ type Event struct {
 	Process Process
 	Type    Type
 	F       F
-	Lock    Lock    // acquire, extend, release, lost; apply, read and write name the lock that guards them; key-*: the key
+	// acquire, extend, release, lost; apply, read and write name the lock that guards them; key-*: the key
+	Lock    Lock
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
 	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
 	Token   Token   // acquire ok, read, write, apply
-	// Value is what was read or written (read ok, write, apply), the value of a key (key-set) or, for the nemesis, the fault line.
+	// Value is what was read or written (read ok, write, apply), the value of a key (key-set) or, for the nemesis, the
+	// fault line.
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
-	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the field of a hash,
-	// the member of a sorted set, the name of a znode. Each has an owner of its own.
+	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the
+	// field of a hash, the member of a sorted set, the name of a znode. Each has an owner of its own.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt
@@ -119,7 +122,8 @@ type Event struct {
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil elsewhere.
 	Grant *Grant
-	// Fault is set on events of the nemesis, and nil elsewhere, and where a foreign history does not say whom a fault strikes.
+	// Fault is set on events of the nemesis, and nil elsewhere, and where a foreign history does not say whom a fault
+	// strikes.
 	Fault *Fault
 }
 
@@ -143,14 +147,17 @@ type Header struct {
 	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns
 	Hold     Time        `json:"hold,omitempty"`   // the longest declared time a client works inside its section, ns
 	Uncapped bool        `json:"uncapped,omitempty"`
-	Slack    Time        `json:"slack,omitempty"`    // deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
-	Messages int         `json:"messages,omitempty"` // requests that clients sent to lock servers, the probe's aside
-	Attempts int         `json:"attempts,omitempty"` // requests for a lock, the probe's aside; an acquire may make several
-	Taken    int         `json:"taken,omitempty"`    // of the attempts: those that found the lock taken by another
-	Bound    Time        `json:"bound,omitempty"`    // fault-tolerance: how long an uncontended acquire or release may take, ns
-	Service  Service     `json:"service,omitempty"`
-	Measures []Measure   `json:"measures,omitempty"` // that every client and server applies
-	End      Time        `json:"end"`                // true time at which recording stopped
+	// deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
+	Slack    Time `json:"slack,omitempty"`
+	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, the probe's aside
+	// requests for a lock, the probe's aside; an acquire may make several
+	Attempts int `json:"attempts,omitempty"`
+	Taken    int `json:"taken,omitempty"` // of the attempts: those that found the lock taken by another
+	// fault-tolerance: how long an uncontended acquire or release may take, ns
+	Bound    Time      `json:"bound,omitempty"`
+	Service  Service   `json:"service,omitempty"`
+	Measures []Measure `json:"measures,omitempty"` // that every client and server applies
+	End      Time      `json:"end"`                // true time at which recording stopped
 }
 
 // History is a header and its events, in index order.

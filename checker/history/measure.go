@@ -13,8 +13,8 @@ const (
 	ZooKeeper Service = "zookeeper"
 )
 
-// Measure is something that the users of a lock may do for their safety. A header lists those that all of them apply, so that
-// nobody is told to do what is done.
+// Measure is something that the users of a lock may do for their safety. A header lists those that all of them apply,
+// so that nobody is told to do what is done.
 type Measure string
 
 // The measures.
@@ -34,9 +34,10 @@ const (
 	Renewal         Measure = "renewal"         // by a keepalive
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
-	Parallel        Measure = "parallel"    // all servers are asked at once
-	Recheck         Measure = "recheck"     // of the own lease, after waiting
-	LooksAgain      Measure = "looks-again" // by itself, or because the service tells of every end of a lock, expiry too
+	Parallel        Measure = "parallel" // all servers are asked at once
+	Recheck         Measure = "recheck"  // of the own lease, after waiting
+	// by itself, or because the service tells of every end of a lock, expiry too
+	LooksAgain Measure = "looks-again"
 )
 
 // Applies reports whether a measure is known to be applied.

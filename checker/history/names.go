@@ -13,7 +13,8 @@ func (t Type) String() string {
 }
 
 // functions lists what processes other than the nemesis may do.
-var functions = []F{Acquire, Extend, Release, Lost, Read, Write, Woken, Crashed, Apply, KeySet, KeyProlonged, KeyGone, KeyCopied, CopyGone}
+var functions = []F{Acquire, Extend, Release, Lost, Read, Write, Woken, Crashed, Apply, KeySet, KeyProlonged, KeyGone,
+	KeyCopied, CopyGone}
 
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
@@ -21,8 +22,8 @@ func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 // isKey reports whether events of f are a server's records of a key.
 func isKey(f F) bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
 
-// IsCopy reports whether events of f say how far the members of a service that acts as one have come. They decide nothing:
-// what the service has done stands in the other records of keys.
+// IsCopy reports whether events of f say how far the members of a service that acts as one have come. They decide
+// nothing: what the service has done stands in the other records of keys.
 func (f F) IsCopy() bool { return f == KeyCopied || f == CopyGone }
 
 func parseType(s string) (Type, bool) {

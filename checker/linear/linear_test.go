@@ -22,13 +22,18 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 		want Answer
 	}{
 		{"nothing happened", nil, Linearizable},
-		{"one after the other", []MutexOp{enter(0, 0, 1), leave(0, 2, 3), enter(1, 4, 5), leave(1, 6, 7)}, Linearizable},
-		{"the second enters while the first is inside", []MutexOp{enter(0, 0, 1), enter(1, 2, 3), leave(0, 4, 5), leave(1, 6, 7)}, Refuted},
-		{"the second was granted while the first's release was under way", []MutexOp{enter(0, 0, 1), leave(0, 2, 9), enter(1, 3, 4)}, Linearizable},
+		{"one after the other", []MutexOp{enter(0, 0, 1), leave(0, 2, 3), enter(1, 4, 5), leave(1, 6, 7)},
+			Linearizable},
+		{"the second enters while the first is inside",
+			[]MutexOp{enter(0, 0, 1), enter(1, 2, 3), leave(0, 4, 5), leave(1, 6, 7)}, Refuted},
+		{"the second was granted while the first's release was under way",
+			[]MutexOp{enter(0, 0, 1), leave(0, 2, 9), enter(1, 3, 4)}, Linearizable},
 		{"the first never leaves", []MutexOp{enter(0, 0, 1), enter(1, 2, 3)}, Refuted},
 		{"the release never returns", []MutexOp{enter(0, 0, 1), leave(0, 2, Forever), enter(1, 3, 4)}, Linearizable},
-		{"readers share", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), shared(leave(1, 6, 7))}, Linearizable},
-		{"a writer among readers", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)), enter(2, 6, 7)}, Refuted},
+		{"readers share", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)),
+			shared(leave(1, 6, 7))}, Linearizable},
+		{"a writer among readers", []MutexOp{shared(enter(0, 0, 2)), shared(enter(1, 1, 3)), shared(leave(0, 4, 5)),
+			enter(2, 6, 7)}, Refuted},
 		{"a reader leaves who has not entered", []MutexOp{shared(leave(0, 0, 1))}, Refuted},
 		{"a reader beside a writer", []MutexOp{enter(0, 0, 1), shared(enter(1, 2, 3))}, Refuted},
 	} {
@@ -55,12 +60,17 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 	}{
 		{"a chain", []Update{update("", "a", 0, 1), update("a", "b", 2, 3)}, Linearizable},
 		{"both built on the same value", []Update{update("", "a", 0, 4), update("", "b", 1, 3)}, Refuted},
-		{"one of the two may not have happened", []Update{update("", "a", 0, 4), optional(update("", "b", 1, 0))}, Linearizable},
-		{"an update of unknown outcome is seen", []Update{optional(update("", "a", 0, 0)), update("a", "b", 5, 6)}, Linearizable},
-		{"an update cannot be seen before it was asked for", []Update{update("a", "b", 0, 1), optional(update("", "a", 2, 0))}, Refuted},
-		{"a blind write explains any value", []Update{blind(update("", "x", 0, 1)), update("x", "y", 2, 3)}, Linearizable},
+		{"one of the two may not have happened", []Update{update("", "a", 0, 4), optional(update("", "b", 1, 0))},
+			Linearizable},
+		{"an update of unknown outcome is seen", []Update{optional(update("", "a", 0, 0)), update("a", "b", 5, 6)},
+			Linearizable},
+		{"an update cannot be seen before it was asked for",
+			[]Update{update("a", "b", 0, 1), optional(update("", "a", 2, 0))}, Refuted},
+		{"a blind write explains any value", []Update{blind(update("", "x", 0, 1)), update("x", "y", 2, 3)},
+			Linearizable},
 		{"a blind write is not undone", []Update{blind(update("", "x", 0, 1)), update("", "y", 2, 3)}, Refuted},
-		{"a blind write of unknown outcome may be skipped", []Update{optional(blind(update("", "x", 0, 0))), update("", "y", 2, 3)}, Linearizable},
+		{"a blind write of unknown outcome may be skipped",
+			[]Update{optional(blind(update("", "x", 0, 0))), update("", "y", 2, 3)}, Linearizable},
 	} {
 		if got := Register("", c.ops); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.why, got, c.want)
@@ -95,11 +105,13 @@ func updatesByForce(value string, left []Update) bool {
 // TestRegisterAgreesWithItsDefinition tries every three updates that read and write two values over five overlaps.
 func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	values := []string{"", "a"}
-	spans := [][3][2]int64{{{0, 1}, {2, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}, {{0, 5}, {1, 2}, {3, 4}}, {{0, 3}, {1, 4}, {2, 5}}, {{0, 2}, {1, 4}, {3, 5}}}
+	spans := [][3][2]int64{{{0, 1}, {2, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}, {{0, 5}, {1, 2}, {3, 4}},
+		{{0, 3}, {1, 4}, {2, 5}}, {{0, 2}, {1, 4}, {3, 5}}}
 	var kinds []Update
 	for _, read := range values {
 		for _, written := range values {
-			kinds = append(kinds, Update{Read: read, Written: written}, Update{Read: read, Written: written, Optional: true})
+			kinds = append(kinds, Update{Read: read, Written: written},
+				Update{Read: read, Written: written, Optional: true})
 		}
 	}
 	kinds = append(kinds, Update{Blind: true, Written: "a"}, Update{Blind: true, Optional: true, Written: "a"})
@@ -143,7 +155,8 @@ func TestABudgetEndsInUnknown(t *testing.T) {
 }
 
 func TestEvidenceIsDrawnTheSameEachTime(t *testing.T) {
-	ops := []MutexOp{shared(enter(0, 0, 4)), shared(enter(1, 1, 5)), shared(enter(2, 2, 6)), enter(3, 3, 7), leave(3, 8, 9), shared(leave(0, 10, 11))}
+	ops := []MutexOp{shared(enter(0, 0, 4)), shared(enter(1, 1, 5)), shared(enter(2, 2, 6)), enter(3, 3, 7),
+		leave(3, 8, 9), shared(leave(0, 10, 11))}
 	ops[3].Name = "client-4/1"
 	var first bytes.Buffer
 	if err := MutexEvidence(ops).WriteHTML(&first); err != nil {

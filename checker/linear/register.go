@@ -43,7 +43,8 @@ func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }
 	m.DescribeState = func(state any) string { return fmt.Sprintf("%q", state.(string)) }
-	return evidence(m, func(b *budget) porcupine.Model { return model(initial, updateStep, b) }, updateOperations(updates))
+	return evidence(m, func(b *budget) porcupine.Model { return model(initial, updateStep, b) },
+		updateOperations(updates))
 }
 
 func updateOperations(updates []Update) []porcupine.Operation {

@@ -8,8 +8,8 @@ import "strings"
 const longestNearest = 64
 
 // Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, the
-// first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near: when
-// more than a third of the longer word (rounded up) differs, or all of it.
+// first of these in the order of choices. Upper and lower case count as equal. It returns "" when no choice is near:
+// when more than a third of the longer word (rounded up) differs, or all of it.
 func Word(word string, choices []string) string {
 	if word == "" || len(word) > longestNearest {
 		return ""

@@ -41,7 +41,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or -1.
+// keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or
+// -1.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -55,12 +56,14 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers says whose records count at a place of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the group.
+// lastSet is where the key of a window was set last before it, on a server that it counted, or else on any of the
+// group.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
 	}
-	return r.keyEvent(history.KeySet, w, func(_ int, p history.Process) bool { return slices.Contains(group, p) }, 0, w.at)
+	return r.keyEvent(history.KeySet, w, func(_ int, p history.Process) bool { return slices.Contains(group, p) }, 0,
+		w.at)
 }
 
 // asCounted: those of the group that a window counted. The members of one service are one.
@@ -75,7 +78,8 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
 		for _, f := range r.faults {
-			if f.does() == history.Promotes && set < f.from && f.from < at && f.On[0] == master && slices.Contains(group, f.To[0]) {
+			if f.does() == history.Promotes && set < f.from && f.from < at && f.On[0] == master &&
+				slices.Contains(group, f.To[0]) {
 				master = f.To[0]
 			}
 		}
@@ -88,8 +92,8 @@ func (r *reading) oneService() bool {
 }
 
 // record is what the servers of one group wrote down. A window rests on the key that its attempt set last before it was
-// stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in a
-// queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
+// stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in
+// a queue (etcd, ZooKeeper) the other key is there before, so that only the later grant bounds it.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
@@ -120,8 +124,8 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// overwritten is where, after place set, another attempt first set the key in the place of the one set at first, while that
-// server served and the key had not expired.
+// overwritten is where, after place set, another attempt first set the key in the place of the one set at first, while
+// that server served and the key had not expired.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -129,11 +133,13 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 		if by == "" {
 			by = e.Of
 		}
-		if e.F != history.KeySet || e.Lock != victim.lock || e.Of == victim.attempt || by == victim.attempt || e.Process != was.Process ||
+		if e.F != history.KeySet || e.Lock != victim.lock || e.Of == victim.attempt || by == victim.attempt ||
+			e.Process != was.Process ||
 			e.Member != was.Member || !serves(i, e.Process) {
 			continue
 		}
-		last := max(r.keyEvent(history.KeySet, victim, serves, first, i), r.keyEvent(history.KeyProlonged, victim, serves, first, i))
+		last := max(r.keyEvent(history.KeySet, victim, serves, first, i),
+			r.keyEvent(history.KeyProlonged, victim, serves, first, i))
 		if r.recordsExpiry() || e.Time < r.Events[last].Until {
 			return i
 		}
@@ -181,7 +187,8 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 		e := &r.Events[i]
 		owner, _, _ := strings.Cut(string(e.Of), "/")
 		switch {
-		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession && e.Fault.Strikes(p):
+		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession &&
+			e.Fault.Strikes(p):
 			ended = true
 		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p):
 			ended = false
@@ -195,7 +202,8 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 // An early end is the reason only if the key would still have been there when the other was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
 	due := func(at int) history.Time {
-		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at), r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
+		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at),
+			r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
 	}
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
 		return gone, "expired early (server clock)"

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing is
-// broken it asks whether everything could be ordered.
+// resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing
+// is broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {
 	writes, ranked, ordered := false, false, true
 	for i := range r.Events {
@@ -82,9 +82,9 @@ func (r *reading) supersededBefore(i int) int {
 	return -1
 }
 
-// earlier: A.granted < B.since; where neither is earlier so, by token if both have one and they differ. A grant that does not
-// say so was decided by its return, and its request left after its call. Holders that share a lock do not supersede each
-// other.
+// earlier: A.granted < B.since; where neither is earlier so, by token if both have one and they differ. A grant that
+// does not say so was decided by its return, and its request left after its call. Holders that share a lock do not
+// supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -107,8 +107,8 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy is (b): where the writer at place i learned the value that it builds on, if that is not the value that it overwrites
-// and somebody's update is lost; else -1.
+// lostBy is (b): where the writer at place i learned the value that it builds on, if that is not the value that it
+// overwrites and somebody's update is lost; else -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the write whose value is overwritten
@@ -128,7 +128,8 @@ func (r *reading) lostBy(i int) int {
 
 func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
-		return (e.F == history.Write || e.F == history.Apply && e.Op == history.Write) && e.Lock == lock && e.Value == value
+		return (e.F == history.Write || e.F == history.Apply && e.Op == history.Write) && e.Lock == lock &&
+			e.Value == value
 	})
 }
 
@@ -145,16 +146,17 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis is what the accepted write at place i builds on, where its client learned it, and after which place it had asked; at is
-// -1 if it read nothing. That is what the client knew when it called the write, or if the history does not tell, the last read
-// accepted of its attempt, or what the attempt wrote since.
+// basis is what the accepted write at place i builds on, where its client learned it, and after which place it had
+// asked; at is -1 if it read nothing. That is what the client knew when it called the write, or if the history does not
+// tell, the last read accepted of its attempt, or what the attempt wrote since.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
 		return -1, -1, ""
 	}
 	for j := i - 1; j >= 0; j-- {
-		if o := &r.Events[j]; o.F == history.Write && o.Type == history.Invoke && o.Attempt == e.Of && o.Lock == e.Lock && o.Value == e.Value {
+		if o := &r.Events[j]; o.F == history.Write && o.Type == history.Invoke && o.Attempt == e.Of &&
+			o.Lock == e.Lock && o.Value == e.Value {
 			return r.known(e.Of, j)
 		}
 	}
@@ -171,8 +173,8 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known is the value that a client knew of its data when it called the write at place i: that of its last read, or of the
-// write confirmed since; none while the outcome of a write is unknown.
+// known is the value that a client knew of its data when it called the write at place i: that of its last read, or of
+// the write confirmed since; none while the outcome of a write is unknown.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

@@ -25,21 +25,23 @@ func (r *reading) deadlockFreedom() Finding {
 // probed reports whether the run was to end with a probe.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told whether it
-// leaves a quorum; a drift that is not to end is none either.
+// calmFrom is the place from which the time counts again after f. A cut that is not to end is none if it can be told
+// whether it leaves a quorum; a drift that is not to end is none either.
 func (r *reading) calmFrom(f *fault) int {
-	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock || f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
+	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
+		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
 		return f.from
 	}
 	return r.over(f)
 }
 
-// first is the ask with which the waiting began that goes on with a: the first of those before it that were given up, each
-// called again within a TTL.
+// first is the ask with which the waiting began that goes on with a: the first of those before it that were given up,
+// each called again within a TTL.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
-		if b.process != a.process || b.lock != a.lock || b.outcome != history.Fail && b.outcome != history.Info || b.ret >= a.call {
+		if b.process != a.process || b.lock != a.lock || b.outcome != history.Fail && b.outcome != history.Info ||
+			b.ret >= a.call {
 			continue
 		}
 		between := slices.ContainsFunc(r.asks, func(c *ask) bool {
@@ -54,8 +56,8 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. A hold that
-// nothing ends begins to count as stuck in the middle of one, which is then looked at in two parts.
+// stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. A
+// hold that nothing ends begins to count as stuck in the middle of one, which is then looked at in two parts.
 func (r *reading) stuckTooLong(limit history.Time) *ask {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -84,7 +86,8 @@ func (r *reading) stuckTooLong(limit history.Time) *ask {
 					since[a] = cuts[n]
 				}
 				start, waits := since[a]
-				if waits && cuts[n+1]-start > limit && (first == nil || start < since[first] || start == since[first] && begun[a].call < begun[first].call) {
+				if waits && cuts[n+1]-start > limit && (first == nil || start < since[first] ||
+					start == since[first] && begun[a].call < begun[first].call) {
 					first = a
 				}
 			}
@@ -105,8 +108,8 @@ func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers say at last that its
-// key never expires.
+// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers say at last
+// that its key never expires.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true
@@ -114,7 +117,8 @@ func (r *reading) endless(s *section) bool {
 	never := false
 	for i := range r.Events {
 		e := &r.Events[i]
-		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == s.lock && e.Of == s.attempt && e.Of != "" {
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == s.lock && e.Of == s.attempt &&
+			e.Of != "" {
 			never = e.Until == history.Never
 		}
 	}
@@ -159,8 +163,8 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	return still
 }
 
-// done: the last fault is over, nobody waits or works, and after that fault every lock was acquired, by the probe if there is
-// to be one.
+// done: the last fault is over, nobody waits or works, and after that fault every lock was acquired, by the probe if
+// there is to be one.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

@@ -6,15 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// window is a piece of validity, [from, to) in true time, stated by the event at place at; an instant where they are equal.
+// window is a piece of validity, [from, to) in true time, stated by the event at place at; an instant where they are
+// equal.
 type window struct {
 	*section
 	from, to history.Time
 	at       int
 }
 
-// windowOf is the window of a section, in the pieces that its grants state: each replaces the rest of those before it from
-// its own decision on. The release call ends it; what that leaves nothing of is left out.
+// windowOf is the window of a section, in the pieces that its grants state: each replaces the rest of those before it
+// from its own decision on. The release call ends it; what that leaves nothing of is left out.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -50,8 +51,8 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two pieces overlap. An instant overlaps only a window that it lies strictly inside of: one that
-// holds in the nanosecond before it, and at it.
+// overlap reports whether two pieces overlap. An instant overlaps only a window that it lies strictly inside of: one
+// that holds in the nanosecond before it, and at it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false
@@ -85,8 +86,8 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds}
 }
 
-// unstatedDecides reports whether a grant that states no window may have overlapped another: from its call at the earliest to
-// its release, or until one of its extensions states a window.
+// unstatedDecides reports whether a grant that states no window may have overlapped another: from its call at the
+// earliest to its release, or until one of its extensions states a window.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
 		if s.lease != nil {
@@ -150,8 +151,8 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds}
 }
 
-// sectionCause is the cause of the leases if those overlap too. Else somebody outlived a lease; by what is not asked here,
-// and nothing is said where it may have waited for another lock.
+// sectionCause is the cause of the leases if those overlap too. Else somebody outlived a lease; by what is not asked
+// here, and nothing is said where it may have waited for another lock.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -167,7 +168,8 @@ func (r *reading) sectionCause(a, b *section) string {
 		}
 	}
 	for _, o := range r.asks {
-		if waits := o.process == a.process && o.lock != a.lock && a.ok < o.call && o.call < b.ok && b.ok < o.ret; waits {
+		if waits := o.process == a.process && o.lock != a.lock && a.ok < o.call && o.call < b.ok &&
+			b.ok < o.ret; waits {
 			return ""
 		}
 	}

@@ -21,7 +21,8 @@ func (r *reading) ownership() Finding {
 		default:
 			continue
 		}
-		judged := owner != "" && (e.By != "" || e.Why == history.Flushed || e.F == history.KeySet) && slices.Contains(r.locks, e.Lock)
+		judged := owner != "" && (e.By != "" || e.Why == history.Flushed || e.F == history.KeySet) &&
+			slices.Contains(r.locks, e.Lock)
 		if !judged {
 			continue
 		}
@@ -39,11 +40,13 @@ func (r *reading) ownership() Finding {
 
 // recordsExpiry reports whether the servers record that keys expire.
 func (r *reading) recordsExpiry() bool {
-	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired })
+	return slices.ContainsFunc(r.Events,
+		func(e history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired })
 }
 
-// liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have expired,
-// where that is not recorded. A replica that takes its master's place has what that one had, but for what is said to be lost.
+// liveOwner is whose key stood where the event at place i sets one: set there last, and not gone; nor due to have
+// expired, where that is not recorded. A replica that takes its master's place has what that one had, but for what is
+// said to be lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -60,7 +63,8 @@ func (r *reading) liveOwner(i int) history.Attempt {
 		o := &r.Events[j]
 		was, there := stands[keeps(o.Process)]
 		switch {
-		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke && o.Fault != nil && len(o.Fault.To) > 0:
+		case o.Process == history.Nemesis && o.F.Does() == history.Promotes && o.Type == history.Invoke &&
+			o.Fault != nil && len(o.Fault.To) > 0:
 			delete(stands, o.Fault.To[0])
 			if had, ok := stands[o.Fault.On[0]]; ok {
 				stands[o.Fault.To[0]] = had

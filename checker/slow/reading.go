@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ask is an acquire; section is the time in which it was held, if it was granted. All numbers are places in the history,
-// and its length stands for what never came.
+// ask is an acquire; section is the time in which it was held, if it was granted. All numbers are places in the
+// history, and its length stands for what never came.
 type ask struct {
 	process   history.Process
 	lock      history.Lock
@@ -89,8 +89,8 @@ func readingOf(h *history.History) *reading {
 	return r
 }
 
-// usesResource reports whether anybody reads or writes. If nobody does, what strikes the resource, or a link of its, is felt
-// by nobody.
+// usesResource reports whether anybody reads or writes. If nobody does, what strikes the resource, or a link of its, is
+// felt by nobody.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
@@ -117,7 +117,8 @@ func (r *reading) acquire(i int, e *history.Event) {
 		r.asks = append(r.asks, a)
 		return
 	}
-	n := slices.IndexFunc(r.asks, func(o *ask) bool { return o.process == e.Process && o.lock == e.Lock && o.ret == r.none })
+	n := slices.IndexFunc(r.asks,
+		func(o *ask) bool { return o.process == e.Process && o.lock == e.Lock && o.ret == r.none })
 	if n >= 0 {
 		a = r.asks[n]
 	} else {
@@ -125,7 +126,8 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 	a.ret, a.outcome, a.shared = i, e.Type, a.shared || e.Shared
 	if e.Type == history.OK {
-		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, release: r.none, done: r.none, lease: e.Grant}
+		a.section = &section{ask: a, attempt: e.Attempt, token: e.Token, ok: i, end: r.none, release: r.none,
+			done: r.none, lease: e.Grant}
 		r.sections = append(r.sections, a.section)
 	}
 }
@@ -148,7 +150,8 @@ func (r *reading) release(i int, e *history.Event) {
 	s := r.belongsTo(i)
 	if e.Type != history.Invoke && e.Attempt == "" { // it answers the process's call, if one is open
 		for _, o := range r.sections {
-			if o.process == e.Process && o.release < r.none && o.done == r.none && !r.crashedSince(o.process, o.release, i) {
+			if o.process == e.Process && o.release < r.none && o.done == r.none &&
+				!r.crashedSince(o.process, o.release, i) {
 				s = o
 			}
 		}
@@ -165,7 +168,8 @@ func (r *reading) release(i int, e *history.Event) {
 }
 
 func (r *reading) crashedSince(p history.Process, from, to int) bool {
-	return slices.ContainsFunc(r.Events[from:to], func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
+	return slices.ContainsFunc(r.Events[from:to],
+		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
 func (r *reading) crash(i int, e *history.Event) {
@@ -181,8 +185,8 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded of its kind and line and
-// is not that of one that struck before; an end without a line may be that of any of its kind.
+// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded of its kind and line
+// and is not that of one that struck before; an end without a line may be that of any of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -209,11 +213,12 @@ func (r *reading) faultAt(i int) (struck bool, f fault) {
 }
 
 // stops lists what ends a fault that Jepsen's nemesis tells of by the words before the colon.
-var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"}, "kill": {"start", "restart"},
+var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"},
+	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt reads the reports of a nemesis that says everything as info, and twice. A fault goes on from the first report
-// that it begins to the last that it ends.
+// reportedAt reads the reports of a nemesis that says everything as info, and twice. A fault goes on from the first
+// report that it begins to the last that it ends.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {

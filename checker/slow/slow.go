@@ -28,10 +28,10 @@ type Finding struct {
 // Check reads every law, in the order in which package checker reports them.
 func Check(h *history.History) []Finding {
 	r := readingOf(h)
-	all := []Finding{r.leaseExclusion(), r.mutualExclusion(), r.resourceSafety(), r.ownership(), r.tokenOrder(), r.deadlockFreedom(),
-		r.faultTolerance()}
-	for i, law := range []string{"lease-exclusion", "mutual-exclusion", "resource-safety", "ownership", "token-order", "deadlock-freedom",
-		"fault-tolerance"} {
+	all := []Finding{r.leaseExclusion(), r.mutualExclusion(), r.resourceSafety(), r.ownership(), r.tokenOrder(),
+		r.deadlockFreedom(), r.faultTolerance()}
+	for i, law := range []string{"lease-exclusion", "mutual-exclusion", "resource-safety", "ownership", "token-order",
+		"deadlock-freedom", "fault-tolerance"} {
 		all[i].Law = law
 		if all[i].Outcome != Violated {
 			all[i].Events, all[i].Cause = nil, ""

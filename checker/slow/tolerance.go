@@ -30,15 +30,17 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome}
 }
 
-// releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release was
-// called.
+// releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release
+// was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
 	}
 	end, seen := r.judgedUntil(s.release, s.done)
-	crash := r.after(s.release-1, func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
-	if !seen || crash <= end && crash < s.done || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) || !r.grantersReachable(s, end) {
+	crash := r.after(s.release-1,
+		func(e *history.Event) bool { return e.F == history.Crashed && e.Process == s.process })
+	if !seen || crash <= end && crash < s.done || !r.alone(s.ask, end) || !r.quorumFor(s.ask, end, acquired) ||
+		!r.grantersReachable(s, end) {
 		return false
 	}
 	return r.time(s.release) < r.leaseEnd(s)
@@ -50,7 +52,8 @@ func (r *reading) releasedInTime(s *section) bool {
 
 // excused: a timely fail that returns after the lease has ended.
 func (r *reading) excused(s *section) bool {
-	return s.done < r.none && r.Events[s.done].Type == history.Fail && r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
+	return s.done < r.none && r.Events[s.done].Type == history.Fail &&
+		r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
@@ -78,8 +81,8 @@ func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	return r.none
 }
 
-// grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else can
-// confirm the release.
+// grantersReachable: of the servers that the grant counted, where it names them, a quorum was reachable: nobody else
+// can confirm the release.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -151,9 +154,10 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers, reachable from
-// it; and no key in a's way stood on them until it was over. Where there are fewer groups than the quorum, the members of
-// one service count; else each group counts as one, up while all its members are and reach each other.
+// quorumFor: from a's call to end the client was up, unpaused and in session, and so were a quorum of servers,
+// reachable from it; and no key in a's way stood on them until it was over. Where there are fewer groups than the
+// quorum, the members of one service count; else each group counts as one, up while all its members are and reach each
+// other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -210,13 +214,15 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 	}
 	next := candidates[0]
 	fits := !slices.ContainsFunc(chosen, func(o history.Process) bool { return r.parted(next, o, call, end) })
-	return fits && r.quorumAmong(candidates[1:], append(slices.Clone(chosen), next), call, end) || r.quorumAmong(candidates[1:], chosen, call, end)
+	return fits && r.quorumAmong(candidates[1:], append(slices.Clone(chosen), next), call, end) ||
+		r.quorumAmong(candidates[1:], chosen, call, end)
 }
 
 // parted: a fault of the link between two members was on between call and end.
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
-		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) || slices.Contains(f.On, b) && slices.Contains(f.To, a)
+		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) ||
+			slices.Contains(f.On, b) && slices.Contains(f.To, a)
 		return across && f.kind.IsLink() && r.during(&f, call, end)
 	})
 }
@@ -228,7 +234,8 @@ func (r *reading) during(f *fault, call, end int) bool {
 	if f.kind.IsDown() {
 		over = f.to
 	}
-	if oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum; oneService && f.Loses == "everything" {
+	if oneService := len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum; oneService &&
+		f.Loses == "everything" {
 		over = r.none
 	}
 	return f.from <= end && over >= call
@@ -242,7 +249,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 			continue
 		}
 		link := f.kind.IsLink()
-		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) || slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
+		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) ||
+			slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
 		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
 			return false
 		}
@@ -250,8 +258,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	return true
 }
 
-// inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was set
-// until end. A key stands until it is gone, or another is set in its place.
+// inTheWay: on server s, or on another that holds the same copy, a key stood at a's call, or one other than a's own was
+// set until end. A key stands until it is gone, or another is set in its place.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

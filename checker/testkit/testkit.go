@@ -1,7 +1,7 @@
 // Package testkit is what the tests of all rooms share: how much they try, and how they renew what they expect.
 //
-// Goals: one variable for the full size, one flag that renews. Non-goals: anything that the program itself needs; no room
-// imports it but in its tests.
+// Goals: one variable for the full size, one flag that renews. Non-goals: anything that the program itself needs; no
+// room imports it but in its tests.
 package testkit
 
 import (
@@ -17,7 +17,8 @@ var Update = flag.Bool("update", false, "rewrite what the tests expect")
 // A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
 func init() { debug.SetGCPercent(400) }
 
-// Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/run sets it, and without -short.
+// Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/run sets it, and without
+// -short.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
 // FullOnly skips a test that has no smaller size.

@@ -20,9 +20,9 @@ type Basis struct {
 	asked int // it was read after this position; -1 if it may have been read at any time before at
 }
 
-// knowledge is what one worker has learned of the data. What the resource accepted and what the client was told are kept
-// apart: a read whose answer the client gave up waiting for may be accepted later than the one that it works with, and so
-// may a write.
+// knowledge is what one worker has learned of the data. What the resource accepted and what the client was told are
+// kept apart: a read whose answer the client gave up waiting for may be accepted later than the one that it works with,
+// and so may a write.
 type knowledge struct {
 	worker
 	accepted Basis // its last accepted read, or the write after it
@@ -70,8 +70,8 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 	return &b.known[n]
 }
 
-// accept notes a read or write that the resource accepted. A write without any read makes nothing known: others may have
-// written between it and the next.
+// accept notes a read or write that the resource accepted. A write without any read makes nothing known: others may
+// have written between it and the next.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
 	if e.Of == "" { // nobody knows whose it was
 		return

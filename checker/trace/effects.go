@@ -66,8 +66,9 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody wrote
-// is no update; nor is one lost to this write that somebody outside the history had overwritten before it was read.
+// Loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody
+// wrote is no update; nor is one lost to this write that somebody outside the history had overwritten before it was
+// read.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {

@@ -60,7 +60,8 @@ type faultName struct {
 	line string
 }
 
-// underWay lists the faults by name that have struck, in order; those whose end was recorded are dropped when they are met.
+// underWay lists the faults by name that have struck, in order; those whose end was recorded are dropped when they are
+// met.
 type underWay map[faultName][]int32
 
 func (u underWay) add(n int32, name faultName) {
@@ -84,8 +85,8 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over is the position at which the fault is over: its end, or its beginning if it has no length or is for good. A crash
-// without restart leaves a smaller system, not a fault under way.
+// Over is the position at which the fault is over: its end, or its beginning if it has no length or is for good. A
+// crash without restart leaves a smaller system, not a fault under way.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -93,17 +94,19 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// ofResource reports whether a fault strikes the resource alone, or its links: where nobody uses the resource, nobody feels it.
+// ofResource reports whether a fault strikes the resource alone, or its links: where nobody uses the resource, nobody
+// feels it.
 func ofResource(f Fault) bool {
 	all := func(side []history.Process) bool {
-		return len(side) > 0 && !slices.ContainsFunc(side, func(p history.Process) bool { return p != history.Resource })
+		return len(side) > 0 &&
+			!slices.ContainsFunc(side, func(p history.Process) bool { return p != history.Resource })
 	}
 	return all(f.On) || all(f.To)
 }
 
 // Counted is the position from which the time counts again for those who wait: that at which the fault is over. What is
-// wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is not
-// known.
+// wrong for good is how things are from then on; but of a cut of which nobody says whether it leaves a quorum, that is
+// not known.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.Quorum > 0 && len(t.History.Header.Servers) > 0
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {

@@ -30,7 +30,8 @@ func (k *keys) Reset() {
 	clear(k.at)
 }
 
-// PlaceOf is where the key of a record stands. What several members keep together stands once, whichever of them records it.
+// PlaceOf is where the key of a record stands. What several members keep together stands once, whichever of them
+// records it.
 func (t *Trace) PlaceOf(e *history.Event) place { return place{t.Keeper(e.Process), e.Lock, e.Member} }
 
 // Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
@@ -59,15 +60,15 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// Overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it must
-// not have been due to.
+// Overwritten gives the key that a key-set replaces: one that still stood. Where its expiry would not be recorded, it
+// must not have been due to.
 func (t *Trace) Overwritten(e *history.Event) (liveKey, bool) {
 	was, ok := t.Live.at[t.PlaceOf(e)]
 	return was, ok && (t.Expiries || e.Time < was.until)
 }
 
-// Promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after that. What
-// it had itself, when it was the master before, it has long exchanged for that.
+// Promote gives a replica that takes its master's place what that one had: what it lacks is recorded as lost after
+// that. What it had itself, when it was the master before, it has long exchanged for that.
 func (k *keys) Promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Jepsen's nemesis tells of all that it does by info, once when it begins to and once when it has. What begins with a word on
-// the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
+// Jepsen's nemesis tells of all that it does by info, once when it begins to and once when it has. What begins with a
+// word on the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
 var endings = map[string][]string{
 	"start":     {"stop"},
 	"kill":      {"start", "restart"},
@@ -34,8 +34,8 @@ type report struct {
 	over  bool
 }
 
-// reported notes a fault that is told of as info. Its second report says the same as the first, and the last report of its
-// end says when it was over.
+// reported notes a fault that is told of as info. Its second report says the same as the first, and the last report of
+// its end says when it was over.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

@@ -8,11 +8,12 @@ import (
 
 // forGood reports whether what f takes away never comes back.
 func (t *Trace) forGood(f *Fault) bool {
-	return f.Stop == Open && !f.Ends && (f.Does.IsDown() || f.Does == history.Parts) || f.Loses == history.LosesEverything && OneService(&t.History.Header)
+	return f.Stop == Open && !f.Ends && (f.Does.IsDown() || f.Does == history.Parts) ||
+		f.Loses == history.LosesEverything && OneService(&t.History.Header)
 }
 
-// WithoutQuorum tells which faults before position at have taken so many servers from a client for good that no quorum is
-// left to it, and where they struck; nothing if one is left, or if the history does not say what a quorum is.
+// WithoutQuorum tells which faults before position at have taken so many servers from a client for good that no quorum
+// is left to it, and where they struck; nothing if one is left, or if the history does not say what a quorum is.
 func (t *Trace) WithoutQuorum(client history.Process, at int) (story string, witness []int) {
 	if len(t.History.Header.Servers) == 0 {
 		return "", nil

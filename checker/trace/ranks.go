@@ -45,8 +45,8 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where both
-// have one. Two holders of a shared lock do not supersede each other.
+// earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where
+// both have one. Two holders of a shared lock do not supersede each other.
 func (t *Trace) earlier(a, b *Grant) bool {
 	switch {
 	case a == b || a.Shared && b.Shared:
@@ -133,8 +133,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there is
-// none.
+// Superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there
+// is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]

@@ -14,7 +14,8 @@ type reach struct {
 	Gone   absence
 }
 
-// absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each other.
+// absence is what a client cannot count on: servers that are away from it, and pairs of them that are parted from each
+// other.
 type absence struct {
 	Away   []history.Process
 	parted [][2]history.Process
@@ -69,8 +70,8 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	return t.enough(&r.Gone)
 }
 
-// spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone. Of whom a
-// fault strikes that names nobody nothing is known.
+// spares reports whether the client itself is up and unpaused under f, and adds what f takes from it to what is gone.
+// Of whom a fault strikes that names nobody nothing is known.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -79,8 +80,8 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 	return true
 }
 
-// add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and the
-// links between members of a group. A foreign history may not say who is on which side of a link.
+// add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and
+// the links between members of a group. A foreign history may not say who is on which side of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -106,7 +107,8 @@ func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 }
 
 func (t *Trace) sameGroup(a, b history.Process) bool {
-	return slices.ContainsFunc(t.History.Header.Groups, func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
+	return slices.ContainsFunc(t.History.Header.Groups,
+		func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
 // OneService reports whether the header's quorum is one of servers that keep a single copy between them (etcd,
@@ -160,7 +162,8 @@ func (g *absence) agree(members []history.Process, quorum int) bool {
 // IsServer reports whether a process is a lock server of the header.
 func (t *Trace) IsServer(p history.Process) bool {
 	h := &t.History.Header
-	return slices.Contains(h.Servers, p) || slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
+	return slices.Contains(h.Servers, p) ||
+		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
 // calmAt says that of the faults that had struck by position from, the last was over at position over.

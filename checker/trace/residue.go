@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf is where the keys of one lock stand: on a server, or on one of the servers that hold one copy between them, which is
-// named by the first.
+// shelf is where the keys of one lock stand: on a server, or on one of the servers that hold one copy between them,
+// which is named by the first.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
@@ -46,8 +46,8 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 }
 
 // FreeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
-// somebody else's key stood in the way of ask a: one that never expires, or that a request long given up set. Calls ascend
-// from one to the next.
+// somebody else's key stood in the way of ask a: one that never expires, or that a request long given up set. Calls
+// ascend from one to the next.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {
@@ -67,7 +67,8 @@ func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 		}
 	}
 	for i := r.next; i < len(t.Keys) && int(t.Keys[i]) <= end; i++ {
-		if e := &t.History.Events[t.Keys[i]]; e.F == history.KeySet && e.Lock == lock && t.ProcessOf(e.Of) != a.Process {
+		if e := &t.History.Events[t.Keys[i]]; e.F == history.KeySet && e.Lock == lock &&
+			t.ProcessOf(e.Of) != a.Process {
 			add(t.Unit(e.Process))
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that ends
-// where it begins is an instant, and overlaps only what it lies strictly inside of.
+// Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that
+// ends where it begins is an instant, and overlaps only what it lies strictly inside of.
 type Span struct {
 	From, To int64
 	Grant    int32
@@ -52,10 +52,10 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return 0, 0, false
 }
 
-// anyClash sweeps over the spans by their start, and tells the position at which the later of two that clash is stated. Of
-// the spans that began earlier it is enough to remember, of each kind, the one that ends last: if that belongs to the same
-// grant as the new one, and another that began earlier reaches into the new one too, then those two share the instant at
-// which the new one begins, and so clash themselves.
+// anyClash sweeps over the spans by their start, and tells the position at which the later of two that clash is stated.
+// Of the spans that began earlier it is enough to remember, of each kind, the one that ends last: if that belongs to
+// the same grant as the new one, and another that began earlier reaches into the new one too, then those two share the
+// instant at which the new one begins, and so clash themselves.
 func (v *interval) anyClash(spans []Span) (at int, found bool) {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)

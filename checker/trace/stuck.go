@@ -28,15 +28,16 @@ type standstill struct {
 	waiting map[history.Process][]int32 // waits that go on
 	line    [][]int32                   // by lock: waits in the order of their beginnings, the first of which goes on
 	holders [][]int32                   // by lock: open sections
-	since   []history.Time              // by lock: when it began, or will begin, to stand still; never if somebody gets on with it
-	before  []history.Time              // since, as it was before the turns under way
-	endless map[Title]bool              // attempts whose key never expires
-	faults  int                         // that are under way
-	calm    history.Time                // when the last fault was over
+	// by lock: when it began, or will begin, to stand still; never if somebody gets on with it
+	since   []history.Time
+	before  []history.Time // since, as it was before the turns under way
+	endless map[Title]bool // attempts whose key never expires
+	faults  int            // that are under way
+	calm    history.Time   // when the last fault was over
 }
 
-// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the beginning
-// of the first wait that is long enough it need not be known what stands still.
+// FirstStuck finds the first waiter that was stuck for longer than limit while no fault was under way. Before the
+// beginning of the first wait that is long enough it need not be known what stands still.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -44,7 +45,8 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 		return Stuck{}, false
 	}
 	n := len(t.Locks)
-	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)), waiting: make(map[history.Process][]int32), line: make([][]int32, n),
+	s := standstill{t: t, endless: t.keysWithoutExpiry(), waits: waits, over: make([]bool, len(waits)),
+		waiting: make(map[history.Process][]int32), line: make([][]int32, n),
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n)}
 	for turns := t.Turns(waits); len(turns) > 0; {
 		at := turns[0].At
@@ -136,8 +138,8 @@ func (s *standstill) overdue(at int, limit history.Time) (Stuck, bool) {
 }
 
 // settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
-// happens. It starts from the belief that all do that somebody waits for, and corrects upwards until nothing changes, so that
-// a circle of waiters stays in.
+// happens. It starts from the belief that all do that somebody waits for, and corrects upwards until nothing changes,
+// so that a circle of waiters stays in.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {

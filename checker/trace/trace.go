@@ -49,15 +49,16 @@ type Grant struct {
 	OK, End int            // end is open if the section never ended
 	Lease   *history.Grant // nil if the history does not carry it
 	// release is the position of the first release call, which may come after the section ended otherwise; done is
-	// that call's return. Both are open if there was none. A release known only by its outcome was called when it returned.
+	// that call's return. Both are open if there was none. A release known only by its outcome was called when it
+	// returned.
 	Release, Done int
 	window        int32        // while windows are listed: the place of its latest, or none
 	Stated        history.Time // from when on it states how long it was valid; Never if it does not
 	Until         history.Time // the end of its validity, as last stated before its release was called
 }
 
-// Title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on another
-// lock is another grant.
+// Title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on
+// another lock is another grant.
 type Title struct {
 	Lock    history.Lock
 	Attempt history.Attempt
@@ -238,8 +239,9 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 	g := int32(len(t.Grants))
 	a.Grant = g
-	t.Grants = append(t.Grants, Grant{Ask: n, Lock: l, Shared: e.Shared || t.History.Events[a.Call].Shared, Process: e.Process,
-		Attempt: e.Attempt, Token: e.Token, OK: i, End: Open, Lease: e.Grant, Release: Open, Done: Open})
+	t.Grants = append(t.Grants,
+		Grant{Ask: n, Lock: l, Shared: e.Shared || t.History.Events[a.Call].Shared, Process: e.Process,
+			Attempt: e.Attempt, Token: e.Token, OK: i, End: Open, Lease: e.Grant, Release: Open, Done: Open})
 	t.Locks[l].Grants = append(t.Locks[l].Grants, g)
 	p.sections = append(p.sections, g)
 	if e.Attempt != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// wait is the time in which a process waits for a lock: of one ask, or of several if it asked again within a TTL of each
-// that was not granted.
+// wait is the time in which a process waits for a lock: of one ask, or of several if it asked again within a TTL of
+// each that was not granted.
 type wait struct {
 	ask      int32 // the first
 	process  history.Process

@@ -31,11 +31,13 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 		spans := make([]Span, 1+r.IntN(6))
 		for i := range spans {
 			from, grant := r.Int64N(24), r.Int32N(4)
-			spans[i] = Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i, Shared: grant%2 == 0 && round%2 == 0}
+			spans[i] = Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i,
+				Shared: grant%2 == 0 && round%2 == 0}
 		}
 		for i := range spans {
 			a := &spans[i]
-			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans, func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
+			a.goesOn = !a.isInstant() && slices.ContainsFunc(spans,
+				func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
 		}
 		i, j, found := v.First(spans)
 		wi, wj, want := firstByPairs(spans)
@@ -68,7 +70,8 @@ func randomUses(r *rand.Rand) *history.History {
 		e.Index, e.Time = len(h.Events), now
 		h.Events = append(h.Events, e)
 	}
-	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1", Fault: &history.Fault{On: []history.Process{"redis-1"}, Ends: true}}
+	fault := history.Event{Process: history.Nemesis, F: "pause", Value: "pause redis-1",
+		Fault: &history.Fault{On: []history.Process{"redis-1"}, Ends: true}}
 	on := false
 	for range 24 {
 		i := r.IntN(4)
@@ -98,7 +101,8 @@ func randomUses(r *rand.Rand) *history.History {
 			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock, Attempt: c.attempt})
 		default:
 			c.asked++
-			c.doing, c.lock, c.attempt = history.Acquire, history.Lock("ab"[r.IntN(2):][:1]), history.Attempt(fmt.Sprintf("%s/%d", p, c.asked))
+			c.doing, c.lock, c.attempt = history.Acquire, history.Lock("ab"[r.IntN(2):][:1]),
+				history.Attempt(fmt.Sprintf("%s/%d", p, c.asked))
 			add(history.Event{Process: p, F: c.doing, Type: history.Invoke, Lock: c.lock})
 		}
 	}

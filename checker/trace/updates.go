@@ -91,8 +91,8 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 		p.write = len(*list)
 		follows := p.write > 0 && (*list)[p.write-1].Written == p.value
 		blind := !p.read || !follows && t.fromNowhere(p.lock, p.value)
-		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value, Client: int(t.Number[e.Process]), Name: string(e.Attempt),
-			Call: int64(i), Return: linear.Forever}
+		up := linear.Update{Blind: blind, Optional: true, Read: p.value, Written: e.Value,
+			Client: int(t.Number[e.Process]), Name: string(e.Attempt), Call: int64(i), Return: linear.Forever}
 		if p.read {
 			up.Call = int64(p.from)
 		}

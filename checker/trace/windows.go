@@ -8,8 +8,8 @@ import (
 
 // Windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
 // state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
-// before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant of
-// its decision; only a release call ends it early, and one that it ends as it begins is none.
+// before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant
+// of its decision; only a release call ends it early, and one that it ends as it begins is none.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -39,11 +39,13 @@ func (t *Trace) Windows() {
 // none is the place of a span that there is not.
 const none = -1
 
-// addWindow adds the span that the event at position at states for grant n, and takes what it replaces from those before.
+// addWindow adds the span that the event at position at states for grant n, and takes what it replaces from those
+// before.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
-	s := Span{From: int64(lease.Granted), To: int64(max(lease.Granted, lease.Until)), Grant: n, At: at, Shared: g.Shared}
+	s := Span{From: int64(lease.Granted), To: int64(max(lease.Granted, lease.Until)), Grant: n, At: at,
+		Shared: g.Shared}
 	g.Stated = min(g.Stated, lease.Granted)
 	if g.Release == Open || lease.Granted <= t.Time(g.Release) {
 		g.Until = lease.Until
@@ -98,7 +100,8 @@ func (t *Trace) Sections() {
 		l.Sections = l.Sections[:0]
 		for _, n := range l.Grants {
 			g := &t.Grants[n]
-			l.Sections = append(l.Sections, Span{From: int64(g.OK), To: int64(g.End), Grant: n, At: g.OK, Shared: g.Shared})
+			l.Sections = append(l.Sections,
+				Span{From: int64(g.OK), To: int64(g.End), Grant: n, At: g.OK, Shared: g.Shared})
 		}
 	}
 }

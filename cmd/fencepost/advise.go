@@ -48,7 +48,8 @@ Ctrl-C ended it first.`,
 	}
 	f := c.Flags()
 	f.Uint64Var(&j.options.From, "seed", 1, "the first seed")
-	f.IntVar(&j.options.Seeds, "seeds", 100, "how many random plans to look for faults in, and to try each change under")
+	f.IntVar(&j.options.Seeds, "seeds", 100,
+		"how many random plans to look for faults in, and to try each change under")
 	f.IntVar(&j.options.Workers, "workers", 0, "how many changes to try at once (default: one a core)")
 	f.StringVar(&j.Out, "out", "", "write advice, scenario files and diffs to `DIR` (default _runs/advise-SCENARIO)")
 	j.Register(c)
@@ -90,8 +91,9 @@ func (j *adviseJob) run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.target, err)
 	}
-	report := &advice.Advice{Advice: a, Scenario: j.scenario, Files: j.Out, Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
-		program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
+	report := &advice.Advice{Advice: a, Scenario: j.scenario, Files: j.Out,
+		Repeat: fmt.Sprintf("%s advise %s --seed %d --seeds %d",
+			program(), shellWord(nameOf(j.scenario)), j.options.From, j.options.Seeds)}
 	if err = j.save(report); err != nil {
 		return err
 	}
@@ -112,7 +114,8 @@ func (j *adviseJob) save(a *advice.Advice) error {
 			return err
 		}
 		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
-		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n") // without a line that only Go's tools know
+		// without a line that only Go's tools know
+		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
 		j.Files.Keep(artefact.File{Name: file, Content: text}, artefact.File{Name: patch, Content: []byte(change)})
 		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))
 		if i == 0 {

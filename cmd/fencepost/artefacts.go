@@ -60,8 +60,8 @@ func folderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it, and
-// so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
+// folderOfRuns names the folder of runs by default. The runs of another plan than the scenario's own have a hash in it,
+// and so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -74,13 +74,15 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	return folderFor(name, s, plan)
 }
 
-// inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be moved.
+// inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be
+// moved.
 func inputs(s *scenarios.Scenario, plan nemesis.Plan, digest string) []search.File {
 	if s.Path == "" {
 		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}}
 	}
 	plan.Scenario = "./" + search.ScenarioFile
-	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
+	return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, digest))},
+		{Name: search.ScenarioFile, Text: s.Text()}}
 }
 
 // The files in which a folder says what happened and what came of it.
@@ -89,8 +91,8 @@ const (
 	verdictFile = "verdict.json"
 )
 
-// writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and what came
-// of it.
+// writeRun leaves the files of one run in a place of the command's folder: what it was made from, what happened, and
+// what came of it.
 func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(artefact.File{Name: path.Join(place, file.Name), Content: file.Text})
@@ -109,7 +111,8 @@ func planText(p nemesis.Plan, digest string) string {
 func (j *job) writeMany(many *reports.Many) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {
-		j.Files.Keep(artefact.File{Name: runsFile, Content: record}, artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()})
+		j.Files.Keep(artefact.File{Name: runsFile, Content: record},
+			artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()})
 	}
 	j.Keep(verdictFile, "run", many)
 	for _, run := range many.Shown {

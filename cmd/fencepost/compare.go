@@ -44,7 +44,8 @@ func newCompare() *cobra.Command {
 			if measured.Interrupted {
 				standing = expect.NotDecidable
 			}
-			return f.Emit(&compared.Comparison{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)}, standing)
+			return f.Emit(&compared.Comparison{Comparison: measured, Files: f.Out, Repeat: again(measure.Runs, f.Out)},
+				standing)
 		},
 	}
 	f.Register(c)

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written and
-// told.
+// conclusion is what is made of an exploration, be it run here or merged from shards: each finding is cut down, written
+// and told.
 type conclusion struct {
 	frame.Frame
 	scenario *scenarios.Scenario
@@ -36,8 +36,8 @@ func (x *conclusion) register(c *cobra.Command) {
 // prepare makes sure that everything can be written.
 func (x *conclusion) prepare() error { return x.Open("explore") }
 
-// spare makes sure that nothing else lies in the folder where the results are to be. The record there, if there is one, has
-// been read.
+// spare makes sure that nothing else lies in the folder where the results are to be. The record there, if there is one,
+// has been read.
 func (x *conclusion) spare() error {
 	if text, err := os.ReadFile(filepath.Join(x.Out, recordFile)); err == nil {
 		x.Files.Adopt(recordFile, text)
@@ -51,8 +51,8 @@ func (x *conclusion) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report := &reports.Exploration{Exploration: x.found, Subject: x.scenario, Within: plans.Within, Interrupted: ctx.Err() != nil,
-		Files: x.Out, Repeat: x.repeat()}
+	report := &reports.Exploration{Exploration: x.found, Subject: x.scenario, Within: plans.Within,
+		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
 	for _, promised := range []bool{true, false} {
 		for _, f := range x.found.Findings {
 			if f.Promised(x.scenario.Promise) != promised {
@@ -85,7 +85,8 @@ func (x *conclusion) repeat() string {
 }
 
 // finding cuts one finding down and writes what is left of it.
-func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.Finding) (*reports.ExploredFinding, error) {
+func (x *conclusion) finding(ctx context.Context, plans *search.Plans, f tally.Finding) (*reports.ExploredFinding,
+	error) {
 	small, err := search.Shrink(ctx, x.scenario, plans.Plan(f.First), f.Law, f.Cause, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s by %s, seed %d: %w", f.Law, f.Cause, f.First, err)

@@ -42,7 +42,8 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	c.Flags().IntVar(&h.seeds, "seeds", 20_000, "how many runs a mutant has at most")
 	c.Flags().IntVar(&h.sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
 	c.Flags().IntVar(&h.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&h.Out, "out", "", "write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
+	c.Flags().StringVar(&h.Out, "out", "",
+		"write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")
 	return c
 }
 
@@ -161,7 +162,8 @@ func (h *hunt) locks(ctx context.Context, report *hunted.Corpus) error {
 			return err
 		}
 		h.Files.Keep(artefact.File{Name: name + ".yaml", Content: s.Text()})
-		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound), search.Whole)
+		e, err := search.NewExploration(s, h.from, search.Shard{Index: i + 1, Of: len(names)}.Size(h.sound),
+			search.Whole)
 		if err != nil {
 			return err
 		}

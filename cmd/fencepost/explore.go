@@ -45,7 +45,8 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 			case x.resume != "":
 				err = x.proceed(args, c.Flags().Changed)
 			case len(args) == 0:
-				err = fmt.Errorf("explore needs a scenario's name or file, or --resume DIR\nsee: %s -h", c.CommandPath())
+				err = fmt.Errorf("explore needs a scenario's name or file, or --resume DIR\nsee: %s -h",
+					c.CommandPath())
 			default:
 				err = x.begin(args[0])
 			}
@@ -113,10 +114,11 @@ func (x *explore) refuse() error {
 	same := before.From == x.found.From && before.Seeds == x.found.Seeds && before.Shard == x.found.Shard
 	switch {
 	case !same:
-		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.Out, before.Seeds,
-			before.From, before.Shard)
+		return fmt.Errorf("%s holds other seeds: %d from %d, shard %s; name another folder with --out", x.Out,
+			before.Seeds, before.From, before.Shard)
 	case !before.Finished():
-		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.Out, program(), shellWord(x.Out))
+		return fmt.Errorf("%s holds this exploration, not finished; go on with: %s explore --resume %s", x.Out,
+			program(), shellWord(x.Out))
 	}
 	return nil
 }

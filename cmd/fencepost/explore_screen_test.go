@@ -10,12 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// What random plans find in a simple lock is told on one screen: at most fifty lines of eighty columns, the gravest first.
+// What random plans find in a simple lock is told on one screen: at most fifty lines of eighty columns, the gravest
+// first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 	testkit.FullOnly(t)
-	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once", "set-nx-px-holder-crash": "inside at once"} {
+	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once",
+		"set-nx-px-holder-crash": "inside at once"} {
 		var out, errs bytes.Buffer
-		if code := run([]string{"explore", name, "--out", filepath.Join(t.TempDir(), "found")}, &out, &errs); code != 1 || errs.Len() > 0 {
+		if code := run([]string{"explore", name, "--out", filepath.Join(t.TempDir(), "found")}, &out,
+			&errs); code != 1 || errs.Len() > 0 {
 			t.Fatalf("%s: exit %d, %s", name, code, &errs)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

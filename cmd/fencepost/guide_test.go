@@ -10,8 +10,8 @@ import (
 
 var guidePath = regexp.MustCompile(`\b(checker|cmd|nemesis|reports|scenarios|sim)(/[A-Za-z0-9_.-]*[A-Za-z0-9])*`)
 
-// TestTheGuideNamesWhatThereIs follows the contributor's guide: each place that it names is there, each list has its example,
-// which is a test, and it fits a page.
+// TestTheGuideNamesWhatThereIs follows the contributor's guide: each place that it names is there, each list has its
+// example, which is a test, and it fits a page.
 func TestTheGuideNamesWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -30,7 +30,8 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 			}
 			found = true
 			_, example, has := strings.Cut(places, "Example: ")
-			if path := guidePath.FindString(example); kind != "kind of fault" && (!has || !strings.HasSuffix(path, "_test.go")) {
+			if path := guidePath.FindString(example); kind != "kind of fault" &&
+				(!has || !strings.HasSuffix(path, "_test.go")) {
 				t.Errorf("%s: the example is %q", head, path)
 			}
 		}

@@ -14,14 +14,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 const module = "github.com/fencepost-sim/fencepost/"
 
-// arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are common
-// to all.
+// arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are
+// common to all.
 var arrows = map[string][]string{
 	"checker/nearest": {},
 	"checker/history": {"checker/nearest"},
@@ -33,23 +34,24 @@ var arrows = map[string][]string{
 	"sim":             {"checker/history"},
 	"sim/redis": {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace",
 		"sim/redis/lua", "sim/redis/resp", "sim/redis/tracking"},
-	"sim/redis/aof":            {"sim/redis/keyspace"},
-	"sim/redis/command":        {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/keyspace":       {"checker/history", "sim/redis/lua", "sim/redis/resp"},
-	"sim/redis/resp":           {"sim"},
-	"sim/redis/lua":            {"sim"},
-	"sim/redis/sentinel":       {"sim", "sim/redis", "sim/redis/resp"},
-	"sim/redis/tracking":       {"sim/redis/resp"},
-	"sim/bubble":               {"checker/history", "sim"},
-	"sim/consensus":            {"checker/history", "sim"},
-	"sim/etcd":                 {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":            {"checker/history", "sim", "sim/consensus"},
-	"nemesis":                  {"checker/history", "checker/nearest", "sim"},
-	"nemesis/cast":             {"sim"},
-	"nemesis/mix":              {"nemesis", "sim"},
-	"nemesis/shrink":           {"nemesis", "sim"},
-	"scenarios/setting":        {"sim"},
-	"scenarios/locks":          {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim", "sim/zookeeper"},
+	"sim/redis/aof":      {"sim/redis/keyspace"},
+	"sim/redis/command":  {"checker/history", "sim", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/keyspace": {"checker/history", "sim/redis/lua", "sim/redis/resp"},
+	"sim/redis/resp":     {"sim"},
+	"sim/redis/lua":      {"sim"},
+	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
+	"sim/redis/tracking": {"sim/redis/resp"},
+	"sim/bubble":         {"checker/history", "sim"},
+	"sim/consensus":      {"checker/history", "sim"},
+	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
+	"nemesis":            {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":       {"sim"},
+	"nemesis/mix":        {"nemesis", "sim"},
+	"nemesis/shrink":     {"nemesis", "sim"},
+	"scenarios/setting":  {"sim"},
+	"scenarios/locks": {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim",
+		"sim/zookeeper"},
 	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
 	"scenarios/format": {"checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/locks",
 		"scenarios/setting", "sim"},
@@ -72,9 +74,10 @@ var arrows = map[string][]string{
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios",
 		"scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel", "scenarios/search",
 		"scenarios/setting", "scenarios/tally", "sim"},
-	"scenarios/corpus":   {"checker", "nemesis", "scenarios", "scenarios/format"},
-	"scenarios/remote":   {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
-	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios", "scenarios/locks", "scenarios/remote", "scenarios/search", "sim", "sim/bubble"},
+	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
+	"scenarios/remote": {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
+	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios",
+		"scenarios/locks", "scenarios/remote", "scenarios/search", "sim", "sim/bubble"},
 	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/search",
 		"scenarios/tally", "scenarios/verify"},
@@ -109,12 +112,12 @@ var arrows = map[string][]string{
 	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame",
 		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
 		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
-		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote", "scenarios/search",
-		"scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote",
+		"scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
 }
 
-// nested are the modules inside this one, each with what it imports of the house: they hold tests that need what users are
-// not to compile. Nothing of the house imports them.
+// nested are the modules inside this one, each with what it imports of the house: they hold tests that need what users
+// are not to compile. Nothing of the house imports them.
 var nested = map[string][]string{
 	"reports/browser":              {},
 	"scenarios/locktest/libraries": {"checker", "scenarios/locktest", "sim", "sim/bubble", "sim/redis"},
@@ -169,8 +172,8 @@ func TestOnlyTestsImportTheTestKit(t *testing.T) {
 	}
 }
 
-// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one word does
-// it everywhere. The module inside imports nothing of this one, and reads the variable itself.
+// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one
+// word does it everywhere. The module inside imports nothing of this one, and reads the variable itself.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if slices.Contains(testsOnly, s.room) || isNested(s.room) {
@@ -189,7 +192,8 @@ func TestOneFlagAndOneSize(t *testing.T) {
 			arg, _ := call.Args[0].(*ast.BasicLit)
 			switch {
 			case x == nil || arg == nil || !s.test:
-			case x.Name == "flag" && strings.Contains(arg.Value, "update"), x.Name == "os" && arg.Value == `"FENCEPOST_FULL"`:
+			case x.Name == "flag" && strings.Contains(arg.Value, "update"),
+				x.Name == "os" && arg.Value == `"FENCEPOST_FULL"`:
 				t.Errorf("%s: %s.%s(%s): testkit has it", s.set.Position(n.Pos()), x.Name, sel.Sel.Name, arg.Value)
 			}
 			return true
@@ -197,7 +201,8 @@ func TestOneFlagAndOneSize(t *testing.T) {
 	}
 }
 
-// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way everywhere.
+// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way
+// everywhere.
 var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
 
 func TestWhatIsReadInOnePlace(t *testing.T) {
@@ -230,11 +235,14 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 }
 
 // simulated are the rooms in which nothing may come from the host.
-var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace", "sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
-	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise", "scenarios/amend", "scenarios/compare",
+var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace",
+	"sim/redis/lua", "sim/redis/resp", "sim/redis/sentinel", "sim/redis/tracking", "sim/consensus", "sim/etcd",
+	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise",
+	"scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
-	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history", "checker/linear", "checker/slow", "checker/trace"}
+	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history",
+	"checker/linear", "checker/slow", "checker/trace"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
@@ -271,7 +279,8 @@ func sources(t *testing.T) []source {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		all = append(all, source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(path, "_test.go"), file, set})
+		all = append(all, source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(path, "_test.go"), file,
+			set})
 		return nil
 	})
 	if err != nil {
@@ -360,8 +369,8 @@ var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 const netErrors = "sim/bubble/conn.go"
 
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
-	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin", "Stdout", "Stderr", "ErrNotExist",
-		"ErrDeadlineExceeded", "Interrupt"}
+	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin",
+		"Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt"}
 	seen := false
 	for _, s := range sources(t) {
 		if s.test {
@@ -372,7 +381,8 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 			continue
 		}
 		for _, path := range s.imports() {
-			if path == "io/ioutil" || path == "os/exec" || path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" && s.path != netErrors {
+			if path == "io/ioutil" || path == "os/exec" ||
+				path == "syscall" && s.path != "cmd/fencepost/frame/screen.go" && s.path != netErrors {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
@@ -390,10 +400,12 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	}
 }
 
-// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as it is.
+// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as
+// it is.
 var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
 
-// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked for.
+// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked
+// for.
 func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
@@ -419,7 +431,8 @@ func TestResultsAreEmittedInOnePlace(t *testing.T) {
 // laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
 const laysOut = "reports/term"
 
-// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two cells.
+// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two
+// cells.
 func TestOneRoomMeasuresText(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
@@ -513,6 +526,47 @@ func TestRoomsFitTheHead(t *testing.T) {
 	}
 }
 
+// TestLinesFit120Columns counts a tab as four. What stands in raw strings is data, and a directive cannot be wrapped.
+func TestLinesFit120Columns(t *testing.T) {
+	const most, tab = 120, 4
+	long := 0
+	for _, s := range sources(t) {
+		data := map[int]bool{}
+		lines := func(n ast.Node) {
+			for line := s.set.Position(n.Pos()).Line; line <= s.set.Position(n.End()).Line; line++ {
+				data[line] = true
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && lit.Value[0] == '`' {
+				lines(lit)
+			}
+			return true
+		})
+		for _, group := range s.file.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:") {
+					lines(c)
+				}
+			}
+		}
+		text, err := os.ReadFile(filepath.Join("../..", s.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			columns := utf8.RuneCountInString(line) + (tab-1)*strings.Count(line, "\t")
+			if columns > most && !data[i+1] {
+				t.Errorf("%s:%d has %d columns", s.path, i+1, columns)
+			}
+			long = max(long, columns)
+		}
+	}
+	if long < most {
+		t.Errorf("the longest line seen has %d columns", long)
+	}
+}
+
 func TestExportedNamesAreDocumented(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {
@@ -548,7 +602,8 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	may := []string{"go.mod", "go.sum", "sim", "nemesis", "checker", "scenarios", "cmd", "reports", "README.md", "LICENSE", "_runs"}
+	may := []string{"go.mod", "go.sum", "sim", "nemesis", "checker", "scenarios", "cmd", "reports", "README.md",
+		"LICENSE", "_runs"}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(may, e.Name()) {
 			t.Errorf("%s does not belong at the top level", e.Name())
@@ -560,25 +615,28 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 func TestOnlyWideIntegers(t *testing.T) {
 	c := exec.Command("go", "build", "../../checker/history")
 	c.Env = append(os.Environ(), "GOARCH=386")
-	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "fencepost_needs_a_64_bit_platform") {
+	if text, err := c.CombinedOutput(); err == nil ||
+		!strings.Contains(string(text), "fencepost_needs_a_64_bit_platform") {
 		t.Errorf("%v: %s", err, text)
 	}
 }
 
-// TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in what draws and
-// counts: the same run gives the same page everywhere.
+// TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in
+// what draws and counts: the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it compiles for another platform")
 	}
-	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...", "./sim/...", "./scenarios/...")
+	c := exec.Command("go", "build", "-gcflags="+module+"...=-S", "./reports/...", "./checker/...", "./nemesis/...",
+		"./sim/...", "./scenarios/...")
 	c.Dir, c.Env = "../..", append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
 	text, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for line := range strings.Lines(string(text)) {
-		fused := strings.Contains(line, "\tFMADD") || strings.Contains(line, "\tFMSUB") || strings.Contains(line, "\tFNMADD") ||
+		fused := strings.Contains(line, "\tFMADD") || strings.Contains(line, "\tFMSUB") ||
+			strings.Contains(line, "\tFNMADD") ||
 			strings.Contains(line, "\tFNMSUB")
 		if fused {
 			t.Error(strings.TrimSpace(line))

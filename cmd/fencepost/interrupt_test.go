@@ -24,11 +24,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal names the variable that says at which of its instants the program under test gets a signal; 0 is never.
+// instantOfSignal names the variable that says at which of its instants the program under test gets a signal; 0 is
+// never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
-// interruptedMain is the program, but that it sends itself SIGTERM at one instant and waits until it has come. The instants are
-// those at which it asks whether to stop, and those at which it says how far it is. At the end it says how many there were.
+// interruptedMain is the program, but that it sends itself SIGTERM at one instant and waits until it has come. The
+// instants are those at which it asks whether to stop, and those at which it says how far it is. At the end it says how
+// many there were.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
 	if err != nil {
@@ -144,21 +146,25 @@ var longCommands = []struct {
 	check    func(t *testing.T, r *told)
 	marked   bool // it has a page
 }{
-	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"}, marked: true,
-		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
+	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
+		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
 		check: func(t *testing.T, r *told) {
-			if made := number(r.doc["expected_runs"]) + number(r.doc["unexpected_runs"]); number(r.doc["unexpected_runs"]) != made ||
+			if made := number(r.doc["expected_runs"]) +
+				number(r.doc["unexpected_runs"]); number(r.doc["unexpected_runs"]) != made ||
 				(made > 0) != (len(list(r.doc["groups"])) > 0 && len(list(r.doc["runs"])) > 0) {
 				t.Errorf("not all of %d runs are told", made)
 			}
 		}},
-	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"}, marked: true,
-		broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 }},
-	{name: "explore", args: []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
+	{name: "run sound", args: []string{"run", "sound.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
+		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 }},
+	{name: "explore", args: []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--html",
+		"page.html"},
 		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
-	{name: "explore unpromised", args: []string{"explore", "unpromised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
+	{name: "explore unpromised",
+		args:   []string{"explore", "unpromised.yaml", "--seeds", "60", "--out", "out", "--html", "page.html"},
 		broken: brokenPromise, complete: allSeeds, check: tellsWhatTheRecordHolds, marked: true},
-	{name: "sweep", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/2s", "--law", "lease-exclusion", "--seeds", "4", "--out", "out",
+	{name: "sweep", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/2s", "--law", "lease-exclusion",
+		"--seeds", "4", "--out", "out",
 		"--html", "page.html", "--assert", "lease-exclusion holds when ttl >= 3s"}, marked: true,
 		broken: func(d map[string]any) bool {
 			return anyOf(d["assertions"], func(a map[string]any) bool { return a["result"] == "failed" })
@@ -168,13 +174,16 @@ var longCommands = []struct {
 				t.Error("a point is missing")
 			}
 		}},
-	{name: "sweep, nothing asserted", args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--law", "lease-exclusion",
-		"--seeds", "4", "--out", "out"}, broken: func(map[string]any) bool { return false }},
+	{name: "sweep, nothing asserted",
+		args: []string{"sweep", "lost.yaml", "--vary", "ttl=1s..9s/4s", "--law", "lease-exclusion",
+			"--seeds", "4", "--out", "out"}, broken: func(map[string]any) bool { return false }},
 	{name: "compare", args: []string{"compare", "--seeds", "1", "--out", "out", "--html", "page.html"}, marked: true,
 		broken: func(map[string]any) bool { return false }},
-	{name: "verify", args: []string{"verify", "lost.yaml", "--keep-faults", "--kinds", "pause", "--out", "out", "--html", "page.html"}, marked: true,
+	{name: "verify", args: []string{"verify", "lost.yaml", "--keep-faults", "--kinds", "pause", "--out", "out",
+		"--html", "page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
-	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out", "--html", "page.html"}, marked: true,
+	{name: "verify sound", args: []string{"verify", "sound.yaml", "--kinds", "pause,crash", "--out", "out", "--html",
+		"page.html"}, marked: true,
 		broken: func(d map[string]any) bool { return d["outcome"] == "violated" }},
 	{name: "advise", args: []string{"advise", "forgets.yaml", "--seeds", "5", "--out", "out"},
 		broken: func(d map[string]any) bool { return d["outcome"] == "not saved" }},
@@ -209,38 +218,44 @@ func tellsWhatTheRecordHolds(t *testing.T, r *told) {
 		t.Fatal(err)
 	}
 	if number(r.doc["runs"]) != e.Done || len(list(r.doc["findings"])) != len(e.Findings) {
-		t.Fatalf("%d runs and %d findings are told, %d and %d recorded", number(r.doc["runs"]), len(list(r.doc["findings"])), e.Done,
-			len(e.Findings))
+		t.Fatalf("%d runs and %d findings are told, %d and %d recorded", number(r.doc["runs"]),
+			len(list(r.doc["findings"])), e.Done, len(e.Findings))
 	}
 	for _, f := range e.Findings {
 		if !anyOf(r.doc["findings"], func(g map[string]any) bool {
 			law := object(object(object(g["run"])["laws"])[string(f.Law)])
-			return g["law"] == string(f.Law) && g["cause"] == f.Cause.String() && number(g["runs"]) == f.Runs && law["outcome"] == "violated"
+			return g["law"] == string(f.Law) && g["cause"] == f.Cause.String() && number(g["runs"]) == f.Runs &&
+				law["outcome"] == "violated"
 		}) {
 			t.Errorf("%s by %s is not told", f.Law, f.Cause)
 		}
-		if _, err := os.Stat(filepath.Join(r.dir, "out", (&reports.ExploredFinding{Finding: f}).Slug(), search.PlanFile)); err != nil {
+		if _, err := os.Stat(
+			filepath.Join(r.dir, "out", (&reports.ExploredFinding{Finding: f}).Slug(), search.PlanFile)); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 var interruptedFiles = map[string]string{
-	"lost.yaml": "name: lost\nservers: {redis: 1, persistence: none}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 3s}\n" +
-		"faults:\n  - crash redis-1 losing everything at 1s, restart after 1s\nexpect: {lease-exclusion: holds}\npromise: [ownership]\n" +
-		"mix: {weights: {pause: 1}}\n",
-	"forgets.yaml": "name: forgets\nservers: {redis: 1, persistence: none}\nlock: {protocol: setnx}\nwork: {hold: 1s}\n" +
-		"faults:\n  - crash redis-1 losing everything at 500ms, restart after 100ms\npromise: [mutual-exclusion]\n",
-	"sound.yaml": "name: sound\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 1s}\nmix: {weights: {pause: 1, crash: 1}}\n" +
-		"promise: [ownership]\n",
-	"promised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
-		"work: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\npromise: [mutual-exclusion]\n",
-	"unpromised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
-		"work: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\nexpect: {mutual-exclusion: violated, resource-safety: violated}\n",
+	"lost.yaml": "name: lost\nservers: {redis: 1, persistence: none}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: " +
+		"{hold: 3s}\nfaults:\n  - crash redis-1 losing everything at 1s, restart after 1s\nexpect: {lease-exclusion: " +
+		"holds}\npromise: [ownership]\nmix: {weights: {pause: 1}}\n",
+	"forgets.yaml": "name: forgets\nservers: {redis: 1, persistence: none}\nlock: {protocol: setnx}\nwork: {hold: " +
+		"1s}\nfaults:\n  - crash redis-1 losing everything at 500ms, restart after 100ms\npromise: " +
+		"[mutual-exclusion]\n",
+	"sound.yaml": "name: sound\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 6s}\nwork: {hold: 1s}\nmix: " +
+		"{weights: {pause: 1, crash: 1}}\npromise: [ownership]\n",
+	"promised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: " +
+		"set-nx-px, ttl: 2s}\nwork: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\npromise: " +
+		"[mutual-exclusion]\n",
+	"unpromised.yaml": "name: my-lock\nservers: {redis: 1, persistence: {append-fsync: always}}\nlock: {protocol: " +
+		"set-nx-px, ttl: 2s}\nwork: {writes: 1, check-validity: on}\nmix: {weights: {pause: 2, cut: 1}}\nexpect: " +
+		"{mutual-exclusion: violated, resource-safety: violated}\n",
 }
 
-// TestInterruptedCommandsTellWhatTheyFound sends each long command a signal at many instants, from its first to its last, and
-// reads what it says: everything that it has found, that it was interrupted, and the exit code of what was found.
+// TestInterruptedCommandsTellWhatTheyFound sends each long command a signal at many instants, from its first to its
+// last, and reads what it says: everything that it has found, that it was interrupted, and the exit code of what was
+// found.
 func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -257,7 +272,8 @@ func TestInterruptedCommandsTellWhatTheyFound(t *testing.T) {
 			for _, instant := range someInstants(whole.instants) {
 				r := interruptAt(t, instant, interruptedFiles, args...)
 				if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" {
-					t.Fatalf("instant %d of %d, exit %d: %v\n%s%s", instant, whole.instants, r.code, err, r.stderr, r.text)
+					t.Fatalf("instant %d of %d, exit %d: %v\n%s%s", instant, whole.instants, r.code, err, r.stderr,
+						r.text)
 				}
 				complete := r.doc["interrupted"] == false
 				if c.complete != nil {
@@ -295,7 +311,8 @@ func (r *told) isMarked(t *testing.T, page, complete bool) {
 	if err != nil || !complete && !bytes.Contains(junit, []byte(`<error type="undecided" message="interrupted:`)) {
 		t.Errorf("junit.xml does not say so: %v\n%s", err, junit)
 	}
-	if text, err := os.ReadFile(filepath.Join(r.dir, "page.html")); page && (err != nil || !bytes.Contains(text, []byte("<b>Stopped:</b> interrupted:"))) {
+	if text, err := os.ReadFile(filepath.Join(r.dir, "page.html")); page &&
+		(err != nil || !bytes.Contains(text, []byte("<b>Stopped:</b> interrupted:"))) {
 		t.Errorf("the page does not say so: %v", err)
 	}
 }
@@ -331,8 +348,8 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedExplorationGoesOn resumes an exploration after an interruption at each instant: what comes of it is what comes
-// of one that was never interrupted.
+// TestInterruptedExplorationGoesOn resumes an exploration after an interruption at each instant: what comes of it is
+// what comes of one that was never interrupted.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
 	whole := interruptAt(t, 0, interruptedFiles, args...)
@@ -342,10 +359,11 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 		again.Dir = r.dir
 		text, _ := again.Output()
 		if again.ProcessState.ExitCode() != whole.code || !bytes.Equal(text, whole.text) {
-			t.Fatalf("instant %d of %d: resumed, it comes to exit %d\n%s\nnot to\n%s", instant, whole.instants, again.ProcessState.ExitCode(),
-				text, whole.text)
+			t.Fatalf("instant %d of %d: resumed, it comes to exit %d\n%s\nnot to\n%s", instant, whole.instants,
+				again.ProcessState.ExitCode(), text, whole.text)
 		}
-		if of, want := folder(t, filepath.Join(r.dir, "out")), folder(t, filepath.Join(whole.dir, "out")); !reflect.DeepEqual(of, want) {
+		if of, want := folder(t, filepath.Join(r.dir, "out")),
+			folder(t, filepath.Join(whole.dir, "out")); !reflect.DeepEqual(of, want) {
 			t.Fatalf("instant %d of %d: the folders differ", instant, whole.instants)
 		}
 	}
@@ -373,17 +391,19 @@ func folder(t *testing.T, dir string) map[string]string {
 func TestSignalsReachTheProgram(t *testing.T) {
 	testkit.FullOnly(t) // it builds the program
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"), ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "fencepost"),
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			here := t.TempDir()
-			if err := os.WriteFile(filepath.Join(here, "promised.yaml"), []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(here, "promised.yaml"), []byte(interruptedFiles["promised.yaml"]),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
-			c := exec.CommandContext(t.Context(), filepath.Join(dir, "fencepost"), "explore", "promised.yaml", "--seeds", "9223372036854775807",
-				"--out", "out", "--json")
+			c := exec.CommandContext(t.Context(), filepath.Join(dir, "fencepost"), "explore", "promised.yaml",
+				"--seeds", "9223372036854775807", "--out", "out", "--json")
 			var stdout, stderr bytes.Buffer
 			c.Dir, c.Stdout, c.Stderr = here, &stdout, &stderr
 			if err := c.Start(); err != nil {
@@ -399,7 +419,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 			}
 			c.Wait()
 			r := &told{code: c.ProcessState.ExitCode(), dir: here}
-			if err := json.Unmarshal(stdout.Bytes(), &r.doc); err != nil || r.code != exitOtherwise || r.doc["interrupted"] != true {
+			if err := json.Unmarshal(stdout.Bytes(), &r.doc); err != nil || r.code != exitOtherwise ||
+				r.doc["interrupted"] != true {
 				t.Fatalf("exit %d: %v\n%s%s", r.code, err, stderr.String(), stdout.String())
 			}
 			tellsWhatTheRecordHolds(t, r)
@@ -407,8 +428,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some. The
-// rows that build hundreds of runs before the first ends are for the full size.
+// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
+// The rows that build hundreds of runs before the first ends are for the full size.
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{
@@ -441,10 +462,12 @@ func TestLargestCounts(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most}, {"corpus", "--workers", most},
+	for _, args := range [][]string{{"run", "x", "--workers", most}, {"explore", "x", "--workers", most},
+		{"corpus", "--workers", most},
 		{"sweep", "x", "--workers", "-1"}, {"verify", "x", "--workers", "4097"}, {"compare", "--workers", "-1"},
 		{"odds", "--workers", "4097"}} {
-		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said, "fencepost: --workers must be 1 to 4096, not ") {
+		if said := checkClean(t, args[0], args...); !strings.HasPrefix(said,
+			"fencepost: --workers must be 1 to 4096, not ") {
 			t.Errorf("%v: %s", args, said)
 		}
 	}

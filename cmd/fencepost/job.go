@@ -113,8 +113,8 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// runMany runs all seeds and shows the first run of each way in which they came out otherwise, or else the first that is
-// undecided.
+// runMany runs all seeds and shows the first run of each way in which they came out otherwise, or else the first that
+// is undecided.
 func (j *job) runMany() error {
 	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {

@@ -57,7 +57,8 @@ var jsonCalls = map[string][][]string{
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},
-	"advise":  {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"}, {"advise", "holds.yaml", "--seeds", "5"}},
+	"advise": {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
+		{"advise", "holds.yaml", "--seeds", "5"}},
 	"list":    {{"list"}, {"list", "etcd"}},
 	"version": {{"version"}},
 }

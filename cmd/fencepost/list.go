@@ -38,7 +38,8 @@ for any text and for one character of a name.`,
 	return c
 }
 
-// sectionsLike are the sections of the catalogue with what a pattern picks, all without one. It is an error if that is nothing.
+// sectionsLike are the sections of the catalogue with what a pattern picks, all without one. It is an error if that is
+// nothing.
 func sectionsLike(patterns []string) (list reports.Listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -60,7 +61,8 @@ func sectionsLike(patterns []string) (list reports.Listing, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern, didYouMean(nearest.Word(pattern, scenarios.Names())))
+		return nil, fmt.Errorf("no scenario is like %q%s", pattern,
+			didYouMean(nearest.Word(pattern, scenarios.Names())))
 	}
 	return list, nil
 }

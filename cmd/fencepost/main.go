@@ -29,7 +29,8 @@ const (
 )
 
 func main() {
-	debug.SetGCPercent(400) // a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
+	// a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
+	debug.SetGCPercent(400)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -81,8 +82,8 @@ ZooKeeper.`,
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(), newOdds(), newCorpus(), newCompare(),
-		newShow(), newInit(), newVersion())
+	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
+		newOdds(), newCorpus(), newCompare(), newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Each scenario of the catalogue opens with one sentence that says what happened, and with what it is there to show, before
-// the picture; and nothing of its report is wider than a terminal of 80 columns.
+// Each scenario of the catalogue opens with one sentence that says what happened, and with what it is there to show,
+// before the picture; and nothing of its report is wider than a terminal of 80 columns.
 func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Named(name)
@@ -37,7 +37,8 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 			t.Errorf("%s: no headline before the picture:\n%s", name, opening)
 			continue
 		}
-		if h := parts[1]; strings.Contains(h, "is broken: ") || strings.Count(h, "\n") > 1 || !strings.HasSuffix(h, ".") {
+		if h := parts[1]; strings.Contains(h, "is broken: ") || strings.Count(h, "\n") > 1 ||
+			!strings.HasSuffix(h, ".") {
 			t.Errorf("%s: %q is no headline", name, h)
 		}
 		if broken := run.Verdict.Violated(); broken == strings.HasPrefix(parts[1], "No two clients") {
@@ -46,7 +47,8 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 		if !strings.Contains(parts[2], "Shows what it is there to show: ") {
 			t.Errorf("%s does not say what it shows:\n%s", name, parts[2])
 		}
-		if text := strings.ToLower(b.String()); strings.Contains(text, "probe") && !strings.Contains(text, "probe   a last client") {
+		if text := strings.ToLower(b.String()); strings.Contains(text, "probe") &&
+			!strings.Contains(text, "probe   a last client") {
 			t.Errorf("%s speaks of the probe and does not say what it is:\n%s", name, text)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {

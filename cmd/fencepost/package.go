@@ -20,8 +20,8 @@ var goTest struct {
 
 const runUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make. A name that is
-// no folder is opened as ever.
+// openTest builds a package's test and takes its Config for a scenario, whose runs the test's processes make. A name
+// that is no folder is opened as ever.
 func openTest(name, test string) (*scenarios.Scenario, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -89,5 +89,6 @@ func replayOf(plan string) string {
 	if rel, err := filepath.Rel(goTest.folder, plan); err == nil {
 		plan = rel
 	}
-	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", shellWord(goTest.folder), shellWord(goTest.Pattern()), shellWord(plan))
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", shellWord(goTest.folder), shellWord(goTest.Pattern()),
+		shellWord(plan))
 }

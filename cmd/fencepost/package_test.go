@@ -21,16 +21,22 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 		exit int
 		want []string
 	}{
-		{[]string{"explore", lockPackage, "-run", "TestALockThatHoldsItsLease", "--seeds", "30", "--out", filepath.Join(dir, "held")}, exitExpected,
-			[]string{"30 random plans from 1", "promises kept", "explore " + lockPackage + " --run TestALockThatHoldsItsLease --seed 1 --seeds 30"}},
-		{[]string{"explore", lockPackage, "--run", "TestALockThatDeletesWhoeverHoldsIt", "--seeds", "30", "--workers", "2", "--out", filepath.Join(dir, "lost")},
-			exitOtherwise, []string{"promise broken", "ownership: removed by non-owner", "go test -C " + lockPackage + " -run '^TestALockThatDeletesWhoeverHoldsIt$' -locktest.plan"}},
-		{[]string{"run", lockPackage, "--run=TestALockThatHoldsItsLease", "--seed", "3", "--out", filepath.Join(dir, "one")}, exitExpected,
+		{[]string{"explore", lockPackage, "-run", "TestALockThatHoldsItsLease", "--seeds", "30", "--out",
+			filepath.Join(dir, "held")}, exitExpected,
+			[]string{"30 random plans from 1", "promises kept",
+				"explore " + lockPackage + " --run TestALockThatHoldsItsLease --seed 1 --seeds 30"}},
+		{[]string{"explore", lockPackage, "--run", "TestALockThatDeletesWhoeverHoldsIt", "--seeds", "30", "--workers",
+			"2", "--out", filepath.Join(dir, "lost")},
+			exitOtherwise, []string{"promise broken", "ownership: removed by non-owner",
+				"go test -C " + lockPackage + " -run '^TestALockThatDeletesWhoeverHoldsIt$' -locktest.plan"}},
+		{[]string{"run", lockPackage, "--run=TestALockThatHoldsItsLease", "--seed", "3", "--out",
+			filepath.Join(dir, "one")}, exitExpected,
 			[]string{"client-1 inside for 4.00 s", "seed 3, digest "}},
 		{[]string{"run", lockPackage, "--run", "TestALockThatHold"}, exitBadInput,
 			[]string{`has no test TestALockThatHold (did you mean "TestALockThatHoldsItsLease"?)`}},
 		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: say which of its tests with --run"}},
-		{[]string{"run", "kleppmann-gc-pause", "--run", "TestX"}, exitBadInput, []string{"kleppmann-gc-pause is no folder with a Go package"}},
+		{[]string{"run", "kleppmann-gc-pause", "--run", "TestX"}, exitBadInput,
+			[]string{"kleppmann-gc-pause is no folder with a Go package"}},
 		{[]string{"run", dir, "--run", "TestX"}, exitBadInput, []string{"go test -c in " + dir}},
 	} {
 		var out, problems bytes.Buffer

@@ -10,8 +10,8 @@ import (
 
 var pictureNode = regexp.MustCompile(`(\w+)\["([^"]*)"\]`)
 
-// TestThePictureShowsTheImports holds the picture of the house to what the rooms import: every room stands in it, every arrow
-// is one that some import goes along, and whatever a room imports can be reached along arrows.
+// TestThePictureShowsTheImports holds the picture of the house to what the rooms import: every room stands in it, every
+// arrow is one that some import goes along, and whatever a room imports can be reached along arrows.
 func TestThePictureShowsTheImports(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

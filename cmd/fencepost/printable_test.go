@@ -27,7 +27,8 @@ func checkClean(t *testing.T, what string, args ...string) string {
 	var out, problems bytes.Buffer
 	code := run(args, &out, &problems)
 	for _, text := range []string{out.String(), problems.String()} {
-		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && history.Unprintable(c) }); i >= 0 || !utf8.ValidString(text) {
+		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && history.Unprintable(c) }); i >= 0 ||
+			!utf8.ValidString(text) {
 			t.Errorf("%s: a control character is written: %q", what, text)
 		}
 	}
@@ -112,9 +113,12 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 		file        string
 		make, again []string
 	}{
-		{runsFile, []string{"run", "lost.yaml", "--seeds", "8", "--out", "out1"}, []string{"merge", "out1", "--out", "out"}},
-		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out2"}, []string{"explore", "--resume", "out2"}},
-		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out3"}, []string{"merge", "out3", "--out", "out"}},
+		{runsFile, []string{"run", "lost.yaml", "--seeds", "8", "--out", "out1"},
+			[]string{"merge", "out1", "--out", "out"}},
+		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out2"},
+			[]string{"explore", "--resume", "out2"}},
+		{recordFile, []string{"explore", "promised.yaml", "--seeds", "40", "--out", "out3"},
+			[]string{"merge", "out3", "--out", "out"}},
 	} {
 		var out, problems bytes.Buffer
 		if code := run(c.make, &out, &problems); code == exitBadInput {
@@ -140,7 +144,8 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 			changed := append([]string{}, quotes...)
 			changed[i] += strings.Trim(string(bad), `"`)
 			held := strings.Join(changed, `"`)
-			if err := os.WriteFile(path, fmt.Appendf(nil, `{"sum":"%x","held":%s}`, sha256.Sum256([]byte(held)), held), 0o666); err != nil {
+			if err := os.WriteFile(path, fmt.Appendf(nil, `{"sum":"%x","held":%s}`, sha256.Sum256([]byte(held)), held),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 			checkClean(t, c.file+" "+quotes[i], c.again...)
@@ -155,7 +160,8 @@ func TestTwoDoNotResumeOneExploration(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, problems bytes.Buffer
-	if code := run([]string{"explore", "promised.yaml", "--seeds", "8", "--out", "found"}, &out, &problems); code == exitBadInput {
+	if code := run([]string{"explore", "promised.yaml", "--seeds", "8", "--out", "found"}, &out,
+		&problems); code == exitBadInput {
 		t.Fatal(problems.String())
 	}
 	other := artefact.New()
@@ -163,7 +169,8 @@ func TestTwoDoNotResumeOneExploration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if said := checkClean(t, "resume", "explore", "--resume", "found"); !strings.HasPrefix(said, "fencepost: another fencepost is writing to the folder found") {
+	if said := checkClean(t, "resume", "explore", "--resume", "found"); !strings.HasPrefix(said,
+		"fencepost: another fencepost is writing to the folder found") {
 		t.Error(said)
 	}
 }

@@ -17,23 +17,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// blocks are what the documents show of the program: a file, the mark in it, and what belongs there. Those that cost much are
-// for the full size.
+// blocks are what the documents show of the program: a file, the mark in it, and what belongs there. Those that cost
+// much are for the full size.
 var blocks = []struct {
 	file, mark string
 	full       bool
 	content    func(t *testing.T, root string) string
 }{
-	{"README.md", "output", false, func(t *testing.T, _ string) string { return picture(readmeOutput(t, "run", "kleppmann-gc-pause")) }},
+	{"README.md", "output", false,
+		func(t *testing.T, _ string) string { return picture(readmeOutput(t, "run", "kleppmann-gc-pause")) }},
 	{"README.md", "exploration", false, func(t *testing.T, _ string) string {
 		return overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000"))
 	}},
 	{"scenarios/sweep/README.md", "delayed restart", true, delayedRestart},
-	{"scenarios/COMPARISON.md", "comparison", true, func(t *testing.T, _ string) string { return readmeOutput(t, "compare", "--seeds", "20") }},
+	{"scenarios/COMPARISON.md", "comparison", true,
+		func(t *testing.T, _ string) string { return readmeOutput(t, "compare", "--seeds", "20") }},
 	{"scenarios/TRACK-RECORD.md", "track record", false, func(t *testing.T, _ string) string { return trackRecord(t) }},
 }
 
-// TestDocumentsShowWhatTheCommandsSay holds what the documents show equal to what the program prints; -update rewrites them.
+// TestDocumentsShowWhatTheCommandsSay holds what the documents show equal to what the program prints; -update rewrites
+// them.
 func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -54,7 +57,8 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 				return
 			}
 			if !*testkit.Update {
-				t.Fatalf("%s shows something else than the program; rewrite it with: go test ./cmd/fencepost -update", b.file)
+				t.Fatalf("%s shows something else than the program; rewrite it with: go test ./cmd/fencepost -update",
+					b.file)
 			}
 			testkit.Write(t, path, want)
 		})
@@ -108,7 +112,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
-		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") || d.Name() == "testdata") {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") ||
+			d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		if strings.HasSuffix(path, ".md") {

@@ -47,8 +47,8 @@ func readRecord(dir string) (*search.Exploration, error) {
 	return e, nil
 }
 
-// scenarioOf opens what was run: of the catalogue if it is still there as it was, or else the copy in the folder. matches
-// says why it is another.
+// scenarioOf opens what was run: of the catalogue if it is still there as it was, or else the copy in the folder.
+// matches says why it is another.
 func scenarioOf(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
@@ -68,7 +68,8 @@ func (x *conclusion) save() {
 	text, err := x.found.Encode()
 	x.saved = time.Now()
 	if x.Files.Fail(err); err == nil {
-		x.Files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()}, artefact.File{Name: recordFile, Content: text})
+		x.Files.Keep(artefact.File{Name: search.ScenarioFile, Content: x.scenario.Text()},
+			artefact.File{Name: recordFile, Content: text})
 	}
 }
 

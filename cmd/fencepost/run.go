@@ -19,9 +19,12 @@ import (
 // register gives run and replay what they have in common.
 func (j *job) register(c *cobra.Command) {
 	j.Register(c)
-	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith many seeds also the pages of single runs")
-	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
-	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, with many seeds _runs/SCENARIO-SEED-SEEDS)")
+	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views;\nwith "+
+		"many seeds also the pages of single runs")
+	c.Flags().StringVar(&j.Metrics, "metrics", "",
+		"write the metrics to `FILE` as OpenMetrics text; with many seeds the totals")
+	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, "+
+		"with many seeds _runs/SCENARIO-SEED-SEEDS)")
 }
 
 func newRun() *cobra.Command {

@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 // TestCommand runs what a user types and compares what a user sees.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
-// TestScenario runs each scenario of the catalogue with its first seed and compares the whole report; by default every third.
+// TestScenario runs each scenario of the catalogue with its first seed and compares the whole report; by default every
+// third.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
 	if err != nil {

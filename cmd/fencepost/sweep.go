@@ -55,11 +55,16 @@ it has found; then exit 3 if no assertion failed.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&j.vary, "vary", nil, "give `KEY=FROM..TO/STEP` or KEY=A,B,C these values; once or twice.\nKeys joined by commas take the same values")
-	f.StringArrayVar(&j.set, "set", nil, "give `KEY=VALUE` one value at all points; faults.1=LINE replaces a fault or adds the next")
-	f.StringArrayVar(&j.assertions, "assert", nil, "`CLAIM` as \"LAW holds when CONDITION\" or \"LAW is violated when CONDITION\"")
-	f.StringSliceVar(&j.laws, "law", nil, "judge this `LAW` (default: those that the scenario promises or names under expect)")
-	f.StringSliceVar(&j.resolution, "resolution", nil, "how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
+	f.StringArrayVar(&j.vary, "vary", nil, "give `KEY=FROM..TO/STEP` or KEY=A,B,C these values; once or twice.\nKeys "+
+		"joined by commas take the same values")
+	f.StringArrayVar(&j.set, "set", nil,
+		"give `KEY=VALUE` one value at all points; faults.1=LINE replaces a fault or adds the next")
+	f.StringArrayVar(&j.assertions, "assert", nil,
+		"`CLAIM` as \"LAW holds when CONDITION\" or \"LAW is violated when CONDITION\"")
+	f.StringSliceVar(&j.laws, "law", nil,
+		"judge this `LAW` (default: those that the scenario promises or names under expect)")
+	f.StringSliceVar(&j.resolution, "resolution", nil,
+		"how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	f.IntVar(&j.seeds, "seeds", 20, "how many runs to make of each point, with one seed after the other")
 	f.IntVar(&j.workers, "workers", 0, "how many points to run at a time (default: one a core)")
@@ -115,7 +120,8 @@ func (j *sweepJob) options() (o sweep.Options, err error) {
 		}
 	}
 	if len(j.vary) == 0 {
-		return o, fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: fencepost sweep -h")
+		return o, fmt.Errorf("sweep needs something to vary, such as --vary lock.ttl=1s..10s/1s\nsee: fencepost " +
+			"sweep -h")
 	}
 	for _, text := range j.vary {
 		axis, err := j.subject.Axis(text)

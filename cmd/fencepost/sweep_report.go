@@ -16,8 +16,8 @@ import (
 
 // report tells what was found, and leaves the scenarios of edges and counterexamples.
 func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
-	r := &sweepmap.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{}, Shown: map[int]*single.Run{},
-		Files: j.Out, Repeat: j.repeat()}
+	r := &sweepmap.Sweep{Sweep: s, Scenario: j.scenario, Repeats: map[*sweep.Edge]string{},
+		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
 	if len(s.Axes) == 1 {
 		for _, law := range s.Laws {
 			for i, e := range sweepmap.Of(s, law).Edges {
@@ -42,8 +42,8 @@ func (j *sweepJob) report(s *sweep.Sweep) (*sweepmap.Sweep, error) {
 	return r, nil
 }
 
-// sides leaves the scenarios on both sides of the nth edge of a law. It returns the command that shows how the law is broken on
-// one of them; empty if it is on neither.
+// sides leaves the scenarios on both sides of the nth edge of a law. It returns the command that shows how the law is
+// broken on one of them; empty if it is on neither.
 func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
 		point *sweep.Point
@@ -67,7 +67,8 @@ func (j *sweepJob) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, er
 	return again, nil
 }
 
-// counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a folder.
+// counterexample runs the point at which an assertion fails, and leaves scenario, plan, history and verdict in a
+// folder.
 func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*single.Run, error) {
 	place := fmt.Sprintf("assertion-%d", n)
 	text := s.Claimed(a.Counter, a.Law, a.Want)
@@ -77,7 +78,8 @@ func (j *sweepJob) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*si
 		return nil, err
 	}
 	scenario.Path = path // where it will be
-	one := job{scenario: scenario, first: a.Seed, seeds: 1, shard: search.Whole, faults: scenario.Faults, runner: scenarios.NewRunner(scenario)}
+	one := job{scenario: scenario, first: a.Seed, seeds: 1, shard: search.Whole, faults: scenario.Faults,
+		runner: scenarios.NewRunner(scenario)}
 	one.Out = filepath.Join(j.Out, place)
 	run, _, err := one.report(a.Seed)
 	if err != nil {

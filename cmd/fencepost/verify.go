@@ -56,7 +56,8 @@ Ctrl-C ended it first, or if a promise could not be told.`,
 	}
 	f, o := c.Flags(), &j.options
 	f.IntVar(&o.Faults, "faults", 1, fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
-	f.StringSliceVar(&j.kinds, "kinds", nil, "try only faults of these `KINDS`, such as pause,crash (default: all that can be)")
+	f.StringSliceVar(&j.kinds, "kinds", nil,
+		"try only faults of these `KINDS`, such as pause,crash (default: all that can be)")
 	f.IntVar(&o.Delays, "delays", 0, "how many assignments of delays to try (default: 2; with several faults 1)")
 	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
 	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
@@ -136,8 +137,8 @@ func (j *verifyJob) prepare() error {
 	return j.Files.Spare(verdictFile)
 }
 
-// chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name of one
-// may be written as "-".
+// chosenKinds reads the kinds that are to be tried, in the order in which they are; none for all. A space in the name
+// of one may be written as "-".
 func chosenKinds(s *scenarios.Scenario, names []string) (chosen []nemesis.Kind, err error) {
 	possible, left := verify.Enumerable(s)
 	asked := map[nemesis.Kind]bool{}
@@ -201,7 +202,8 @@ func (j *verifyJob) counterexample(v *verify.Verification) (*single.Run, error) 
 	run.Repeat = fmt.Sprintf("%s replay %s", program(), shellWord(filepath.Join(run.Files, search.PlanFile)))
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
-	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, run.Digest))}, {Name: search.ScenarioFile, Text: s.Text()}}
+	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, run.Digest))},
+		{Name: search.ScenarioFile, Text: s.Text()}}
 	writeRun(&j.Frame, place, files, run)
 	return run, nil
 }
@@ -213,7 +215,8 @@ func (j *verifyJob) repeat() string {
 
 // given are the flags that say what is tried, as one types them.
 func (j *verifyJob) given() (call []string) {
-	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget", "time"} {
+	for _, name := range []string{"faults", "kinds", "delays", "orders", "all-ends", "keep-faults", "seed", "budget",
+		"time"} {
 		f := j.flags.Lookup(name)
 		switch {
 		case !f.Changed:

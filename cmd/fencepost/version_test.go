@@ -20,7 +20,8 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 	}
 	for want, info := range map[string]*debug.BuildInfo{
 		"fencepost v1.2.3\nrevision  0123abc of 2026-01-02T03:04:05Z, with changes\nbuilt by  go1.26.0\n": info,
-		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  go1\n":   {GoVersion: "go1"},
+		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  " +
+			"go1\n": {GoVersion: "go1"},
 	} {
 		var out bytes.Buffer
 		if err := versionIn(info).Text(&out, report.TextOptions{}); err != nil || out.String() != want {

@@ -31,7 +31,8 @@ func TestTheExampleWorkflowCallsWhatThereIs(t *testing.T) {
 			if !ok {
 				continue
 			}
-			call, _, _ = strings.Cut(strings.NewReplacer("${{ matrix.shard }}", "1", "$SEEDS", "10").Replace(call), " || ")
+			call, _, _ = strings.Cut(strings.NewReplacer("${{ matrix.shard }}", "1", "$SEEDS", "10").Replace(call),
+				" || ")
 			command, args, err := newRoot().Find(strings.Fields(call))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -102,7 +102,8 @@ func (g *Generator) enable(c fuzz.Continue) {
 
 // possible reports whether some fault of the kind is left by the exclusions. Those of parts of a kind are not added up.
 func (g *Generator) possible(k nemesis.Kind) bool {
-	return !slices.ContainsFunc(g.mix.Without, func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
+	return !slices.ContainsFunc(g.mix.Without,
+		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
 func (g *Generator) excluded(f nemesis.Fault) bool {

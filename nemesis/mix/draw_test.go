@@ -45,8 +45,8 @@ func TestTenThousandDrawnFaultsArePossiblePrintAndParseBack(t *testing.T) {
 		for _, f := range plan.Faults {
 			drawn++
 			kinds[f.Kind]++
-			for _, word := range []string{"after ", "the 2nd ", "the 3rd ", " by client-", " -> ", " | ", "losing everything",
-				"losing unsynced", "restart", "by -", "by +", "resource", "replica", "etcd"} {
+			for _, word := range []string{"after ", "the 2nd ", "the 3rd ", " by client-", " -> ", " | ",
+				"losing everything", "losing unsynced", "restart", "by -", "by +", "resource", "replica", "etcd"} {
 				if strings.Contains(f.String(), word) {
 					forms[word]++
 				}
@@ -195,7 +195,8 @@ func TestMixIsObeyedAtItsEnds(t *testing.T) {
 		{"everything ends", func(m *Mix) { m.Forever = 0 },
 			func(f nemesis.Fault) bool {
 				return (f.Kind != nemesis.Cut && f.Kind != nemesis.Drift || f.For > 0) &&
-					(f.Kind != nemesis.Crash && f.Kind != nemesis.ShutDown || f.Restart > 0 || nemesis.IsClient(f.Target))
+					(f.Kind != nemesis.Crash && f.Kind != nemesis.ShutDown || f.Restart > 0 ||
+						nemesis.IsClient(f.Target))
 			}},
 		{"nothing ends", func(m *Mix) { m.Forever = 100 },
 			func(f nemesis.Fault) bool {
@@ -253,19 +254,23 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 func TestWrongMixesAreRefused(t *testing.T) {
 	const sec = time.Second
 	for want, change := range map[string]func(*Mix){
-		`mix: the weight of "cut" is -1, not from 0 to 1000000`:   func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
-		`mix: a weight is set at 0, which is no kind`:             func(m *Mix) { m.Weights[0] = 1 },
-		`mix: Fewest is -1, not from 0 to 1000`:                   func(m *Mix) { m.Fewest = -1 },
-		`mix: Most is 2, not from 3 to 1000`:                      func(m *Mix) { m.Fewest, m.Most = 3, 2 },
-		`mix: PPM is 500001, not from 1 to 500000`:                func(m *Mix) { m.PPM = 500_001 },
-		`mix: Forever is 101, not from 0 to 100`:                  func(m *Mix) { m.Forever = 101 },
-		`mix: AtPoint is -1, not from 0 to 100`:                   func(m *Mix) { m.AtPoint = -1 },
-		`mix: Messages is 0, not from 1 to 1000000`:               func(m *Mix) { m.Messages = 0 },
-		`mix: Passes is 0, not from 1 to 1000000`:                 func(m *Mix) { m.Passes = 0 },
-		`mix: Pause is 1µs to 1s, not a range from 1ms to 24h`:    func(m *Mix) { m.Pause = Span{time.Microsecond, sec} },
-		`mix: Delay is 2s to 1s, not a range from 1ms to 24h`:     func(m *Mix) { m.Delay = Span{2 * sec, sec} },
-		`mix: Jump is 2s to 25h0m0s, not a range from 1ms to 24h`: func(m *Mix) { m.Jump = Span{2 * sec, 25 * time.Hour} },
-		`mix: there is no point "lunch"`:                          func(m *Mix) { m.Points = []sim.Point{"lunch"} },
+		`mix: the weight of "cut" is -1, not from 0 to 1000000`: func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
+		`mix: a weight is set at 0, which is no kind`:           func(m *Mix) { m.Weights[0] = 1 },
+		`mix: Fewest is -1, not from 0 to 1000`:                 func(m *Mix) { m.Fewest = -1 },
+		`mix: Most is 2, not from 3 to 1000`:                    func(m *Mix) { m.Fewest, m.Most = 3, 2 },
+		`mix: PPM is 500001, not from 1 to 500000`:              func(m *Mix) { m.PPM = 500_001 },
+		`mix: Forever is 101, not from 0 to 100`:                func(m *Mix) { m.Forever = 101 },
+		`mix: AtPoint is -1, not from 0 to 100`:                 func(m *Mix) { m.AtPoint = -1 },
+		`mix: Messages is 0, not from 1 to 1000000`:             func(m *Mix) { m.Messages = 0 },
+		`mix: Passes is 0, not from 1 to 1000000`:               func(m *Mix) { m.Passes = 0 },
+		`mix: Pause is 1µs to 1s, not a range from 1ms to 24h`: func(m *Mix) {
+			m.Pause = Span{time.Microsecond, sec}
+		},
+		`mix: Delay is 2s to 1s, not a range from 1ms to 24h`: func(m *Mix) { m.Delay = Span{2 * sec, sec} },
+		`mix: Jump is 2s to 25h0m0s, not a range from 1ms to 24h`: func(m *Mix) {
+			m.Jump = Span{2 * sec, 25 * time.Hour}
+		},
+		`mix: there is no point "lunch"`: func(m *Mix) { m.Points = []sim.Point{"lunch"} },
 	} {
 		mix := Default()
 		change(&mix)

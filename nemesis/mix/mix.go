@@ -21,7 +21,8 @@ import (
 type Mix struct {
 	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights are how often each kind is drawn against the others. A kind that the run has no process for is never drawn.
+	// Weights are how often each kind is drawn against the others. A kind that the run has no process for is never
+	// drawn.
 	Weights Weights
 	// Pause, Jump, Delay, Fsync, Outage and Downtime are how long faults are: a pause; a clock jump (either way); the
 	// lateness of a message; the lateness of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
@@ -34,8 +35,8 @@ type Mix struct {
 	AtPoint int
 	// Points are the points drawn; pass those that the protocol passes.
 	Points []sim.Point
-	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only pauses
-	// and cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
+	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only
+	// pauses and cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
 	Swarm bool
 	// Without are faults that are taken out of each draw; the others stay as they are.
 	Without []nemesis.Exclusion

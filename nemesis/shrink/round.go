@@ -22,7 +22,8 @@ func roughness(n int64, home int) int64 {
 	if away < 0 {
 		away = -away - 1
 	}
-	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa // a day has 14 digits of nanoseconds
+	// a day has 14 digits of nanoseconds
+	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa
 }
 
 // significant splits n into its digits without the zeros at the end, how many they are, and how many zeros that leaves.

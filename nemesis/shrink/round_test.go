@@ -12,8 +12,10 @@ import (
 func TestDurationsFromRoundToRough(t *testing.T) {
 	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
 		"1ms", "1000s",
-		"3s", "4s", "6s", "9s", "300ms", "30s", "80ms", "1.5s", "2.5s", "9.5s", "150ms", "15s", "85s", "1.1s", "1.2s", "9.9s",
-		"120ms", "11s", "12s", "1.25s", "12.5s", "1.24s", "12.4s", "12.345s", "12.346s", "9.87654321s", "23h59m59.999999999s"}
+		"3s", "4s", "6s", "9s", "300ms", "30s", "80ms", "1.5s", "2.5s", "9.5s", "150ms", "15s", "85s", "1.1s", "1.2s",
+		"9.9s",
+		"120ms", "11s", "12s", "1.25s", "12.5s", "1.24s", "12.4s", "12.345s", "12.346s", "9.87654321s",
+		"23h59m59.999999999s"}
 	for i, later := range inOrder {
 		for _, earlier := range inOrder[:i] {
 			a, b := mustDuration(t, earlier), mustDuration(t, later)

@@ -15,7 +15,8 @@ import (
 func numbered(n int) nemesis.Plan {
 	p := nemesis.Plan{Scenario: "a", Seed: 99}
 	for i := range n {
-		p.Faults = append(p.Faults, nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: "redis-1", Number: i + 1})
+		p.Faults = append(p.Faults,
+			nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: "redis-1", Number: i + 1})
 	}
 	return p
 }
@@ -52,7 +53,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
-			if small := set(Reduce(numbered(n), func(p nemesis.Plan) bool { return set(p)&cause == cause })); small != cause {
+			if small := set(Reduce(numbered(n), func(p nemesis.Plan) bool { return set(p)&cause == cause })); small !=
+				cause {
 				t.Fatalf("of %d faults %0*b: %0*b is left", n, n, cause, n, small)
 			}
 		}
@@ -76,7 +78,8 @@ func TestReduceTriesOtherSeeds(t *testing.T) {
 		}
 		for i := range small.Faults {
 			if less, ok := UnderSomeSeed(without(small, i, 1), fails); ok {
-				t.Fatalf("draw %d: %05b under seed %d, but also %05b under %d", draw, set(small), small.Seed, set(less), less.Seed)
+				t.Fatalf("draw %d: %05b under seed %d, but also %05b under %d", draw, set(small), small.Seed, set(less),
+					less.Seed)
 			}
 		}
 		for seed := uint64(1); seed <= OtherSeeds && seed < small.Seed; seed++ {
@@ -110,7 +113,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 			t.Errorf("left was\n%sbut this is less:\n%s", small, less)
 		}
 		for _, f := range Simpler(small.Faults[i], testNames) {
-			if q := with(small, i, f); q.Validate(testNames) == nil && fails(q) && Often(q, fails) >= Often(small, fails) {
+			if q := with(small, i, f); q.Validate(testNames) == nil && fails(q) &&
+				Often(q, fails) >= Often(small, fails) {
 				t.Errorf("left was\n%sbut this is simpler:\n%s", small, q)
 			}
 		}

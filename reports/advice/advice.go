@@ -31,8 +31,8 @@ type Advice struct {
 	Repeat   string   // command to paste that advises again
 }
 
-// breach is a promise that a change breaks anew: "breaks ownership: removed by non-owner". Without a cause it is one that is
-// not seen to be kept any more.
+// breach is a promise that a change breaks anew: "breaks ownership: removed by non-owner". Without a cause it is one
+// that is not seen to be kept any more.
 func breach(f tally.Finding) string {
 	if f.Cause == (checker.Cause{}) {
 		return string(f.Law) + " is no longer seen to hold"
@@ -107,7 +107,8 @@ const mostAdvised = 8
 // The error is w's.
 func (a *Advice) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	tone := map[expect.Standing]term.Style{expect.AsExpected: term.Green, expect.Otherwise: term.Red, expect.NotDecidable: term.Yellow}[a.Standing()]
+	tone := map[expect.Standing]term.Style{expect.AsExpected: term.Green, expect.Otherwise: term.Red,
+		expect.NotDecidable: term.Yellow}[a.Standing()]
 	standing := a.outcome()
 	p.Title(a.Scenario.Name, "", standing, tone)
 	if a.Scenario.Summary != "" {
@@ -158,7 +159,8 @@ func (a *Advice) conclusion() string {
 		return what + " break no promise: there is nothing to mend."
 	}
 	if len(a.Mending) == 0 {
-		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.", phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
+		return fmt.Sprintf("Nothing that the format offers mends what breaks here: %s and %s were tried.",
+			phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"))
 	}
 	best := a.Mending[0]
 	text := "Set " + strings.Join(changesInWords(best), " and ") + ": "
@@ -170,7 +172,8 @@ func (a *Advice) conclusion() string {
 	}
 	switch {
 	case !a.Keeps(best):
-		text = "No change and no pair keeps every promise. Nearest comes: " + strings.Join(changesInWords(best), " and ") + ". It mends " +
+		text = "No change and no pair keeps every promise. Nearest comes: " +
+			strings.Join(changesInWords(best), " and ") + ". It mends " +
 			phrase.Join(report.LawNames(best.Mended), " and ")
 		if len(best.Left) > 0 {
 			text += ", and leaves " + phrase.Join(report.LawNames(best.Left), " and ") + " broken"
@@ -183,7 +186,8 @@ func (a *Advice) conclusion() string {
 		}
 		return text + "."
 	case len(beyond) > 0:
-		text += phrase.Join(report.LawNames(best.Mended), " and ") + " is kept then, but not " + phrase.Join(beyond, " and ") + ", which nothing keeps here."
+		text += phrase.Join(report.LawNames(best.Mended), " and ") + " is kept then, but not " +
+			phrase.Join(beyond, " and ") + ", which nothing keeps here."
 		if len(best.Mended) > 1 {
 			text = strings.Replace(text, " is kept", " are kept", 1)
 		}
@@ -220,7 +224,8 @@ func against(c, base advise.Cost) string {
 	if same == base {
 		return "It takes no more time, requests or servers." + lease
 	}
-	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)", phrase.Milliseconds(c.Acquire),
+	text := fmt.Sprintf("A client alone gets the lock in %s ms (before: %s), with %s requests for each (%s)",
+		phrase.Milliseconds(c.Acquire),
 		phrase.Milliseconds(base.Acquire), phrase.Decimal(c.Requests), phrase.Decimal(base.Requests))
 	if c.Servers != base.Servers {
 		text += fmt.Sprintf(", on %s (%d)", phrase.Count(c.Servers, "server"), base.Servers)
@@ -231,7 +236,8 @@ func against(c, base advise.Cost) string {
 // breaches says what is broken, and how often.
 func (a *Advice) breaches(p *term.Writer) {
 	for _, l := range a.Broken {
-		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l), a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
+		p.Hang(1, "✗ ", term.Plain, fmt.Sprintf("%s in %d of %d runs: %s", l, a.Base.Given.Violated(l),
+			a.Base.Given.Runs, strings.Join(a.causes(l), "; ")))
 	}
 }
 
@@ -244,8 +250,10 @@ const (
 )
 
 // shortLaws head the columns where there is no room for the laws' names.
-var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.MutualExclusion: "mutual", checker.ResourceSafety: "data",
-	checker.Ownership: "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck", checker.FaultTolerance: "bound"}
+var shortLaws = map[checker.Law]string{checker.LeaseExclusion: "lease", checker.MutualExclusion: "mutual",
+	checker.ResourceSafety: "data",
+	checker.Ownership:      "owner", checker.TokenOrder: "tokens", checker.DeadlockFreedom: "stuck",
+	checker.FaultTolerance: "bound"}
 
 // columns is how wide the column of changes is, and that of each law.
 func (a *Advice) columns(p *term.Writer) (changes, law int) {
@@ -269,7 +277,8 @@ func (a *Advice) table(p *term.Writer) {
 		second.To(width+i*each).Add(term.Plain, rest)
 	}
 	at := width + each*len(a.Broken)
-	p.Put(first.To(at).Add(term.Plain, "acquire").To(at+9).Add(term.Plain, "requests").To(at+19).Add(term.Plain, "servers"))
+	p.Put(first.To(at).Add(term.Plain, "acquire").To(at+9).Add(term.Plain, "requests").To(at+19).Add(term.Plain,
+		"servers"))
 	p.Put(second.To(at).Add(term.Plain, "in ms").To(at+9).Add(term.Plain, "each"))
 	a.row(p, []string{"as it is"}, nil, a.Base.Cost)
 	for i, c := range a.Mending {
@@ -327,7 +336,8 @@ func (a *Advice) row(p *term.Writer, changes []string, kept []checker.Law, cost 
 				ln.To(width+k*each).Add(tone, mark)
 			}
 			at := width + each*len(a.Broken)
-			costs := []string{phrase.Milliseconds(cost.Acquire), phrase.Decimal(cost.Requests), strconv.Itoa(cost.Servers)}
+			costs := []string{phrase.Milliseconds(cost.Acquire), phrase.Decimal(cost.Requests),
+				strconv.Itoa(cost.Servers)}
 			for k, end := range []int{7, 17, 26} {
 				ln.To(at+end-term.Cells(costs[k])).Add(term.Plain, costs[k])
 			}
@@ -350,10 +360,12 @@ func (a *Advice) trials(p *term.Writer) {
 		}
 		p.Hang(0, label, term.Plain, plan)
 	}
-	p.Hang(0, "tried   ", term.Plain, fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
-		"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all kinds.",
-		phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"), phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(),
-		phrase.Count(a.others(), "run")))
+	p.Hang(0, "tried   ", term.Plain,
+		fmt.Sprintf("%s and %s. A change is marked ✓ if the law held in %s under these faults and in up to %s under "+
+			"fresh ones of the same kinds%s, and ! if it breaks what was whole before, also in %s under faults of all "+
+			"kinds.",
+			phrase.Count(a.Singles, "change"), phrase.Count(a.Pairs, "pair"), phrase.Count(a.Base.Given.Runs, "run"),
+			phrase.Count(a.Base.Fresh.Runs, "run"), a.freshly(), phrase.Count(a.others(), "run")))
 }
 
 // freshly says how often fresh faults break the lock as it is, so that it shows what a change is held against.
@@ -370,7 +382,8 @@ func (a *Advice) Suite() report.Suite {
 	name := a.Scenario.Name
 	s := report.Suite{Name: "advise " + name, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		c := report.Case{Group: name, Name: string(l), Result: expect.Otherwise, Message: strings.Join(a.causes(l), "; ")}
+		c := report.Case{Group: name, Name: string(l), Result: expect.Otherwise,
+			Message: strings.Join(a.causes(l), "; ")}
 		if a.Standing() == expect.AsExpected {
 			c.Result, c.Message = expect.AsExpected, "saved by "+strings.Join(changesOf(a.Mending[0]), ", ")
 		}
@@ -380,7 +393,8 @@ func (a *Advice) Suite() report.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 && a.Standing() == expect.AsExpected {
-		s.Cases = append(s.Cases, report.Case{Group: name, Name: "promises", Result: expect.AsExpected, Message: "nothing broken"})
+		s.Cases = append(s.Cases,
+			report.Case{Group: name, Name: "promises", Result: expect.AsExpected, Message: "nothing broken"})
 	}
 	s.Cases = append(s.Cases, report.OpenCases(name, a.open())...)
 	s.Cases = append(s.Cases, report.InterruptedCases(name, a.Interrupted)...)

@@ -22,7 +22,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 				Cost: advise.Cost{Acquire: 11 * time.Millisecond, Requests: 10, Servers: 7}}
 			base := &advise.Tried{}
 			for _, law := range checker.Laws[:n] {
-				base.Given.Findings = append(base.Given.Findings, tally.Finding{Law: law, Cause: checker.Cause{Kind: "some cause"}})
+				base.Given.Findings = append(base.Given.Findings,
+					tally.Finding{Law: law, Cause: checker.Cause{Kind: "some cause"}})
 			}
 			a := &Advice{Advice: &advise.Advice{Broken: checker.Laws[:n], Base: base, Mending: []*advise.Tried{best}},
 				Scenario: &scenarios.Scenario{Name: "mine"}}

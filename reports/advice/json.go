@@ -69,15 +69,20 @@ type triedJSON struct {
 
 // JSON gives the advice as one JSON object, ended by a newline: the changes best first.
 func (a *Advice) JSON(command string) ([]byte, error) {
-	d := adviseJSON{Head: report.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own, Explored: a.Explored,
-		Plans: a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(), Broken: []brokenJSON{},
-		Cost: costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs}, Interrupted: a.Interrupted,
-		Open: report.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
+	d := adviseJSON{Head: report.HeadOf(command), Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
+		Explored: a.Explored,
+		Plans:    a.plans(), Runs: a.Base.Given.Runs, Fresh: a.Base.Fresh.Runs, Others: a.others(),
+		Broken: []brokenJSON{},
+		Cost:   costOf(a.Base.Cost), Changes: []changeJSON{}, Tried: triedJSON{a.Singles, a.Pairs},
+		Interrupted: a.Interrupted,
+		Open:        report.Some(a.open()), File: a.file(0), Diff: a.Diff, Files: a.Files, Repeat: a.Repeat}
 	for _, l := range a.Broken {
-		d.Broken = append(d.Broken, brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
+		d.Broken = append(d.Broken,
+			brokenJSON{l, a.causes(l), a.Base.Given.Violated(l), a.Base.Fresh.Violated(l), a.ByNature[l]})
 	}
 	for i, t := range a.Mending {
-		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), report.LawNames(t.Mended), report.LawNames(t.Left), breachesOf(t.Anew),
+		d.Changes = append(d.Changes, changeJSON{changesOf(t), a.Keeps(t), report.LawNames(t.Mended),
+			report.LawNames(t.Left), breachesOf(t.Anew),
 			breachesOf(t.Otherwise), t.GivesUp, report.Some(t.Spared), costOf(t.Cost), a.file(i)})
 	}
 	return report.Encode(d)

@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that comes
-// out otherwise than it says.
+// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that
+// comes out otherwise than it says.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -46,8 +46,10 @@ var kinds = []struct{ name, call string }{
 	{"run of five servers", "run restart-forgets"},
 	{"exploration", "explore broken.yaml --seeds 40"},
 	{"sweep of one key", "sweep delayed-restart --vary restart=0s..12s/4s --seeds 2"},
-	{"sweep of two keys", "sweep delayed-restart --vary restart=0s..2s/1s --vary ttl=1s..2s/500ms --set hold=validity " +
-		"--seeds 2 --resolution 100ms --law lease-exclusion --assert lease-exclusion_holds_when_restart_>=_ttl_*_0.5"},
+	{"sweep of two keys",
+		"sweep delayed-restart --vary restart=0s..2s/1s --vary ttl=1s..2s/500ms --set hold=validity " +
+			"--seeds 2 --resolution 100ms --law lease-exclusion --assert " +
+			"lease-exclusion_holds_when_restart_>=_ttl_*_0.5"},
 	{"verification that holds", "verify sound.yaml --faults 0"},
 	{"verification with a counterexample", "verify broken.yaml"},
 	{"comparison", "compare --seeds 2"},
@@ -103,9 +105,10 @@ var start = sync.OnceValues(func() (*machine, error) {
 		}
 	}
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WSURLReadTimeout(time.Minute)}
-	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-renderer-backgrounding", "disable-backgrounding-occluded-windows",
-		"disable-component-update", "disable-sync", "hide-scrollbars"} {
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.WSURLReadTimeout(time.Minute)}
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-renderer-backgrounding",
+		"disable-backgrounding-occluded-windows", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	at, _ := chromedp.NewExecAllocator(context.Background(), options...)
@@ -151,7 +154,8 @@ func (s screen) String() string {
 }
 
 // screens are a desktop and a phone, in both themes.
-var screens = []screen{{1400, 900, false, false}, {1400, 900, true, false}, {360, 740, false, true}, {360, 740, true, true}}
+var screens = []screen{{1400, 900, false, false}, {1400, 900, true, false}, {360, 740, false, true},
+	{360, 740, true, true}}
 
 // tab is a page that is open.
 type tab struct {
@@ -193,7 +197,8 @@ func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	theme := map[bool]string{false: "light", true: "dark"}[s.dark]
 	opened.do(network.Enable(), log.Enable(),
 		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.touch), emulation.SetTouchEmulationEnabled(s.touch),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+		emulation.SetEmulatedMedia().WithFeatures(
+			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
 		page.BringToFront(), chromedp.Navigate(url))
 	return opened
 }

@@ -170,14 +170,16 @@ func TestLawsAreExplained(t *testing.T) {
 		for _, kind := range []string{"run", "exploration", "sweep of one key", "verification with a counterexample",
 			"runs that surprise"} {
 			p := theMachine(t).open(t, kind, s)
-			p.do(chromedp.Evaluate(`for (const b of document.querySelectorAll("button.says")) b.id = b.textContent`, nil),
+			p.do(chromedp.Evaluate(`for (const b of document.querySelectorAll("button.says")) b.id = b.textContent`,
+				nil),
 				chromedp.WaitVisible(law))
 			x, y := p.middle("#mutual-exclusion")
 			if s.touch {
 				p.do(input.DispatchTouchEvent(input.TouchStart, []*input.TouchPoint{{X: x, Y: y}}),
 					input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}))
 				p.until(kind+": no explanation by tap", shown)
-				box := value[[]float64](p, `(r => [r.left, r.right])(document.getElementById("tip").getBoundingClientRect())`)
+				box := value[[]float64](p,
+					`(r => [r.left, r.right])(document.getElementById("tip").getBoundingClientRect())`)
 				if box[0] < 0 || box[1] > float64(s.width) {
 					t.Errorf("%s: the explanation reaches from %f to %f", kind, box[0], box[1])
 				}
@@ -211,11 +213,13 @@ func TestCommandsAreCopied(t *testing.T) {
 // uses or that Tab does not reach.
 func TestEveryControlIsKnownAndReached(t *testing.T) {
 	known := []string{"button.says", "button[data-do=in]", "button[data-do=out]", "button[data-do=fit]",
-		"button[data-do=witness]", "button[data-do=true]", "button[data-do=copy]", ".plot", ".pin", ".witness li", ".scroll", "a[href]"}
+		"button[data-do=witness]", "button[data-do=true]", "button[data-do=copy]", ".plot", ".pin", ".witness li",
+		".scroll", "a[href]"}
 	all := `[...document.querySelectorAll("button, a, input, select, summary, [tabindex], [onclick], [role=button]")]`
 	for _, k := range kinds {
 		p := theMachine(t).open(t, k.name, screens[0])
-		strange := fmt.Sprintf(`.filter(e => !e.matches(%q)).map(e => e.outerHTML.slice(0, 120))`, strings.Join(known, ", "))
+		strange := fmt.Sprintf(`.filter(e => !e.matches(%q)).map(e => e.outerHTML.slice(0, 120))`,
+			strings.Join(known, ", "))
 		for _, e := range value[[]string](p, all+strange) {
 			t.Errorf("%s: no test uses %s", k.name, e)
 		}

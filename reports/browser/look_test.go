@@ -90,8 +90,8 @@ const texts = `(() => {
 	return all;
 })()`
 
-// TestTextStandsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2, 1.4.3,
-// asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
+// TestTextStandsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2,
+// 1.4.3, asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
 func TestTextStandsOut(t *testing.T) {
 	eachPage(t, func(p *tab, s screen) {
 		p.allInView(s)
@@ -121,9 +121,11 @@ func TestTextStandsOut(t *testing.T) {
 // pictureWith takes a picture of the whole page with all text in one colour.
 func (p *tab) pictureWith(color string) image.Image {
 	p.Helper()
-	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color + ` !important; text-decoration: none !important }
+	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color +
+		` !important; text-decoration: none !important }
 		svg text { fill: ` + color + ` !important } ::marker { color: transparent }`
-	p.do(chromedp.Evaluate("{ const e = document.createElement('style'); e.textContent = `"+rule+"`; document.head.append(e); }", nil))
+	p.do(chromedp.Evaluate("{ const e = document.createElement('style'); e.textContent = `"+rule+
+		"`; document.head.append(e); }", nil))
 	var shot []byte
 	p.do(chromedp.CaptureScreenshot(&shot))
 	picture, err := png.Decode(bytes.NewReader(shot))
@@ -135,7 +137,8 @@ func (p *tab) pictureWith(color string) image.Image {
 
 // contrasts are those of the pixels that the text covers by more than half.
 func contrasts(glyphs, ground image.Image, x text, ink rgb) (all []float64) {
-	box := image.Rect(int(x.Left), int(x.Top), int(math.Ceil(x.Right)), int(math.Ceil(x.Bottom))).Intersect(ground.Bounds())
+	box := image.Rect(int(x.Left), int(x.Top), int(math.Ceil(x.Right)),
+		int(math.Ceil(x.Bottom))).Intersect(ground.Bounds())
 	for py := box.Min.Y; py < box.Max.Y; py++ {
 		for px := box.Min.X; px < box.Max.X; px++ {
 			a, b := pixel(glyphs, px, py), pixel(ground, px, py)

@@ -19,7 +19,8 @@ import (
 var (
 	script    = regexp.MustCompile(`(?s)<script>.*?</script>`)
 	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`) // an address that only names what stands in a picture
-	loads     = regexp.MustCompile(`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
+	loads     = regexp.MustCompile(
+		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
 	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // where a shell joins two lines
 )
 

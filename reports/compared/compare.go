@@ -1,5 +1,5 @@
-// Package compared tells how ways to lock stand to each other: all of them under the same work and the same faults, and the odds
-// that a Redlock stops excluding.
+// Package compared tells how ways to lock stand to each other: all of them under the same work and the same faults, and
+// the odds that a Redlock stops excluding.
 //
 // Goals: no width of a terminal loses a figure; what was not run, or came out differently from seed to seed, is said.
 // Non-goals: measuring (scenarios/compare).
@@ -27,7 +27,8 @@ type Comparison struct {
 // Text writes the comparison as tables: one on a wide terminal, several on a narrow one. The error is w's.
 func (c *Comparison) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain, "  "+phrase.Count(c.Seeds, "seed")))
+	p.Put(new(term.Line).Add(term.Bold, "The same work and the same faults, over all locks").Add(term.Plain,
+		"  "+phrase.Count(c.Seeds, "seed")))
 	for _, sentence := range c.Model {
 		p.Text(term.Plain, 2, sentence)
 	}
@@ -61,9 +62,11 @@ func hung(p *term.Writer, word, text string) {
 // timeKey says what the columns of time are.
 func timeKey() []report.Fact {
 	return []report.Fact{
-		{Name: "first", Value: "the median of first acquires, which open connections and sessions; p50 and p99 are of all later ones; nobody else wants the lock"},
+		{Name: "first", Value: "the median of first acquires, which open connections and sessions; p50 and p99 are " +
+			"of all later ones; nobody else wants the lock"},
 		{Name: "asks each", Value: "requests of the client to lock servers, for each lock, from acquire to release"},
-		{Name: "cycles/s", Value: "locks taken and given back in a second, one after another, by one client and by several that contend"},
+		{Name: "cycles/s", Value: "locks taken and given back in a second, one after another, by one client and by " +
+			"several that contend"},
 	}
 }
 
@@ -73,9 +76,11 @@ func markKey() []report.Fact {
 		{Name: "d", Value: "the data is safe (resource-safety): what counts as survived"},
 		{Name: "s l", Value: "no two sections overlap (mutual-exclusion); no two leases do (lease-exclusion)"},
 		{Name: "p", Value: "who waits gets the lock (deadlock-freedom)"},
-		{Name: "✓ ✗ ± ? –", Value: "kept in every run; broken in every run; broken in some; could not be told; not run"},
+		{Name: "✓ ✗ ± ? –", Value: "kept in every run; broken in every run; broken in some; could not be told; not " +
+			"run"},
 		{Name: "!", Value: "somebody waits for ever (deadlock-freedom)"},
-		{Name: "fence", Value: "on: the resource refuses a fencing token lower than one it has seen. A lock without the row gives no token"},
+		{Name: "fence", Value: "on: the resource refuses a fencing token lower than one it has seen. A lock without " +
+			"the row gives no token"},
 	}
 }
 
@@ -107,7 +112,8 @@ func (c *Comparison) Suite() report.Suite {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
 				s.Cases = append(s.Cases, report.Case{Group: l.Name, Name: cell.Scenario.Name,
-					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds, c.Seeds-data.NotRun)})
+					Message: fmt.Sprintf("compared, not judged: the data is kept in %d of %d runs", data.Holds,
+						c.Seeds-data.NotRun)})
 			}
 		}
 	}

@@ -19,23 +19,27 @@ import (
 // threeLocks is a comparison with each kind of cell.
 func threeLocks() *Comparison {
 	c := &compare.Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
-	all, none, some := tally.Counts{Holds: 10}, tally.Counts{Violated: 10}, tally.Counts{Holds: 7, Violated: 2, Undecided: 1}
+	all, none, some := tally.Counts{Holds: 10}, tally.Counts{Violated: 10},
+		tally.Counts{Holds: 7, Violated: 2, Undecided: 1}
 	laws := func(data, sections, leases, progress tally.Counts) tally.Laws {
-		return tally.Laws{{Law: checker.MutualExclusion, Counts: sections}, {Law: checker.LeaseExclusion, Counts: leases},
+		return tally.Laws{{Law: checker.MutualExclusion, Counts: sections},
+			{Law: checker.LeaseExclusion, Counts: leases},
 			{Law: checker.ResourceSafety, Counts: data}, {Law: checker.DeadlockFreedom, Counts: progress}}
 	}
 	for _, name := range []string{"pause", "jump", "power", "failover", "partition", "flood"} {
 		c.Troubles = append(c.Troubles,
 			compare.Trouble{Name: name, Title: name, Text: "What " + name + " does.", Liveness: name == "flood"})
 	}
-	timing := compare.Timing{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond, First: time.Millisecond, PerSecond: 228.4, Requests: 2}
+	timing := compare.Timing{Acquires: 10, P50: 2200 * time.Microsecond, P99: 106 * time.Millisecond,
+		First: time.Millisecond, PerSecond: 228.4, Requests: 2}
 	for i, title := range []string{"Redis", "Redlock, at once", "etcd"} {
 		l := compare.Lock{Name: title, Title: title, Text: "A lock.", Alone: timing, Together: timing}
 		if i > 0 {
 			l.Claim = compare.Claim{Latency: "5-20 ms", Throughput: "1-5K ops/s"}
 		}
 		for _, trouble := range c.Troubles {
-			off := compare.Survival{Trouble: trouble.Name, Scenario: compare.Written{Name: "s", Text: "name: s\n"}, Laws: laws(none, some, all, all)}
+			off := compare.Survival{Trouble: trouble.Name, Scenario: compare.Written{Name: "s", Text: "name: s\n"},
+				Laws: laws(none, some, all, all)}
 			on := compare.Survival{Trouble: trouble.Name, Fencing: true, Absent: "gives no token"}
 			if i == 2 {
 				on = compare.Survival{Trouble: trouble.Name, Fencing: true, Laws: laws(all, none, all, some)}
@@ -110,7 +114,8 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	off, on := got.Locks[0].Cells[0], got.Locks[0].Cells[1]
-	if off.Survives == nil || *off.Survives || off.Laws["resource-safety"]["violated"] != 10 || off.Repeat != "fencepost run cells/s.yaml --seeds 10" {
+	if off.Survives == nil || *off.Survives || off.Laws["resource-safety"]["violated"] != 10 ||
+		off.Repeat != "fencepost run cells/s.yaml --seeds 10" {
 		t.Errorf("a cell that was run: %+v", off)
 	}
 	if on.Survives != nil || on.Absent == "" {
@@ -172,7 +177,8 @@ func TestThePageOfTheComparison(t *testing.T) {
 
 func TestTheCommandOfTheComparisonCanBePasted(t *testing.T) {
 	c := threeLocks()
-	c.Repeat = "fencepost compare --seeds 18446744073709551615 --out '/a/rather long/path/to the/folder/of scenarios' and/more/of/the same"
+	c.Repeat = "fencepost compare --seeds 18446744073709551615 --out '/a/rather long/path/to the/folder/of " +
+		"scenarios' and/more/of/the same"
 	for _, width := range []int{60, 80, 120, 200} {
 		var b strings.Builder
 		if err := c.Text(&b, report.TextOptions{Width: width}); err != nil {

@@ -22,12 +22,14 @@ func (c *Comparison) html(w io.Writer) error {
 		return err
 	}
 	t := compareTable{c}
-	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(), Files: t.files()}
+	d := comparePage{Frame: frame, Comparison: c, Size: phrase.Count(c.Seeds, "seed"), MarkKey: markKey(),
+		Files: t.files()}
 	if c.Interrupted {
 		d.Stopped = report.Interruption
 	}
 	key := timeKey()
-	d.TimeHeads = []report.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1], {Name: "cycles/s by one", Value: key[2].Value},
+	d.TimeHeads = []report.Fact{key[0], {Name: "p50"}, {Name: "p99"}, key[1],
+		{Name: "cycles/s by one", Value: key[2].Value},
 		{Name: fmt.Sprintf("by %d at once", c.Clients)}, {Name: "the article: latency, ops/s"}}
 	for i := range c.Locks {
 		l := &c.Locks[i]
@@ -113,7 +115,8 @@ func countsInWords(t tally.Counts) string {
 	for _, of := range []struct {
 		n    int
 		word string
-	}{{t.Holds, "held"}, {t.Violated, "broken"}, {t.Undecided, "undecided"}, {t.Unchecked, "unchecked"}, {t.NotRun, "not run"}} {
+	}{{t.Holds, "held"}, {t.Violated, "broken"}, {t.Undecided, "undecided"}, {t.Unchecked, "unchecked"},
+		{t.NotRun, "not run"}} {
 		if of.n > 0 {
 			all = append(all, fmt.Sprintf("%s in %s", of.word, phrase.Count(of.n, "run")))
 		}
@@ -123,8 +126,10 @@ func countsInWords(t tally.Counts) string {
 
 func (t *compareTable) timing(l *compare.Lock) timingRow {
 	r := timingRow{Title: l.Title, Text: l.Text,
-		First: phrase.Milliseconds(l.Alone.First), P50: phrase.Milliseconds(l.Alone.P50), P99: phrase.Milliseconds(l.Alone.P99),
-		Asks: phrase.Decimal(l.Alone.Requests), Alone: phrase.Decimal(l.Alone.PerSecond), Together: phrase.Decimal(l.Together.PerSecond), Article: claims(l)}
+		First: phrase.Milliseconds(l.Alone.First), P50: phrase.Milliseconds(l.Alone.P50),
+		P99:  phrase.Milliseconds(l.Alone.P99),
+		Asks: phrase.Decimal(l.Alone.Requests), Alone: phrase.Decimal(l.Alone.PerSecond),
+		Together: phrase.Decimal(l.Together.PerSecond), Article: claims(l)}
 	longest, most := l.Alone.P50, l.Alone.PerSecond
 	for i := range t.Locks {
 		longest, most = max(longest, t.Locks[i].Alone.P50), max(most, t.Locks[i].Alone.PerSecond)

@@ -71,14 +71,15 @@ type writtenJSON struct {
 
 // JSON gives the comparison as one JSON object, ended by a newline.
 func (c *Comparison) JSON(command string) ([]byte, error) {
-	d := compareJSON{Head: report.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients, Model: c.Model,
-		Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
+	d := compareJSON{Head: report.HeadOf(command), Seeds: c.Seeds, Delay: c.Delay, Retry: c.Retry, Clients: c.Clients,
+		Model: c.Model, Faults: []troubleJSON{}, Interrupted: c.Interrupted, Locks: []comparedLockJSON{}}
 	for _, t := range c.Troubles {
 		d.Faults = append(d.Faults, troubleJSON{t.Name, t.Text})
 	}
 	for i := range c.Locks {
 		l := &c.Locks[i]
-		one := comparedLockJSON{l.Name, l.Title, l.Text, articleJSON(l.Claim), c.timing(&l.Alone), c.timing(&l.Together), []survivalJSON{}}
+		one := comparedLockJSON{l.Name, l.Title, l.Text, articleJSON(l.Claim), c.timing(&l.Alone),
+			c.timing(&l.Together), []survivalJSON{}}
 		for k := range l.Survival {
 			one.Cells = append(one.Cells, c.survival(&l.Survival[k]))
 		}
@@ -88,8 +89,8 @@ func (c *Comparison) JSON(command string) ([]byte, error) {
 }
 
 func (c *Comparison) timing(t *compare.Timing) timingJSON {
-	return timingJSON{t.Acquires, t.First.Nanoseconds(), t.P50.Nanoseconds(), t.P99.Nanoseconds(), t.PerSecond, t.Requests,
-		c.written(t.Scenario)}
+	return timingJSON{t.Acquires, t.First.Nanoseconds(), t.P50.Nanoseconds(), t.P99.Nanoseconds(), t.PerSecond,
+		t.Requests, c.written(t.Scenario)}
 }
 
 func (c *Comparison) survival(s *compare.Survival) survivalJSON {

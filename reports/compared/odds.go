@@ -44,14 +44,15 @@ func (o *Odds) Text(w io.Writer, _ report.TextOptions) error {
 			mark = "DISAGREES"
 		}
 		low, high := r.Interval()
-		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.Measured(), low, high, r.Formula(),
-			r.Article(), mark)
+		fmt.Fprintf(w, "%4d  %8d  %8.5f  %.5f to %.5f  %9.3g  %9.3g  %s\n", r.Held, r.Runs, r.Measured(), low, high,
+			r.Formula(), r.Article(), mark)
 	}
 	if o.Interrupted {
 		fmt.Fprintf(w, "\nstopped by a signal before all runs were made\n")
 	}
-	_, err := fmt.Fprintf(w, "\nThe article's k^N is the chance that all servers lose the lock at once. A second client needs\n"+
-		"only a quorum of servers that do not know the lock: those that lost it and those that never had it.\n")
+	_, err := fmt.Fprintf(w,
+		"\nThe article's k^N is the chance that all servers lose the lock at once. A second client needs\n"+
+			"only a quorum of servers that do not know the lock: those that lost it and those that never had it.\n")
 	return err
 }
 
@@ -89,7 +90,8 @@ func (o *Odds) Suite() report.Suite {
 	for _, r := range o.Rows {
 		low, high := r.Interval()
 		c := report.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: expect.AsExpected,
-			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured(), low, high, r.Formula())}
+			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.Measured(), low, high,
+				r.Formula())}
 		if !r.Agrees() {
 			c.Result = expect.Otherwise
 		}

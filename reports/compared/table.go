@@ -71,8 +71,8 @@ func withFencing(l *compare.Lock) bool {
 	return slices.ContainsFunc(l.Survival, func(c compare.Survival) bool { return c.Fencing && c.Absent == "" })
 }
 
-// columns writes words right-aligned under the columns of time. What the article says is left-aligned, and left out where
-// there is no room for it.
+// columns writes words right-aligned under the columns of time. What the article says is left-aligned, and left out
+// where there is no room for it.
 func columns(p *term.Writer, ln *term.Line, words ...string) {
 	for i, w := range words {
 		if w == "" {
@@ -97,8 +97,10 @@ func (t *compareTable) timeHead(p *term.Writer, ln *term.Line, row int) {
 }
 
 func (t *compareTable) times(p *term.Writer, ln *term.Line, l *compare.Lock) {
-	columns(p, ln, phrase.Milliseconds(l.Alone.First), phrase.Milliseconds(l.Alone.P50), phrase.Milliseconds(l.Alone.P99),
-		phrase.Decimal(l.Alone.Requests), phrase.Decimal(l.Alone.PerSecond), phrase.Decimal(l.Together.PerSecond), claims(l))
+	columns(p, ln, phrase.Milliseconds(l.Alone.First), phrase.Milliseconds(l.Alone.P50),
+		phrase.Milliseconds(l.Alone.P99),
+		phrase.Decimal(l.Alone.Requests), phrase.Decimal(l.Alone.PerSecond), phrase.Decimal(l.Together.PerSecond),
+		claims(l))
 }
 
 // claims are what the documents say of the lock.
@@ -151,7 +153,8 @@ func cellOf(l *compare.Lock, trouble string, fencing bool) *compare.Survival {
 }
 
 // comparedLaws are those that a cell tells of: those of safety first.
-var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion, checker.DeadlockFreedom}
+var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
+	checker.DeadlockFreedom}
 
 // cellMark is a sign in a cell.
 type cellMark struct {
@@ -159,8 +162,8 @@ type cellMark struct {
 	tone term.Style
 }
 
-// marks are one for each law of safety, and a fourth if somebody waits for ever; where the trouble is about who still gets
-// the lock, that is the third.
+// marks are one for each law of safety, and a fourth if somebody waits for ever; where the trouble is about who still
+// gets the lock, that is the third.
 func marksOf(c *compare.Survival, liveness bool) (all []cellMark) {
 	third := checker.LeaseExclusion
 	if liveness {
@@ -246,7 +249,8 @@ func (t *compareTable) uneven(l *compare.Lock, c *compare.Survival) []compareNot
 		if mark == "✓" || mark == "✗" {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble), onOff(c.Fencing), law, tally.Violated, t.Seeds-tally.NotRun)
+		text := fmt.Sprintf("%s, %s, fence %s: %s broken in %d of %d runs", l.Title, t.title(c.Trouble),
+			onOff(c.Fencing), law, tally.Violated, t.Seeds-tally.NotRun)
 		if untold := tally.Undecided + tally.Unchecked; untold > 0 {
 			text += fmt.Sprintf(", and could not be told in %d", untold)
 		}

@@ -1,7 +1,7 @@
 // Package headline puts a verdict into one sentence: what a person reads first, before the picture and the laws.
 //
-// Goals: true of every history that can be judged; the law that a user cares for most comes first; names and lengths from
-// the history itself.
+// Goals: true of every history that can be judged; the law that a user cares for most comes first; names and lengths
+// from the history itself.
 // Non-goals: the whole story, which the findings tell, and comparing with what was expected.
 package headline
 
@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 )
 
-// order is which violation a headline is about, if there are several: what harms the user's work before how it came about.
+// order is which violation a headline is about, if there are several: what harms the user's work before how it came
+// about.
 var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
 	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance}
 
@@ -106,7 +107,8 @@ func apart(h *history.History) string {
 	if len(h.Header.Locks) > 1 {
 		where = "inside one lock"
 	}
-	if slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK && e.Shared }) {
+	if slices.ContainsFunc(h.Events,
+		func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK && e.Shared }) {
 		aside = ", readers aside"
 	}
 	return "No two clients were ever " + where + " at once" + aside

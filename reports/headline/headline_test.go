@@ -15,19 +15,21 @@ import (
 )
 
 // clashes are the causes for which two grants of one lock meet.
-var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.DeposedMaster, checker.ValidityMiscounted, checker.ExpiredEarly,
-	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash, checker.LostInFailover,
-	checker.SessionExpired, checker.Untold}
+var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.DeposedMaster, checker.ValidityMiscounted,
+	checker.ExpiredEarly,
+	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
+	checker.LostInFailover, checker.SessionExpired, checker.Untold}
 
 // given is which causes the checker gives for each law.
 var given = map[checker.Law][]checker.CauseKind{
-	checker.LeaseExclusion:  clashes,
-	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.WaitedForOther}, clashes...),
-	checker.ResourceSafety:  {checker.StaleEffect, checker.LostUpdate},
-	checker.Ownership:       {checker.RemovedByNonOwner, checker.ProlongedByNonOwner},
-	checker.TokenOrder:      {checker.TokenRepeated, checker.TokenWentBack},
-	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned, checker.StuckInCycle,
-		checker.StuckWithoutHolder, checker.NoQuorumLeft},
+	checker.LeaseExclusion: clashes,
+	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.WaitedForOther},
+		clashes...),
+	checker.ResourceSafety: {checker.StaleEffect, checker.LostUpdate},
+	checker.Ownership:      {checker.RemovedByNonOwner, checker.ProlongedByNonOwner},
+	checker.TokenOrder:     {checker.TokenRepeated, checker.TokenWentBack},
+	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned,
+		checker.StuckInCycle, checker.StuckWithoutHolder, checker.NoQuorumLeft},
 	checker.FaultTolerance: {checker.TooSlow},
 }
 
@@ -77,8 +79,10 @@ func TestEveryCauseHasAHeadline(t *testing.T) {
 			told[string(kind)] = true
 			for _, detail := range append([]string{}, orPlain(details[kind])...) {
 				toldVariants[detail] = true
-				for _, holders := range [][]history.Process{{"client-1", "client-2"}, {"client-1", "client-1"}, {"client-1"}, nil} {
-					f := checker.Finding{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: kind, Detail: detail}, Holders: holders}
+				for _, holders := range [][]history.Process{{"client-1", "client-2"}, {"client-1", "client-1"},
+					{"client-1"}, nil} {
+					f := checker.Finding{Law: law, Outcome: checker.Violated,
+						Cause: checker.Cause{Kind: kind, Detail: detail}, Holders: holders}
 					got := Broken(&history.History{}, &f)
 					wellFormed(t, &f, got)
 					if len(holders) == 2 && holders[0] != holders[1] {
@@ -127,7 +131,8 @@ func wellFormed(t *testing.T, f *checker.Finding, got string) {
 
 // at is an event of a client at a second.
 func at(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
-	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock", Attempt: history.Attempt(p + "/1")}
+	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock",
+		Attempt: history.Attempt(p + "/1")}
 	if f == history.Acquire && typ == history.OK {
 		e.Grant = &history.Grant{Granted: e.Time, Until: e.Time + 10e9}
 	}
@@ -147,7 +152,8 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 	long := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
 		at(11, "client-2", history.Acquire, history.OK), at(11.25, "client-2", history.Release, history.Invoke),
 		paused(12, history.OK), at(13, "client-1", history.Release, history.Invoke)}
-	early := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke), paused(2, history.OK),
+	early := []history.Event{at(0, "client-1", history.Acquire, history.OK), paused(1, history.Invoke),
+		paused(2, history.OK),
 		at(11, "client-2", history.Acquire, history.OK), at(12.5, "client-1", history.Crashed, history.OK)}
 	for _, c := range []struct {
 		events  []history.Event
@@ -157,16 +163,21 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 		want    string
 	}{
 		{long, 2, []int{0, 2}, nil, "Two clients were inside at once for 250 ms: client-1 had paused past its lease."},
-		{early, 3, []int{0, 3}, nil, "Two clients were inside at once for 1.50 s: a pause made client-1 outlast its lease."},
-		{early[:4], 3, []int{0, 3}, nil, "Two clients were inside at once, to the end of the recording: a pause made client-1 outlast its lease."},
-		{long, 2, []int{0, 2}, func(h *history.Header, _ *checker.Finding) { h.Locks = []history.Lock{"lock", "other"} },
+		{early, 3, []int{0, 3}, nil,
+			"Two clients were inside at once for 1.50 s: a pause made client-1 outlast its lease."},
+		{early[:4], 3, []int{0, 3}, nil,
+			"Two clients were inside at once, to the end of the recording: a pause made client-1 outlast its lease."},
+		{long, 2, []int{0, 2},
+			func(h *history.Header, _ *checker.Finding) { h.Locks = []history.Lock{"lock", "other"} },
 			`Two clients were inside "lock" at once for 250 ms: client-1 had paused past its lease.`},
 		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) { f.Cause.Detail = checker.BySlowWork },
 			"Two clients were inside at once for 250 ms: client-1 worked for longer than its lease."},
 		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) {
-			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed}, "client-2"
+			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed},
+				"client-2"
 			f.Holders = []history.Process{history.Probe}
-		}, "The probe (a last client, sent in after the faults) waited too long for the lock: client-2 had crashed and left its lock behind."},
+		}, "The probe (a last client, sent in after the faults) waited too long for the lock: client-2 had crashed " +
+			"and left its lock behind."},
 	} {
 		h := &history.History{Events: slices.Clone(c.events)}
 		f := outlived
@@ -184,10 +195,12 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	earlier := at(11.1, "client-2", history.Lost, history.OK)
 	earlier.Attempt = "client-2/0"
-	h := &history.History{Events: []history.Event{at(0, "client-1", history.Acquire, history.OK), at(11, "client-2", history.Acquire, history.OK),
-		earlier, at(11.2, "client-3", history.Release, history.Invoke), at(11.4, "client-1", history.Release, history.Invoke)}}
-	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1}, At: 1,
-		Cause: checker.Cause{Kind: checker.Untold}, Holders: []history.Process{"client-1", "client-2"}}
+	h := &history.History{Events: []history.Event{at(0, "client-1", history.Acquire, history.OK),
+		at(11, "client-2", history.Acquire, history.OK),
+		earlier, at(11.2, "client-3", history.Release, history.Invoke),
+		at(11.4, "client-1", history.Release, history.Invoke)}}
+	f := checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated, Lock: "lock", Witness: []int{0, 1},
+		At: 1, Cause: checker.Cause{Kind: checker.Untold}, Holders: []history.Process{"client-1", "client-2"}}
 	if got := Broken(h, &f); got != "Two clients were inside at once for 400 ms: the history does not tell why." {
 		t.Error(got)
 	}
@@ -197,8 +210,10 @@ func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 func TestTheGravestLawComesFirst(t *testing.T) {
 	var v checker.Verdict
 	for _, law := range slices.Backward(order) {
-		v.Findings = append(v.Findings, checker.Finding{Law: law, Outcome: checker.Violated, Cause: checker.Cause{Kind: given[law][0], Detail: orPlain(details[given[law][0]])[0]}})
-		if got, want := Of(&history.History{}, v), Broken(&history.History{}, &v.Findings[len(v.Findings)-1]); got != want {
+		v.Findings = append(v.Findings, checker.Finding{Law: law, Outcome: checker.Violated,
+			Cause: checker.Cause{Kind: given[law][0], Detail: orPlain(details[given[law][0]])[0]}})
+		if got, want := Of(&history.History{}, v),
+			Broken(&history.History{}, &v.Findings[len(v.Findings)-1]); got != want {
 			t.Errorf("with %s broken as well: %s", law, got)
 		}
 	}
@@ -218,9 +233,12 @@ func TestHeadlinesOfCalmRuns(t *testing.T) {
 		locks                   []history.Lock
 		want                    string
 	}{
-		{holds, holds, holds, nil, nil, "No two clients were ever inside at once; the other laws that this run put to the test held too (2)."},
-		{holds, unchecked, unchecked, nil, nil, "No two clients were ever inside at once; no other law was put to the test."},
-		{holds, holds, undecided, nil, nil, "No two clients were ever inside at once; deadlock-freedom could not be decided."},
+		{holds, holds, holds, nil, nil,
+			"No two clients were ever inside at once; the other laws that this run put to the test held too (2)."},
+		{holds, unchecked, unchecked, nil, nil,
+			"No two clients were ever inside at once; no other law was put to the test."},
+		{holds, holds, undecided, nil, nil,
+			"No two clients were ever inside at once; deadlock-freedom could not be decided."},
 		{undecided, holds, undecided, nil, nil,
 			"Nothing was broken as far as could be told; mutual-exclusion and deadlock-freedom could not be decided."},
 		{unchecked, holds, holds, nil, nil, "Nothing was broken, but mutual exclusion was not put to the test."},

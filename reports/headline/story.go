@@ -75,8 +75,8 @@ func (s *story) inside() string {
 	return text + " for a moment"
 }
 
-// overlap is how long the two were inside together, from when the second came in until one of them left. over is false if
-// neither did.
+// overlap is how long the two were inside together, from when the second came in until one of them left. over is false
+// if neither did.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -264,7 +264,8 @@ func (s *story) slow() string {
 	}
 	op := "request"
 	for _, at := range s.f.Witness {
-		if at >= 0 && at < len(s.h.Events) && slices.Contains(s.f.Holders, s.h.Events[at].Process) && s.h.Events[at].Type == history.Invoke {
+		if at >= 0 && at < len(s.h.Events) && slices.Contains(s.f.Holders, s.h.Events[at].Process) &&
+			s.h.Events[at].Type == history.Invoke {
 			op = string(s.h.Events[at].F)
 			break
 		}

@@ -137,7 +137,8 @@ func median[T any](sorted []T) (m T) {
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
 func (c *Corpus) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	standing := map[expect.Standing]string{expect.AsExpected: report.AsExpected, expect.Otherwise: report.NotExpected}[c.Standing()]
+	standing := map[expect.Standing]string{expect.AsExpected: report.AsExpected,
+		expect.Otherwise: report.NotExpected}[c.Standing()]
 	report.Title(p, "corpus", c.size(), cmp.Or(standing, report.Undecided))
 	of := ""
 	for i := range c.Mutants {
@@ -162,7 +163,8 @@ func (c *Corpus) Text(w io.Writer, opt report.TextOptions) error {
 
 // size says how much was done.
 func (c *Corpus) size() string {
-	size := fmt.Sprintf("%s, at most %s each", phrase.Count(len(c.Mutants), "mutant"), phrase.CountGrouped(c.Seeds, "seed"))
+	size := fmt.Sprintf("%s, at most %s each", phrase.Count(len(c.Mutants), "mutant"),
+		phrase.CountGrouped(c.Seeds, "seed"))
 	if c.First > 0 {
 		size += fmt.Sprintf(" from %d", c.First)
 	}
@@ -203,16 +205,19 @@ func caughtLines(p *term.Writer, c *Corpus) {
 		return
 	}
 	last := list[len(list)-1]
-	p.Hang(0, "caught  ", term.Plain, fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
-		phrase.CountGrouped(median(list).runs(), "seed"), phrase.CountGrouped(last.runs(), "seed"), last.Name))
+	p.Hang(0, "caught  ", term.Plain,
+		fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
+			phrase.CountGrouped(median(list).runs(), "seed"), phrase.CountGrouped(last.runs(), "seed"), last.Name))
 	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
 	last = list[len(list)-1]
-	p.Hang(0, "seconds ", term.Plain, fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+	p.Hang(0, "seconds ", term.Plain,
+		fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
 }
 
 func soundLines(p *term.Writer, c *Corpus) {
 	const from = 39
-	p.Put(new(term.Line).Add(term.Bold, "sound lock").To(33).Add(term.Plain, "runs").To(from).Add(term.Plain, "promises"))
+	p.Put(new(term.Line).Add(term.Bold, "sound lock").To(33).Add(term.Plain, "runs").To(from).Add(term.Plain,
+		"promises"))
 	for i := range c.Sound {
 		l := &c.Sound[i]
 		broken, open := l.broken(), l.open()
@@ -235,7 +240,8 @@ func soundLines(p *term.Writer, c *Corpus) {
 			p.Text(term.Yellow, 5, open)
 		}
 		for j, b := range broken {
-			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause, phrase.CountGrouped(b.Runs, "run"), b.First))
+			p.Text(term.Red, 5, fmt.Sprintf("%s: %s, in %s, first with seed %d", b.Law, b.Cause,
+				phrase.CountGrouped(b.Runs, "run"), b.First))
 			if j == len(broken)-1 || broken[j+1].First != b.First {
 				report.Again(p, l.repeat(b))
 			}
@@ -243,8 +249,9 @@ func soundLines(p *term.Writer, c *Corpus) {
 	}
 	if !c.promiseBroken() {
 		p.Blank()
-		p.Hang(0, "sound   ", term.Plain, fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
-			phrase.CountGrouped(c.soundRuns(), "run"), phrase.Percentage(tally.UpperBound(c.soundRuns()))))
+		p.Hang(0, "sound   ", term.Plain,
+			fmt.Sprintf("no promise was broken in %s: a run breaks one with a chance below %s (95 %% sure)",
+				phrase.CountGrouped(c.soundRuns(), "run"), phrase.Percentage(tally.UpperBound(c.soundRuns()))))
 	}
 }
 
@@ -256,7 +263,8 @@ func (c *Corpus) Suite() report.Suite {
 		one := report.Case{Group: m.Of, Name: m.Name, Message: m.Defect}
 		switch {
 		case m.caught():
-			one.Result, one.Message = expect.AsExpected, fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
+			one.Result, one.Message = expect.AsExpected,
+				fmt.Sprintf("%s; caught after %d runs by %s", m.Defect, m.runs(), m.how())
 		case m.hunted():
 			one.Result, one.Message = expect.Otherwise, fmt.Sprintf("%s; not caught in %d runs", m.Defect, m.runs())
 		}
@@ -264,13 +272,15 @@ func (c *Corpus) Suite() report.Suite {
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		one := report.Case{Group: "sound", Name: l.Lock.Name, Result: expect.AsExpected, Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
+		one := report.Case{Group: "sound", Name: l.Lock.Name, Result: expect.AsExpected,
+			Message: fmt.Sprintf("every promise kept in %d runs", l.Done)}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = expect.NotDecidable, strings.Join(open, "; ")
 		}
 		for _, b := range l.broken() {
 			one.Result, one.Message = expect.Otherwise, "broke a promise"
-			one.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs, b.First, l.repeat(b))
+			one.Story += fmt.Sprintf("%s: %s, in %d runs, first with seed %d\nagain: %s\n", b.Law, b.Cause, b.Runs,
+				b.First, l.repeat(b))
 		}
 		s.Cases = append(s.Cases, one)
 	}

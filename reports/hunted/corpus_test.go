@@ -19,14 +19,16 @@ import (
 )
 
 func hunted(name string, runs int, caught bool) HuntedMutant {
-	return HuntedMutant{Mutant: corpus.Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"}, Took: time.Duration(runs) * time.Second,
-		Hunt: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
+	return HuntedMutant{Mutant: corpus.Mutant{Name: name, Of: "lock", Defect: "wrong", Source: "issue 1"},
+		Took: time.Duration(runs) * time.Second,
+		Hunt: &search.Hunted{Caught: caught, Seeds: runs, Law: checker.Ownership,
+			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}
 }
 
 // soundLock has had so many runs, each with a fault that met it.
 func soundLock(runs int, broken ...tally.Finding) SoundLock {
-	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs}, Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}},
-		Findings: broken}
+	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole, Done: runs},
+		Faults: []tally.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
 	return SoundLock{Exploration: e, Lock: &scenarios.Scenario{Name: "lock", Promise: []checker.Law{checker.Ownership}}}
 }
 
@@ -41,7 +43,8 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}}, expect.AsExpected},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept}}, expect.AsExpected},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), hunted("b", 9, false)}}, expect.Otherwise},
-		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: corpus.Mutant{Name: "b"}}}}, expect.NotDecidable},
+		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true), {Mutant: corpus.Mutant{Name: "b"}}}},
+			expect.NotDecidable},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, false), {Mutant: corpus.Mutant{Name: "b"}}}}, expect.Otherwise},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, broken}}, expect.Otherwise},
 		{Corpus{Mutants: []HuntedMutant{hunted("a", 1, true)}, Sound: []SoundLock{kept, open}}, expect.NotDecidable},
@@ -54,8 +57,9 @@ func TestOnlyACorpusThatWasCaughtAndKeptPasses(t *testing.T) {
 }
 
 func TestTheCorpusIsSummedUp(t *testing.T) {
-	c := &Corpus{Seeds: 5000, Mutants: []HuntedMutant{hunted("slow", 2000, true), hunted("fast", 1, true), hunted("middle", 30, true),
-		hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
+	c := &Corpus{Seeds: 5000,
+		Mutants: []HuntedMutant{hunted("slow", 2000, true), hunted("fast", 1, true), hunted("middle", 30, true),
+			hunted("gone", 5000, false)}, Sound: []SoundLock{soundLock(3000)},
 		Files: "out", Repeat: "fencepost corpus"}
 	var text bytes.Buffer
 	if err := c.Text(&text, report.TextOptions{Width: 80}); err != nil {
@@ -86,14 +90,17 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &got)
 	}
-	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 || got.RateBelow != tally.UpperBound(3000) || got.Expected {
+	if err != nil || got.Caught != 3 || got.MedianRuns != 30 || got.MostRuns != 2000 || got.SoundRuns != 3000 ||
+		got.RateBelow != tally.UpperBound(3000) || got.Expected {
 		t.Errorf("%+v, %v\n%s", got, err, raw)
 	}
 }
 
 func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
-	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and more/of/the/same --to make it/long"
-	lock := soundLock(10, tally.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}, Runs: 1, First: 3})
+	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and " +
+		"more/of/the/same --to make it/long"
+	lock := soundLock(10, tally.Finding{Law: checker.Ownership, Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
+		Runs: 1, First: 3})
 	lock.Repeat = call
 	c := &Corpus{Sound: []SoundLock{lock}, Repeat: call}
 	for _, width := range []int{60, 80, 120, 200} {

@@ -65,8 +65,9 @@ type promiseJSON struct {
 // JSON gives what became of the corpus as one JSON object, ended by a newline.
 func (c *Corpus) JSON(command string) ([]byte, error) {
 	list := c.caught()
-	d := corpusJSON{Head: report.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{}, Caught: len(list),
-		Sound: []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == expect.AsExpected}
+	d := corpusJSON{Head: report.HeadOf(command), First: c.First, Seeds: c.Seeds, Mutants: []mutantJSON{},
+		Caught: len(list),
+		Sound:  []soundLockJSON{}, Interrupted: c.Interrupted, Expected: c.Standing() == expect.AsExpected}
 	for i := range c.Mutants {
 		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
 	}
@@ -89,7 +90,8 @@ func (c *Corpus) JSON(command string) ([]byte, error) {
 }
 
 func mutantOf(m *HuntedMutant) mutantJSON {
-	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: report.Texts(m.Edits), Defect: m.Defect, Source: m.Source, Scenario: m.File}
+	d := mutantJSON{Name: m.Name, Of: m.Of, Edits: report.Texts(m.Edits), Defect: m.Defect, Source: m.Source,
+		Scenario: m.File}
 	if m.hunted() {
 		d.huntJSON = &huntJSON{m.caught(), m.runs()}
 	}
@@ -100,7 +102,8 @@ func mutantOf(m *HuntedMutant) mutantJSON {
 }
 
 func soundLockOf(l *SoundLock) soundLockJSON {
-	d := soundLockJSON{Name: l.Lock.Name, Promise: report.LawNames(l.Lock.Promise), Runs: l.Done, Broken: []promiseJSON{}, Open: report.Some(l.open())}
+	d := soundLockJSON{Name: l.Lock.Name, Promise: report.LawNames(l.Lock.Promise), Runs: l.Done,
+		Broken: []promiseJSON{}, Open: report.Some(l.open())}
 	for _, b := range l.broken() {
 		d.Broken = append(d.Broken, promiseJSON{b.Law, b.Cause.String(), b.Runs, b.First, l.repeat(b)})
 	}

@@ -8,14 +8,16 @@ import (
 )
 
 // ProbeIs explains the probe wherever it is mentioned.
-const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether anybody can still get it"
+const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether " +
+	"anybody can still get it"
 
 // MentionsProbe reports whether a text speaks of the probe.
 func MentionsProbe(text string) bool {
 	return strings.Contains(strings.ToLower(text), string(history.Probe))
 }
 
-// Closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again, as far as either is known.
+// Closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again,
+// as far as either is known.
 func Closing(p *term.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", term.Plain, ProbeIs)

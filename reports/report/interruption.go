@@ -4,7 +4,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// Interruption says in a report that a signal ended the work early: what it says was found by then, and goes no further.
+// Interruption says in a report that a signal ended the work early: what it says was found by then, and goes no
+// further.
 const Interruption = "interrupted: this is what was found by then"
 
 // Stopped writes in a text that the work was interrupted, if it was.

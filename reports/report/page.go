@@ -30,7 +30,8 @@ func fileWord(s string) string {
 // FileNames are words that stand in files' names, each for one thing.
 type FileNames map[string]bool
 
-// Of makes a word that can stand in a file's name and that no other thing has, on a file system that heeds no case either.
+// Of makes a word that can stand in a file's name and that no other thing has, on a file system that heeds no case
+// either.
 func (n FileNames) Of(s string) string {
 	const longest = 100
 	word := fileWord(s)

@@ -16,8 +16,8 @@ type Suite struct {
 	Name   string // of the command and what it was given: "run kleppmann-gc-pause"
 	Cases  []Case
 	Repeat string // command to paste that judges again
-	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged counts an
-	// equal part of it in JUnit XML.
+	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged
+	// counts an equal part of it in JUnit XML.
 	Took time.Duration
 }
 
@@ -61,8 +61,8 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told is an
-// error there, what was not run or not reached is skipped. Times are in seconds.
+// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what could not be told
+// is an error there, what was not run or not reached is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took)}
 	judged := 0
@@ -129,7 +129,8 @@ func Markdown(s Suite) []byte {
 	for _, c := range s.Cases {
 		if c.Result != expect.AsExpected && c.Story != "" {
 			fence := fence(c.Story)
-			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence, betweenFences(c.Story), fence)
+			fmt.Fprintf(&b, "\n**%s** %s\n\n%stext\n%s\n%s\n", cell(c.Name), cell(c.Message), fence,
+				betweenFences(c.Story), fence)
 		}
 	}
 	if s.Repeat != "" {
@@ -174,7 +175,8 @@ func backticks(text string, more int) string {
 
 // cell makes text that stands in one cell of a table, and means nothing else than itself.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "&", "&amp;").
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]",
+		`\]`, "~", `\~`, "&", "&amp;").
 		Replace(term.Printable(s))
 }
 

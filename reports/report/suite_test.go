@@ -13,7 +13,8 @@ import (
 
 var suite = Suite{Name: "run a|b", Repeat: "fencepost run a", Cases: []Case{
 	{Group: "a", Name: "ownership", Result: expect.AsExpected, Message: "holds"},
-	{Group: "a", Name: "token-order", Result: expect.Otherwise, Message: "expected holds, got <violated> | by\nsomething", Story: "client-1 \x00 & client-2\n```\n"},
+	{Group: "a", Name: "token-order", Result: expect.Otherwise,
+		Message: "expected holds, got <violated> | by\nsomething", Story: "client-1 \x00 & client-2\n```\n"},
 	{Group: "a", Name: "deadlock-freedom", Result: expect.NotDecidable, Message: "the limit came first"},
 	{Group: "a", Name: "fault-tolerance", Message: "unchecked"},
 }}
@@ -31,10 +32,12 @@ func TestJUnitCountsEachResultOnce(t *testing.T) {
 	if s.Name != "run a|b" || s.Tests != 4 || s.Failures != 1 || s.Errors != 1 || s.Skipped != 1 || len(s.Cases) != 4 {
 		t.Errorf("%+v", s)
 	}
-	if c := s.Cases[0]; c.Failure != nil || c.Error != nil || c.Skipped != nil || c.Class != "a" || c.Name != "ownership" || c.Output != "holds" {
+	if c := s.Cases[0]; c.Failure != nil || c.Error != nil || c.Skipped != nil || c.Class != "a" ||
+		c.Name != "ownership" || c.Output != "holds" {
 		t.Errorf("passed: %+v", c)
 	}
-	if c := s.Cases[1]; c.Failure == nil || c.Failure.Message != suite.Cases[1].Message || c.Failure.Text != "client-1  & client-2\n```\n" {
+	if c := s.Cases[1]; c.Failure == nil || c.Failure.Message != suite.Cases[1].Message ||
+		c.Failure.Text != "client-1  & client-2\n```\n" {
 		t.Errorf("failed: %+v", c.Failure)
 	}
 	if s.Cases[2].Error == nil || s.Cases[3].Skipped == nil {
@@ -54,7 +57,8 @@ func TestJUnitSharesTheTime(t *testing.T) {
 	if err := xml.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Suite; s.Time != "3.001" || s.Cases[0].Time != "1.000" || s.Cases[2].Time != "1.000" || s.Cases[3].Time != "0.000" {
+	if s := got.Suite; s.Time != "3.001" || s.Cases[0].Time != "1.000" || s.Cases[2].Time != "1.000" ||
+		s.Cases[3].Time != "0.000" {
 		t.Errorf("%s", text)
 	}
 }
@@ -81,12 +85,16 @@ func TestMarkdownIsATableAndStories(t *testing.T) {
 	}
 }
 
-// Whatever stands in a name, a message or a command, a summary shows it and nothing else: no code, no link, no cell ends early.
+// Whatever stands in a name, a message or a command, a summary shows it and nothing else: no code, no link, no cell
+// ends early.
 func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
-	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`, "\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {
-		text := string(Markdown(Suite{Name: bad, Repeat: "run " + bad, Cases: []Case{{Group: bad, Name: bad, Result: expect.Otherwise, Message: bad, Story: bad}}}))
+	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`,
+		"\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {
+		text := string(Markdown(Suite{Name: bad, Repeat: "run " + bad,
+			Cases: []Case{{Group: bad, Name: bad, Result: expect.Otherwise, Message: bad, Story: bad}}}))
 		lines := strings.Split(text, "\n")
-		if row := lines[4]; strings.Count(strings.ReplaceAll(row, `\\`, ""), "|")-strings.Count(strings.ReplaceAll(row, `\\`, ""), `\|`) != 4 {
+		if row := lines[4]; strings.Count(strings.ReplaceAll(row, `\\`, ""), "|")-
+			strings.Count(strings.ReplaceAll(row, `\\`, ""), `\|`) != 4 {
 			t.Errorf("%q: the row has other cells: %s", bad, row)
 		}
 		for _, line := range []string{lines[0], lines[4], lines[6]} {

@@ -135,10 +135,12 @@ func (d *Page) verdict(run *Run) {
 }
 
 func (d *Page) story(f *checker.Finding) LawStory {
-	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy, Trials: f.Trials}
+	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy,
+		Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
-		s.Witness = append(s.Witness, WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
-			Words: told.Words})
+		s.Witness = append(s.Witness,
+			WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),
+				Words: told.Words})
 	}
 	return s
 }

@@ -42,8 +42,8 @@ type trialJSON struct {
 	Cause   string   `json:"cause"`
 }
 
-// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a history
-// file could not hold.
+// JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a
+// history file could not hold.
 func (r *Run) JSON(command string) ([]byte, error) {
 	run, err := r.Object()
 	if err != nil {
@@ -57,8 +57,10 @@ func (r *Run) JSON(command string) ([]byte, error) {
 
 // Object is the run as a part of a JSON document.
 func (r *Run) Object() (*RunObject, error) {
-	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan), Laws: map[checker.Law]findingJSON{},
-		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(), Metrics: map[string]*float64{}}
+	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan),
+		Laws:     map[checker.Law]findingJSON{},
+		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
+		Metrics: map[string]*float64{}}
 	for _, f := range r.Findings() {
 		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {
@@ -76,8 +78,8 @@ func (r *Run) Object() (*RunObject, error) {
 }
 
 func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
-	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation, Remedies: []string{},
-		Witness: []json.RawMessage{}}
+	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation,
+		Remedies: []string{}, Witness: []json.RawMessage{}}
 	if f.Remedy != "" {
 		d.Remedies = append(d.Remedies, f.Remedy)
 	}

@@ -24,7 +24,8 @@ func metricLines(p *term.Writer, ms checker.Metrics) {
 	p.Columns("metrics ", items)
 }
 
-// value gives the value of a metric with its unit and four significant digits, or says that there was nothing to measure.
+// value gives the value of a metric with its unit and four significant digits, or says that there was nothing to
+// measure.
 func value(m checker.Metric) string {
 	if m.Samples == 0 {
 		return "none"

@@ -40,8 +40,8 @@ func (r *Run) headline() string {
 	return headline.Of(r.Recorded(), v)
 }
 
-// intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that names
-// nothing.
+// intent says what the scenario is there to show, and that it has, or what came out otherwise. It is empty for one that
+// names nothing.
 func (r *Run) intent() string {
 	var broken, kept, figures, otherwise, unkept []string
 	for _, e := range r.Expected {

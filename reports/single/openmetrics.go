@@ -11,7 +11,8 @@ import (
 // metricHelp says what each metric is, in the documents' words.
 var metricHelp = map[string]string{
 	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
-	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. Alarm above half of the TTL.",
+	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
+		"Alarm above half of the TTL.",
 	"lock_contention_rate":      "Acquires that failed, of all. Alarm above 0.3.",
 	"lock_hold_duration_p99":    "99th percentile of the time a lock is held, in seconds. Alarm above 0.8 of the TTL.",
 	"lock_timeout_rate":         "Acquires that ended with their client's patience, of all. Alarm above 0.05.",
@@ -38,7 +39,8 @@ func (run *Run) OpenMetrics() []byte {
 			}
 			last = family
 		}
-		b.WriteString(family + "{scenario=" + QuoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) + `"` + label + "} ")
+		b.WriteString(family + "{scenario=" + QuoteLabel(run.Scenario) + ",seed=\"" + strconv.FormatUint(run.Seed, 10) +
+			`"` + label + "} ")
 		b.WriteString(strconv.FormatFloat(m.Value, 'g', -1, 64) + "\n")
 	}
 	b.WriteString("# EOF\n")

@@ -28,7 +28,8 @@ func (r *Run) Pages(path string) (all []report.Page) {
 			}
 			at := report.Beside(path, fmt.Sprintf("-%s-%s.html", name, view.what))
 			all = append(all, report.Page{Path: at, Write: view.show})
-			links = append(links, report.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(at)})
+			links = append(links,
+				report.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(at)})
 		}
 	}
 	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return r.HTML(w, links) }})

@@ -1,8 +1,8 @@
-// Package single reports one run: as text with a timeline, as a page, as JSON, as metrics and as what a CI system counts.
-// Reports of many runs tell by it the runs that show what they found.
+// Package single reports one run: as text with a timeline, as a page, as JSON, as metrics and as what a CI system
+// counts. Reports of many runs tell by it the runs that show what they found.
 //
-// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed, its
-// plan, its witness in words and one command to paste. The same run gives the same bytes.
+// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed,
+// its plan, its witness in words and one command to paste. The same run gives the same bytes.
 // Non-goals: judging (checker), knowing how a run came about. A Run is plain data, so a history of a real system can be
 // shown as well as a simulated one.
 package single
@@ -21,13 +21,14 @@ import (
 
 // Run is one run with all that a report says of it.
 type Run struct {
-	Scenario  string
-	Summary   string // what the situation is, for a person who never read of it
-	Source    string // the document that describes it
-	Seed      uint64
-	Digest    string
-	Plan      []string // one fault a line
-	Idle      []string // of each fault in Plan: why it could do nothing ("never struck"); empty if it could. nil: not known
+	Scenario string
+	Summary  string // what the situation is, for a person who never read of it
+	Source   string // the document that describes it
+	Seed     uint64
+	Digest   string
+	Plan     []string // one fault a line
+	// of each fault in Plan: why it could do nothing ("never struck"); empty if it could. nil: not known
+	Idle      []string
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
 	Undecided bool // something named in the expectation could not be told; OK says nothing then

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each violation, the plan, and the command
-// that shows it all again. No line is wider than opt.Width. The error is w's.
+// Text writes the report of one run: what came of it in a sentence, a timeline, the verdict, the story of each
+// violation, the plan, and the command that shows it all again. No line is wider than opt.Width. The error is w's.
 func (run *Run) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	Write(p, run)
@@ -57,7 +57,8 @@ func verdictLines(p *term.Writer, run *Run) {
 	for _, f := range run.Findings() {
 		laws[string(f.Law)] = true
 		mark, tone := sign(f.Outcome)
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, string(f.Law)).To(21)
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold,
+			string(f.Law)).To(21)
 		ln.Add(tone, f.Outcome.String())
 		if f.Outcome == checker.Violated {
 			ln.Add(term.Plain, ": "+f.Cause.String())
@@ -78,7 +79,8 @@ func verdictLines(p *term.Writer, run *Run) {
 		if !e.OK {
 			mark, tone = "✗", term.Red
 		}
-		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold, e.Name).Add(term.Plain, "  "+e.Got)
+		ln := new(term.Line).Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ").Add(term.Bold,
+			e.Name).Add(term.Plain, "  "+e.Got)
 		expected(p, ln, e)
 	}
 }
@@ -89,7 +91,8 @@ func aside(p *term.Writer, ln *term.Line, f *checker.Finding, e *ExpectLine) {
 	if e != nil {
 		room -= term.Cells("  expected: " + e.Expected)
 	}
-	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" && term.Cells(f.Explanation) <= room {
+	if f.Outcome != checker.Violated && f.Outcome != checker.Undecided && f.Explanation != "" &&
+		term.Cells(f.Explanation) <= room {
 		ln.Add(term.Plain, ": "+f.Explanation)
 	}
 }
@@ -156,7 +159,8 @@ func Footer(p *term.Writer, run *Run) {
 	}
 	h := run.Recorded()
 	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
-		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events, phrase.Instant(history.Of(run.Simulated))))
+		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events,
+		phrase.Instant(history.Of(run.Simulated))))
 	if run.Source != "" {
 		p.Hang(0, "source  ", term.Plain, run.Source)
 	}

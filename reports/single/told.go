@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// Told is what a report says of a run, but for where its files lie and how it is repeated. What the verdict says of faults is
-// tried by running again without them.
+// Told is what a report says of a run, but for where its files lie and how it is repeated. What the verdict says of
+// faults is tried by running again without them.
 func Told(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) (*Run, error) {
 	if err := rerun.New(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
 	}
 	standing := judged.Standing()
 	run := &Run{
-		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed, Digest: fmt.Sprintf("%016x", uint64(r.Digest)),
+		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,
+		Digest:   fmt.Sprintf("%016x", uint64(r.Digest)),
 		Expected: expectLines(s, judged), OK: standing == expect.AsExpected, Undecided: standing == expect.NotDecidable,
 		Verdict: judged.Verdict, History: r.History, Metrics: judged.Metrics,
 		Events: r.Events, Simulated: r.History.Header.End.Duration(),
@@ -47,7 +48,8 @@ func expectLines(s *scenarios.Scenario, j expect.Judgement) []ExpectLine {
 	var lines []ExpectLine
 	for _, law := range checker.Laws {
 		f := j.Verdict.Of(law)
-		line := ExpectLine{Name: string(law), Expected: "not violated", Got: f.Outcome.String(), OK: !missed[string(law)]}
+		line := ExpectLine{Name: string(law), Expected: "not violated", Got: f.Outcome.String(),
+			OK: !missed[string(law)]}
 		if e, named := s.Expect.Laws[law]; named {
 			line.Expected = e.String()
 		}
@@ -71,7 +73,8 @@ func (r *Run) HoldTo(promise []checker.Law) {
 	r.Expected, r.OK, r.Undecided = nil, false, false
 	for _, f := range r.Verdict.Findings {
 		if slices.Contains(promise, f.Law) {
-			r.Expected = append(r.Expected, ExpectLine{string(f.Law), Promised, f.Outcome.String(), f.Outcome != checker.Violated})
+			r.Expected = append(r.Expected,
+				ExpectLine{string(f.Law), Promised, f.Outcome.String(), f.Outcome != checker.Violated})
 		}
 	}
 }

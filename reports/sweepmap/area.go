@@ -62,7 +62,8 @@ func (m *Map) stripes(c paper.Canvas, p *plot) {
 		})
 		for i := range m.Asserted {
 			for _, turn := range m.Asserted[i].Turns {
-				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis && [2]int{turn.Point / n, turn.Point % n}[l.Axis] == row {
+				if n := len(m.Axes[0].Levels); turn.Axis == l.Axis &&
+					[2]int{turn.Point / n, turn.Point % n}[l.Axis] == row {
 					t.line(claimLine, along(place(a, turn.At)))
 				}
 			}

@@ -43,7 +43,8 @@ func (p *plot) show(c paper.Canvas) {
 	bottom := axisLabelSize + labelGap + tickLabelSize + tickGap + tickLength + p.X.padding
 	right := 0.0 // so that the last label has room
 	for _, t := range p.X.ticks {
-		if beyond := float64(text.Width(t.label)/2) - float64((1-p.X.share(t.value))*(c.Max.X-c.Min.X-left)); beyond > right {
+		if beyond := float64(text.Width(t.label)/2) -
+			float64((1-p.X.share(t.value))*(c.Max.X-c.Min.X-left)); beyond > right {
 			right = beyond
 		}
 	}

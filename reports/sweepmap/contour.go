@@ -6,8 +6,8 @@ import (
 )
 
 // contour draws regions of a grid of numbers, and the curves between them, by marching squares: each square of four
-// neighbouring points is divided along straight lines between the places at which its sides are crossed, and these places are
-// known, not guessed.
+// neighbouring points is divided along straight lines between the places at which its sides are crossed, and these
+// places are known, not guessed.
 type contour struct {
 	across, up []float64 // where the points stand
 	classes    []int     // of the points, the first axis fastest
@@ -61,8 +61,8 @@ func (k *contour) each(square func(around []corner)) {
 	}
 }
 
-// regions colours the squares. One with more than two classes, or in which two regions touch, is divided so that each corner
-// has its own part and no more; what is left in the middle goes to the fallback, the class that claims least.
+// regions colours the squares. One with more than two classes, or in which two regions touch, is divided so that each
+// corner has its own part and no more; what is left in the middle goes to the fallback, the class that claims least.
 func (k *contour) regions(fill func(class int, shape []paper.Point), least func(a, b int) int) {
 	k.each(func(around []corner) {
 		var crossings []int
@@ -128,7 +128,8 @@ func (m *Map) contour(c paper.Canvas, p *plot) *contour {
 	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first counts
 		e := m.Law.Edges[i]
 		a, to := &m.Axes[e.Axis], k.transforms[e.Axis]
-		k.crossing[crossed{e.Point, e.Axis}] = (to(place(a, e.Last.Levels[e.Axis])) + to(place(a, e.First.Levels[e.Axis]))) / 2
+		k.crossing[crossed{e.Point, e.Axis}] = (to(place(a, e.Last.Levels[e.Axis])) +
+			to(place(a, e.First.Levels[e.Axis]))) / 2
 	}
 	return &k.contour
 }
@@ -173,7 +174,8 @@ func (m *Map) curves(c paper.Canvas, p *plot) {
 	halo := paper.Stroke{Ink: plotGround, Width: 3.4}
 	k := m.contour(c, p)
 	for _, style := range []paper.Stroke{halo, edgeLine} {
-		k.curve(int(sweep.Safe), func(a, b paper.Point) { c.Line(style, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y}) })
+		k.curve(int(sweep.Safe),
+			func(a, b paper.Point) { c.Line(style, paper.Point{X: a.X, Y: a.Y}, paper.Point{X: b.X, Y: b.Y}) })
 	}
 	for i := range m.Asserted {
 		m.claim(c, p, &m.Asserted[i])

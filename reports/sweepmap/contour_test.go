@@ -18,8 +18,8 @@ func inside(shape []paper.Point, at paper.Point) bool {
 	return in
 }
 
-// A square of four points is coloured as its sides are: from each corner up to the place at which the side is crossed, for every
-// way in which the corners can come out.
+// A square of four points is coloured as its sides are: from each corner up to the place at which the side is crossed,
+// for every way in which the corners can come out.
 func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 	cross := map[crossed]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}
 	tried := 0
@@ -31,7 +31,8 @@ func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 			shape []paper.Point
 		}
 		var all []painted
-		k.regions(func(class int, shape []paper.Point) { all = append(all, painted{class, shape}) }, func(a, b int) int { return min(a, b) })
+		k.regions(func(class int, shape []paper.Point) { all = append(all, painted{class, shape}) },
+			func(a, b int) int { return min(a, b) })
 		look := func(at paper.Point) int {
 			class := -1
 			for _, p := range all {
@@ -69,7 +70,8 @@ func TestRegionsFollowTheSidesOfEverySquare(t *testing.T) {
 func TestCurvesPassEveryCrossing(t *testing.T) {
 	for n := range 16 {
 		classes := []int{n & 1, n >> 1 & 1, n >> 2 & 1, n >> 3}
-		k := &contour{across: []float64{0, 10}, up: []float64{0, 10}, classes: classes, crossing: map[crossed]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
+		k := &contour{across: []float64{0, 10}, up: []float64{0, 10}, classes: classes,
+			crossing: map[crossed]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
 		ends := map[paper.Point]int{}
 		k.curve(1, func(a, b paper.Point) { ends[a]++; ends[b]++ })
 		want := map[paper.Point]bool{{X: 3, Y: 0}: classes[0] != classes[1], {X: 10, Y: 6}: classes[1] != classes[3],

@@ -1,7 +1,8 @@
-// Package sweepmap tells and draws how laws came out where values of a scenario are varied: a strip for one axis, a map for two.
+// Package sweepmap tells and draws how laws came out where values of a scenario are varied: a strip for one axis, a map
+// for two.
 //
-// Goals: what was tried is told from what lies between, and the edge stands where it was found; whoever does not see all
-// colours, or none, sees the shapes. Equal sweeps give equal bytes.
+// Goals: what was tried is told from what lies between, and the edge stands where it was found; whoever does not see
+// all colours, or none, sees the shapes. Equal sweeps give equal bytes.
 // Non-goals: finding edges (scenarios/sweep), how a picture becomes SVG or PNG (paper).
 package sweepmap
 

@@ -26,7 +26,8 @@ func (m *Map) signs() []legendSign {
 	for i := range m.Law.Cells {
 		seen[m.Law.Cells[i].Sign()] = true
 	}
-	for _, s := range []struct{ mark, words string }{{"✓", "held in all runs"}, {"±", "broken in some"}, {"✗", "broken in all"}, {"?", "not told"}, {"–", "no valid scenario"}} {
+	for _, s := range []struct{ mark, words string }{{"✓", "held in all runs"}, {"±", "broken in some"},
+		{"✗", "broken in all"}, {"?", "not told"}, {"–", "no valid scenario"}} {
 		if !seen[s.mark] {
 			continue
 		}

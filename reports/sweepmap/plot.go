@@ -52,8 +52,8 @@ func (m *Map) SVG(w io.Writer) error {
 // PNG draws the same as PNG.
 func (m *Map) PNG(w io.Writer) error { return m.draw(stage).PNG(w, plotGround, plotDPI) }
 
-// onPage draws the map as SVG for a web page that says the rest in words: for a desktop, or narrow for a phone. Its colours are
-// variables of the page, which differ by theme: --map-safe and so on.
+// onPage draws the map as SVG for a web page that says the rest in words: for a desktop, or narrow for a phone. Its
+// colours are variables of the page, which differ by theme: --map-safe and so on.
 func (m *Map) onPage(narrow bool) string {
 	f := onDesktop
 	if narrow {
@@ -68,8 +68,8 @@ var pageInks = func() *strings.Replacer {
 	for _, ink := range []struct {
 		is   color.Color
 		name string
-	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"}, {openField, "open-field"},
-		{edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
+	}{{safeInk, "safe"}, {safeField, "safe-field"}, {badInk, "broken"}, {badField, "broken-field"}, {openInk, "open"},
+		{openField, "open-field"}, {edgeInk, "edge"}, {claimInk, "claim"}, {softInk, "soft"}, {plotGround, "ground"}} {
 		r, g, b, _ := ink.is.RGBA()
 		pairs = append(pairs, fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), "var(--map-"+ink.name+")")
 	}

@@ -19,10 +19,11 @@ import (
 type Sweep struct {
 	*sweep.Sweep
 	Scenario *scenarios.Scenario
-	Repeats  map[*sweep.Edge]string // command to paste that shows how the law is broken on one side; none if there is none
-	Shown    map[int]*single.Run    // the run that shows how an assertion failed, by its number from 0
-	Files    string                 // folder with what was left; empty if nothing was
-	Repeat   string                 // command to paste that sweeps again
+	// command to paste that shows how the law is broken on one side; none if there is none
+	Repeats map[*sweep.Edge]string
+	Shown   map[int]*single.Run // the run that shows how an assertion failed, by its number from 0
+	Files   string              // folder with what was left; empty if nothing was
+	Repeat  string              // command to paste that sweeps again
 }
 
 // notes are what a reader must know beside the laws, a sentence each.
@@ -98,7 +99,8 @@ func (s *Sweep) unmet(a *sweep.Asserted) string {
 	case a.Standing == expect.NotDecidable && a.Untold == 0:
 		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
 	case a.Standing == expect.NotDecidable:
-		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end", a.Untold, a.Points)
+		return fmt.Sprintf("at %d of the %d points at which the condition was true the law was not judged to its end",
+			a.Untold, a.Points)
 	case a.Standing == expect.AsExpected:
 		return ""
 	}
@@ -146,7 +148,8 @@ func (s *Sweep) claimCase(i int) report.Case {
 	if run == nil {
 		return c
 	}
-	c.Story = run.Verdict.Of(a.Law).Explanation + "\nseed " + strconv.FormatUint(run.Seed, 10) + "\n" + strings.Join(run.Plan, "\n") + "\n" + run.Repeat
+	c.Story = run.Verdict.Of(a.Law).Explanation + "\nseed " + strconv.FormatUint(run.Seed, 10) + "\n" +
+		strings.Join(run.Plan, "\n") + "\n" + run.Repeat
 	return c
 }
 

@@ -22,8 +22,8 @@ func (s *Sweep) html(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(), Repeat: s.Repeat,
-		Frame: frame, Standing: s.standing(), Size: s.size()}
+	d := &sweepPage{Scenario: s.Scenario.Name, Summary: s.Scenario.Summary, Faults: s.Faults(), Notes: s.notes(),
+		Repeat: s.Repeat, Frame: frame, Standing: s.standing(), Size: s.size()}
 	for _, law := range s.Laws {
 		d.Maps = append(d.Maps, s.mapOnPage(Of(s.Sweep, law)))
 	}
@@ -112,7 +112,8 @@ func storyAgainst(a *sweep.Asserted, run *single.Run) sweepStory {
 // mapOnPage draws one law.
 func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 	picture := Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l}
-	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.onPage(false)), Narrow: template.HTML(picture.onPage(true))}
+	m := mapOnPage{Law: string(l.Law), Wide: template.HTML(picture.onPage(false)),
+		Narrow: template.HTML(picture.onPage(true))}
 	for i := range l.Lines {
 		along := &l.Lines[len(l.Lines)-1-i] // the highest first, as on the map
 		name := s.Axes[along.Axis].Name
@@ -130,7 +131,8 @@ func (s *Sweep) mapOnPage(l *Law) mapOnPage {
 		}
 	}
 	for _, c := range causes(l) {
-		m.Causes = append(m.Causes, fmt.Sprintf("✗ %s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+		m.Causes = append(m.Causes,
+			fmt.Sprintf("✗ %s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range problems(l) {
 		m.Causes = append(m.Causes, fmt.Sprintf("– %s: at %s", c.cause, phrase.Count(c.points, "point")))
@@ -150,5 +152,6 @@ func (d *sweepPage) facts(s *Sweep) {
 		d.Facts = append(d.Facts, report.Fact{Name: "with", Value: fixed})
 	}
 	runs, _ := s.Made()
-	d.Facts = append(d.Facts, report.Fact{Name: "runs", Value: strconv.Itoa(runs)}, report.Fact{Name: "safe means", Value: s.meaning()})
+	d.Facts = append(d.Facts, report.Fact{Name: "runs", Value: strconv.Itoa(runs)},
+		report.Fact{Name: "safe means", Value: s.meaning()})
 }

@@ -91,8 +91,9 @@ type assertionJSON struct {
 
 // JSON gives the sweep as one JSON object, ended by a newline.
 func (s *Sweep) JSON(command string) ([]byte, error) {
-	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From, Faults: report.Some(s.Faults()),
-		With: report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
+	d := sweepJSON{Head: report.HeadOf(command), Scenario: s.Scenario.Name, Seeds: s.Seeds, From: s.From,
+		Faults: report.Some(s.Faults()),
+		With:   report.Some(s.With()), Axes: []axisJSON{}, Points: []pointJSON{}, Laws: map[checker.Law]sweptLawJSON{},
 		Assertions: []assertionJSON{}, Interrupted: s.Interrupted, Notes: s.notes(), Repeat: s.Repeat}
 	d.Runs, d.Tried = s.Made()
 	for i := range s.Axes {
@@ -154,8 +155,8 @@ func (s *Sweep) valuesAt(levels []sweep.Level) map[string]string {
 func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
 	d := sweptLawJSON{[]edgeJSON{}, []lineJSON{}}
 	for _, e := range l.Edges {
-		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels), e.After.String(),
-			e.Exact, edgeCause(e).Cause.String(), s.Repeats[e]}
+		edge := edgeJSON{s.Axes[e.Axis].Name, s.valuesAt(e.Last.Levels), e.Before.String(), s.valuesAt(e.First.Levels),
+			e.After.String(), e.Exact, edgeCause(e).Cause.String(), s.Repeats[e]}
 		d.Edges = append(d.Edges, edge)
 	}
 	for i := range l.Lines {
@@ -166,7 +167,8 @@ func (s *Sweep) lawJSON(l *Law) sweptLawJSON {
 			one.At = along.Other.Text
 		}
 		for _, stretch := range along.Stretches {
-			one.Stretches = append(one.Stretches, stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text})
+			one.Stretches = append(one.Stretches,
+				stretchJSON{stretch.State.String(), stretch.From.Text, stretch.To.Text})
 		}
 		d.Lines = append(d.Lines, one)
 	}

@@ -53,7 +53,8 @@ func axisOf(text string) sweep.Axis {
 
 // sweepOf is a sweep with a point for each sign, and nothing more.
 func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
-	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20, Crew: parallel.Crew{Workers: 1}}
+	o := sweep.Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
+		Crew: parallel.Crew{Workers: 1}}
 	for _, text := range assertions {
 		a, err := varied.Assertion(axes, text)
 		if err != nil {
@@ -71,8 +72,8 @@ func sweepOf(axes []sweep.Axis, signs string, assertions ...string) *Sweep {
 	for i, sign := range []rune(signs) {
 		swept.Points[i] = pointOf(swept.Points[i].Levels, sign)
 	}
-	return &Sweep{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."}, Files: "_runs/x",
-		Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
+	return &Sweep{Sweep: swept, Scenario: &scenarios.Scenario{Name: "delayed-restart", Summary: "A <summary> & more."},
+		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
 // pointOf is a point that came out as the sign says.
@@ -102,7 +103,8 @@ func pointOf(levels []sweep.Level, sign rune) *sweep.Point {
 // stripSweep is a sweep of one axis, safe from 9.891 s on.
 func stripSweep() *Sweep {
 	axis := axisOf("restart=8s..11s/1s")
-	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl", "lease-exclusion holds when restart > 20s")
+	s := sweepOf([]sweep.Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
+		"lease-exclusion holds when restart > 20s")
 	s.Asserted[0].Standing, s.Asserted[0].Points = expect.AsExpected, 3
 	s.Asserted[1].Standing = expect.NotJudged
 	at := func(text string, n int64, sign rune) *sweep.Point {
@@ -110,7 +112,8 @@ func stripSweep() *Sweep {
 	}
 	last, first := at("9.89s", 9_890_000_000, '±'), at("9.891s", 9_891_000_000, '✓')
 	last.Findings[0].First = 8
-	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Broken, After: sweep.Safe, Exact: true}}
+	s.Edges = []sweep.Edge{{Law: checker.LeaseExclusion, Point: 1, Last: last, First: first, Before: sweep.Broken,
+		After: sweep.Safe, Exact: true}}
 	s.Between = make([]*sweep.Point, 10)
 	for i := range s.Between {
 		s.Between[i] = first
@@ -137,9 +140,11 @@ func samples() map[string]*Sweep {
 	time, rate := axisOf("restart=1s..3s/1s"), axisOf("ppm=-1000ppm,0ppm,1000ppm")
 	policy, single := axisOf("append-fsync=always,everysec,no"), axisOf("clients=2")
 	return map[string]*Sweep{
-		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"), "words": mapSweep(policy, axisOf("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
-		"numbers by words": mapSweep(time, policy, "✗✓✓", "✗✓✓", "✗✗✓"), "words by numbers": mapSweep(policy, time, "✗✓✓", "✗✓✓", "✗✗✓"),
-		"one point": mapSweep(single, axisOf("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
+		"strip": stripSweep(), "numbers": mapSweep(time, rate, "✓✓✓", "±✓✓", "✗✗–"),
+		"words":            mapSweep(policy, axisOf("resource.fencing=on,off,1"), "✓?–", "±✓✓", "✗✗✗"),
+		"numbers by words": mapSweep(time, policy, "✗✓✓", "✗✓✓", "✗✗✓"),
+		"words by numbers": mapSweep(policy, time, "✗✓✓", "✗✓✓", "✗✗✓"),
+		"one point":        mapSweep(single, axisOf("ttl=2s"), "✓"), "a row": mapSweep(time, single, "✗✓?"),
 		"a strip of words": sweepOf([]sweep.Axis{policy}, "✗±✓"),
 	}
 }
@@ -168,7 +173,8 @@ func TestSweepsFitTheScreen(t *testing.T) {
 			_, drawn, _ := strings.Cut(before, string(checker.LeaseExclusion))
 			signs := 0
 			for _, line := range strings.Split(drawn, "\n") {
-				if !strings.Contains(line, ": in ") && !strings.Contains(line, ": at ") && !strings.Contains(line, "servers") {
+				if !strings.Contains(line, ": in ") && !strings.Contains(line, ": at ") &&
+					!strings.Contains(line, "servers") {
 					signs += len(regexp.MustCompile("[✓✗±?–]").FindAllString(line, -1))
 				}
 			}
@@ -188,11 +194,13 @@ func TestSweepInWords(t *testing.T) {
 		"delayed-restart  14 points, 20 seeds each", "undecided\n",
 		"varied  restart, 8s to 11s, 4 values: restart delay after the crash of redis-3\n",
 		"with    lock.ttl 10s\n", "faults  1 crash redis-3",
-		"lease-exclusion  safe from restart 9.891s; broken up to 9.89s, at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  10s 11s\n",
+		"lease-exclusion  safe from restart 9.891s; broken up to 9.89s, at lock.ttl 10s\n  ✗   ±   ✓   ✓\n  8s  9s  " +
+			"10s 11s\n",
 		"edge  9.89s broken, 9.891s safe: lost in crash (no persistence), first with\n        seed 8\n",
 		"lost in crash (no persistence): in 21 runs at 2 points", "a chance of 13.9 % in one",
 		" ✓ lease-exclusion holds when restart >= ttl\n   met at 3 points\n",
-		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing was tried\n",
+		" ? lease-exclusion holds when restart > 20s\n   the condition was true at no point that was run: nothing " +
+			"was tried\n",
 		"note    fault 2 struck in no run of any point: drift client-1",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -223,7 +231,8 @@ func TestMapsAreRepeatable(t *testing.T) {
 			t.Errorf("%s: %s", name, svg2.String())
 		}
 		text := page.String()
-		if err := check.Page(text); err != nil || strings.Contains(text, "<summary>") || strings.Count(text, "<svg") != 2 {
+		if err := check.Page(text); err != nil || strings.Contains(text, "<summary>") ||
+			strings.Count(text, "<svg") != 2 {
 			t.Errorf("%s: the page is not self-contained, or not safe: %v", name, err)
 		}
 		if n, err := check.Explained(text); err != nil || n != 1 {
@@ -275,12 +284,14 @@ func TestSweepAsJSON(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	p := got.Points[1]
-	if len(got.Points) != 4 || p.At["restart"] != "9s" || p.Laws["lease-exclusion"].State != "broken" || p.Laws["lease-exclusion"].Violated != 1 ||
+	if len(got.Points) != 4 || p.At["restart"] != "9s" || p.Laws["lease-exclusion"].State != "broken" ||
+		p.Laws["lease-exclusion"].Violated != 1 ||
 		p.Laws["lease-exclusion"].Causes[0].First_seed != 7 {
 		t.Errorf("%+v", p)
 	}
 	law := got.Laws["lease-exclusion"]
-	if e := law.Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" || !law.Lines[0].Monotone {
+	if e := law.Edges[0]; e.Last["restart"] != "9.89s" || e.First["restart"] != "9.891s" || e.After != "safe" ||
+		!law.Lines[0].Monotone {
 		t.Errorf("%+v", got.Laws)
 	}
 	if got.Assertions[0].Result != "met" || got.Assertions[1].Result != "undecided" {
@@ -295,7 +306,8 @@ func TestSweepAsCases(t *testing.T) {
 	if c := cases[2]; c.Result != expect.AsExpected || c.Message != "safe from restart 9.891s; broken up to 9.89s" {
 		t.Errorf("%+v", c)
 	}
-	if c := cases[1]; c.Result != expect.NotDecidable || !strings.HasPrefix(c.Message, "the condition was true at no point") {
+	if c := cases[1]; c.Result != expect.NotDecidable ||
+		!strings.HasPrefix(c.Message, "the condition was true at no point") {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[0]; c.Result != expect.AsExpected || c.Message != "met at 3 points" {
@@ -326,7 +338,8 @@ func TestSweepsSayThatTheyWereInterrupted(t *testing.T) {
 }
 
 func TestTheCommandsOfASweepCanBePasted(t *testing.T) {
-	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary 'restart=8s..11s/1s' --seeds 18446744073709551615"
+	const call = "fencepost sweep '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --vary " +
+		"'restart=8s..11s/1s' --seeds 18446744073709551615"
 	s := stripSweep()
 	s.Repeat, s.Repeats = call, map[*sweep.Edge]string{&s.Edges[0]: call}
 	for _, width := range []int{60, 80, 120, 200} {

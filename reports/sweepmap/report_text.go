@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what shows
-// the first failure of each. The error is w's.
+// Text writes a sweep: each law as a strip or a map of signs with its edges in words, then the assertions, and what
+// shows the first failure of each. The error is w's.
 func (s *Sweep) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
 	report.Title(p, s.Scenario.Name, s.size(), s.standing())
@@ -119,7 +119,8 @@ func (s *Sweep) law(p *term.Writer, l *Law) {
 	if len(s.Axes) == 2 && !g.beside {
 		for i := range l.Lines {
 			along := &l.Lines[i]
-			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", term.Plain, along.Words(s.Axes[along.Axis].Name))
+			p.Hang(2, s.Axes[1-along.Axis].Name+" "+along.Other.Text+"  ", term.Plain,
+				along.Words(s.Axes[along.Axis].Name))
 		}
 	}
 	for i := range l.Lines {
@@ -142,18 +143,21 @@ func (s *Sweep) place(l *sweep.Line) string {
 func (s *Sweep) details(p *term.Writer, l *Law) {
 	for _, e := range l.Edges {
 		if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
-			p.Hang(2, "edge  ", term.Plain, fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
-				e.First.Levels[0].Text, e.After, cause.Cause, cause.First))
+			p.Hang(2, "edge  ", term.Plain,
+				fmt.Sprintf("%s %s, %s %s: %s, first with seed %d", e.Last.Levels[0].Text, e.Before,
+					e.First.Levels[0].Text, e.After, cause.Cause, cause.First))
 		}
 		if again := s.Repeats[e]; again != "" {
 			p.Command(8, "", again)
 		}
 		if !e.Exact {
-			p.Hang(2, "edge  ", term.Yellow, fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
+			p.Hang(2, "edge  ", term.Yellow,
+				fmt.Sprintf("between %s and %s: %s", s.Words(e.Last.Levels), s.Words(e.First.Levels), gap(e)))
 		}
 	}
 	for _, c := range causes(l) {
-		p.Hang(2, "✗     ", term.Plain, fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
+		p.Hang(2, "✗     ", term.Plain,
+			fmt.Sprintf("%s: in %s at %s", c.cause, phrase.Count(c.runs, "run"), phrase.Count(c.points, "point")))
 	}
 	for _, c := range problems(l) {
 		p.Hang(2, "–     ", term.Plain, fmt.Sprintf("%s: at %s", c.cause, phrase.Count(c.points, "point")))
@@ -206,13 +210,15 @@ func problems(l *Law) (list []causeSum) {
 
 // legend says what the signs mean.
 func (s *Sweep) legend(p *term.Writer) {
-	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all", "– no valid scenario"})
+	p.Flow("", []string{"✓ held in all runs of the point", "✗ broken in all", "± in some", "? not told in all",
+		"– no valid scenario"})
 	p.Text(term.Plain, 0, "safe means: "+s.meaning())
 }
 
 // meaning says what safe rests on.
 func (s *Sweep) meaning() string {
-	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in twenty",
+	return fmt.Sprintf("no violation in %s of a point, which a chance of %s %% in one run would give one time in "+
+		"twenty",
 		phrase.Count(s.Seeds, "run"), strconv.FormatFloat(100*tally.UpperBound(s.Seeds), 'g', 3, 64))
 }
 
@@ -221,7 +227,8 @@ const turnsTwice = "it turns more than once; between points that came out alike 
 
 // claim tells an assertion.
 func (s *Sweep) claim(p *term.Writer, a *sweep.Asserted) {
-	p.Hang(0, " "+report.ResultSign(result(a))+" ", [...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
+	p.Hang(0, " "+report.ResultSign(result(a))+" ",
+		[...]term.Style{term.Yellow, term.Green, term.Red, term.Yellow}[a.Standing], a.Text)
 	p.Text(term.Plain, 3, s.why(a))
 }
 

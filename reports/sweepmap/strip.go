@@ -7,13 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// strip draws one axis: the share of runs in which the law was broken at each point, over the stretches on which it is safe.
+// strip draws one axis: the share of runs in which the law was broken at each point, over the stretches on which it is
+// safe.
 func (m *Map) strip(p *plot) {
 	m.set(0, &p.X)
 	p.Y.label = "runs that broke the law"
 	p.Y.min, p.Y.max = 0, 1
 	p.Y.padding = 10
-	p.Y.ticks = []mark{{value: 0, label: "0 %"}, {value: .25, label: "25 %"}, {value: .5, label: "50 %"}, {value: .75, label: "75 %"}, {value: 1, label: "100 %"}}
+	p.Y.ticks = []mark{{value: 0, label: "0 %"}, {value: .25, label: "25 %"}, {value: .5, label: "50 %"},
+		{value: .75, label: "75 %"}, {value: 1, label: "100 %"}}
 	p.draw = append(p.draw, m.fields, m.edges, m.shares)
 }
 
@@ -37,8 +39,10 @@ func (m *Map) fields(c paper.Canvas, p *plot) {
 	})
 }
 
-// bands hands out where stretches begin and end: in the middle between two neighbours, the first and the last at the ends.
-func bands(a *sweep.Axis, stretches []sweep.Stretch, at func(float64) float64, from, to float64, band func(s sweep.State, from, to float64)) {
+// bands hands out where stretches begin and end: in the middle between two neighbours, the first and the last at the
+// ends.
+func bands(a *sweep.Axis, stretches []sweep.Stretch, at func(float64) float64, from, to float64,
+	band func(s sweep.State, from, to float64)) {
 	for i, s := range stretches {
 		end := to
 		if i < len(stretches)-1 {
@@ -83,8 +87,8 @@ func (m *Map) edges(c paper.Canvas, p *plot) {
 	}
 }
 
-// label writes beside a line, on a ground of its own: at its right or left as it is asked, or on the other side if there is
-// no room.
+// label writes beside a line, on a ground of its own: at its right or left as it is asked, or on the other side if
+// there is no room.
 func label(c paper.Canvas, text paper.Text, x, y float64, right bool, words string) {
 	width := text.Width(words)
 	if right = right && x+width+10 < c.Max.X || x-width-10 < c.Min.X; right {

@@ -20,7 +20,8 @@ var Stories = []struct {
 	Name string
 	Tell func() Story
 }{
-	{"kleppmann", Kleppmann}, {"fenced", Fenced}, {"restart", Restart}, {"calm", Calm}, {"deadlock", Deadlock}, {"long", Long},
+	{"kleppmann", Kleppmann}, {"fenced", Fenced}, {"restart", Restart}, {"calm", Calm}, {"deadlock", Deadlock},
+	{"long", Long},
 }
 
 // story ends a tale in which all laws hold but those of the findings.
@@ -66,16 +67,17 @@ func Kleppmann() Story {
 			{Law: checker.MutualExclusion, Outcome: checker.Violated,
 				Cause:  checker.Cause{Kind: checker.HolderOutlivedLease, Detail: "pause"},
 				Remedy: "a fencing token: the resource refuses a write whose token is lower than one it has seen",
-				Witness: []int{t.Entered("client-1/1"), t.Find(func(e *history.Event) bool { return e.Process == history.Nemesis }),
+				Witness: []int{t.Entered("client-1/1"),
+					t.Find(func(e *history.Event) bool { return e.Process == history.Nemesis }),
 					t.Entered("client-2/9")},
-				Explanation: "client-1 acquired the lock at 0.012 s and was told that it holds until 9.889 s. A pause struck it at " +
-					"0.012 s and lasted until 15.012 s. Its keys expired on time, client-2 acquired at 10.131 s, and client-1, " +
-					"which could not know, went on in its section."},
+				Explanation: "client-1 acquired the lock at 0.012 s and was told that it holds until 9.889 s. A " +
+					"pause struck it at 0.012 s and lasted until 15.012 s. Its keys expired on time, client-2 " +
+					"acquired at 10.131 s, and client-1, which could not know, went on in its section."},
 			{Law: checker.ResourceSafety, Outcome: checker.Violated,
 				Cause:  checker.Cause{Kind: checker.StaleEffect},
 				Remedy: "a fencing token", Witness: stale,
-				Explanation: "The resource accepted a read of client-2 at 10.132 s and after it, at 15.014 s, a write of client-1, " +
-					"whose grant client-2's had superseded."},
+				Explanation: "The resource accepted a read of client-2 at 10.132 s and after it, at 15.014 s, a " +
+					"write of client-1, whose grant client-2's had superseded."},
 			{Law: checker.Ownership, Outcome: checker.Holds, Explanation: "5 keys deleted, each by its owner."},
 			{Law: checker.TokenOrder, Explanation: "no tokens"},
 			{Law: checker.DeadlockFreedom, Outcome: checker.Holds, Explanation: "nobody was stuck"},
@@ -104,7 +106,8 @@ func Fenced() Story {
 		checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated,
 			Cause:       checker.Cause{Kind: checker.HolderOutlivedLease, Detail: "pause"},
 			Witness:     []int{t.Entered("client-1/1"), t.Entered("client-2/40")},
-			Explanation: "client-1 was paused past its lease and client-2 entered.", Remedy: "none is needed: the resource refuses."})
+			Explanation: "client-1 was paused past its lease and client-2 entered.",
+			Remedy:      "none is needed: the resource refuses."})
 }
 
 // Restart is a server that forgets a lock.
@@ -112,20 +115,23 @@ func Restart() Story {
 	const crash = "crash redis-3 losing everything at 1s, restart after 20ms"
 	t := New(2, 5)
 	t.Acquire(0.001, 0.008, 9.885, "client-1/1", 0, 1, 2, 3)
-	t.At(1).Add(history.Event{Process: "redis-3", F: history.KeyGone, Type: history.OK, Of: "client-1/1", Why: history.LostUnpersisted})
+	t.At(1).Add(history.Event{Process: "redis-3", F: history.KeyGone, Type: history.OK, Of: "client-1/1",
+		Why: history.LostUnpersisted})
 	t.Fault(history.Invoke, crash, "redis-3")
 	t.At(1.02).Fault(history.OK, crash, "redis-3")
 	t.Acquire(1.5, 1.509, 11.385, "client-2/1", 0, 3, 4, 5)
 	t.Release(3.008, 3.012, "client-1/1", 1, 2)
 	t.Release(3.509, 3.512, "client-2/1", 3, 4, 5)
 	lost := t.Find(func(e *history.Event) bool { return e.Why == history.LostUnpersisted })
-	broken := checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"},
+	broken := checker.Finding{Outcome: checker.Violated,
+		Cause:       checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"},
 		Witness:     []int{t.Entered("client-1/1"), lost, t.Entered("client-2/1")},
 		Explanation: "redis-3 forgot client-1's key when it crashed at 1.000 s, and granted the lock again at 1.504 s.",
 		Remedy:      "keep a restarted node away for longer than the longest TTL, or persist with fsync always"}
 	lease, mutual := broken, broken
 	lease.Law, mutual.Law = checker.LeaseExclusion, checker.MutualExclusion
-	return t.story("restart-forgets", "A node restarts empty while a lock is held by the bare quorum.", []string{crash}, lease, mutual)
+	return t.story("restart-forgets", "A node restarts empty while a lock is held by the bare quorum.", []string{crash},
+		lease, mutual)
 }
 
 // Calm is a run of many cycles in which nothing breaks.
@@ -147,7 +153,8 @@ func Calm() Story {
 func Deadlock() Story {
 	t := New(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}
-	one := func(at float64, p history.Process, f history.F, ty history.Type, lock history.Lock, g *history.Grant, of history.Attempt) {
+	one := func(at float64, p history.Process, f history.F, ty history.Type, lock history.Lock, g *history.Grant,
+		of history.Attempt) {
 		e := history.Event{Process: p, F: f, Type: ty, Lock: lock, Grant: g}
 		if f == history.KeySet {
 			e.Of, e.By, e.Until = of, of, Seconds(10)
@@ -157,7 +164,8 @@ func Deadlock() Story {
 		t.At(at).Add(e)
 	}
 	grant := func(since, granted float64) *history.Grant {
-		return &history.Grant{Since: Seconds(since), Granted: Seconds(granted), Until: Seconds(70), Counted: []history.Process{"redis-1"}}
+		return &history.Grant{Since: Seconds(since), Granted: Seconds(granted), Until: Seconds(70),
+			Counted: []history.Process{"redis-1"}}
 	}
 	one(0.001, "client-1", history.Acquire, history.Invoke, "accounts", nil, "client-1/1")
 	one(0.002, "client-2", history.Acquire, history.Invoke, "orders", nil, "client-2/1")
@@ -169,8 +177,10 @@ func Deadlock() Story {
 	one(0.102, "client-2", history.Acquire, history.Invoke, "accounts", nil, "")
 	t.H.Header.End = Seconds(60)
 	return t.story("two-locks-opposite-order", "Two clients take two renewed locks in opposite order.", nil,
-		checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.StuckInCycle},
-			Witness: []int{4, 5, 6, 7}, Explanation: "client-1 holds accounts and waits for orders; client-2 holds orders and waits for accounts.",
+		checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
+			Cause:   checker.Cause{Kind: checker.StuckInCycle},
+			Witness: []int{4, 5, 6, 7}, Explanation: "client-1 holds accounts and waits for orders; client-2 holds " +
+				"orders and waits for accounts.",
 			Remedy: "take locks in one order"})
 }
 
@@ -190,8 +200,10 @@ func Long() Story {
 		at += 0.06
 	}
 	gone := t.Find(func(e *history.Event) bool { return e.F == history.KeyGone && e.By == "client-4/3" })
-	broken := checker.Finding{Law: checker.LeaseExclusion, Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.RemovedByNonOwner},
+	broken := checker.Finding{Law: checker.LeaseExclusion, Outcome: checker.Violated,
+		Cause:       checker.Cause{Kind: checker.RemovedByNonOwner},
 		Witness:     []int{t.Entered("client-5/101"), gone, gone + 1, gone + 2, t.Entered("client-9/1000")},
-		Explanation: "client-4's late release removed the key of client-5.", Remedy: "compare the owner before deleting"}
+		Explanation: "client-4's late release removed the key of client-5.",
+		Remedy:      "compare the owner before deleting"}
 	return t.story("token-per-client", "", []string{"delay client-4 -> redis-1 by 2s after before-release"}, broken)
 }

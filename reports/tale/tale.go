@@ -1,5 +1,5 @@
-// Package tale writes histories by hand, for the tests of the rooms that show them: the words of a report and its pictures
-// are checked against the same few tales.
+// Package tale writes histories by hand, for the tests of the rooms that show them: the words of a report and its
+// pictures are checked against the same few tales.
 //
 // Goals: a tale reads like what happened, and is a history that a run could have recorded.
 // Non-goals: judging it. What a tale's findings say is written down with it. Nothing but tests uses the room.
@@ -60,10 +60,12 @@ func (t *Tale) Client(p string, f history.F, ty history.Type, attempt string) *T
 // Fault adds a fault that strikes or ends, by its line in a plan; on names whom it strikes if the line is none.
 func (t *Tale) Fault(ty history.Type, line string, on ...history.Process) *Tale {
 	if f, err := nemesis.Parse(line); err == nil {
-		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line, Fault: f.Struck()})
+		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
+			Fault: f.Struck()})
 	}
 	f, _, _ := strings.Cut(line, " ")
-	return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line, Fault: &history.Fault{On: on}})
+	return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f), Value: line,
+		Fault: &history.Fault{On: on}})
 }
 
 // Acquire asks at from, sets the key on the servers in between, and enters at the time to.

@@ -36,8 +36,8 @@ func TestAValueIsCutToAGlance(t *testing.T) {
 func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	got := &history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Lock: "orders", Token: 7,
 		Grant: &history.Grant{Granted: 1e9, Until: 2e9, Counted: []history.Process{"redis-1", "redis-2", "redis-3"}}}
-	judged := &history.Event{Process: history.Resource, F: history.Apply, Type: history.Fail, Op: history.Write, Of: "x/1",
-		Value: "v", Token: 7, Why: history.StaleToken}
+	judged := &history.Event{Process: history.Resource, F: history.Apply, Type: history.Fail, Op: history.Write,
+		Of: "x/1", Value: "v", Token: 7, Why: history.StaleToken}
 	fault := func(ty history.Type, line string) *history.Event {
 		return &history.Event{Process: history.Nemesis, F: "start-partition", Type: ty, Value: line}
 	}

@@ -47,8 +47,10 @@ func TestWrappedCommandPastesAsOneCommand(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell here")
 	}
-	args := []string{"run", "/a/long/path with spaces/to/some scenario.yaml", "--seed", "18446744073709551615", "--plan",
-		"pause client-1 for 15s after acquired", strings.Repeat("x", 90), strings.Repeat("/a b/c", 40), strings.Repeat("long name ", 30) + "end",
+	args := []string{"run", "/a/long/path with spaces/to/some scenario.yaml", "--seed", "18446744073709551615",
+		"--plan",
+		"pause client-1 for 15s after acquired", strings.Repeat("x", 90), strings.Repeat("/a b/c", 40),
+		strings.Repeat("long name ", 30) + "end",
 		"_runs/" + strings.Repeat("a-very-long-folder-name/", 5) + "plan.txt"}
 	text := "printf '%s\\n'"
 	quotes := []string{`"`, `'`}

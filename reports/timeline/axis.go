@@ -40,12 +40,14 @@ func (c *Chart) ticks(times []history.Time) {
 		if free {
 			taken = append(taken, label)
 		}
-		c.Ticks = append(c.Ticks, tick{A: int64(at), X: px(x), Shift: px(label - x), Label: phrase.Instant(at), Shown: free})
+		c.Ticks = append(c.Ticks,
+			tick{A: int64(at), X: px(x), Shift: px(label - x), Label: phrase.Instant(at), Shown: free})
 	}
 	for _, b := range c.folded.breaks {
 		x, x2 := c.x(b.From), c.x(b.To)
 		c.Breaks = append(c.Breaks, scaleBreak{A: int64(b.From), B: int64(b.To), X: px((x + x2) / 2),
-			Label: phrase.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20, Named: labelWidth(phrase.Lasting(b.To-b.From)) < x2-x})
+			Label: phrase.Lasting(b.To - b.From), Shown: !c.Linear && x2-x >= 20,
+			Named: labelWidth(phrase.Lasting(b.To-b.From)) < x2-x})
 	}
 }
 
@@ -104,6 +106,7 @@ func (c *Chart) pins() {
 		} else if !ok {
 			y2 = c.Top
 		}
-		c.Pins = append(c.Pins, pin{A: int64(e.Time), X: px(c.x(e.Time)), Number: n, Pos: pos, Y: y, Y2: y2, Tip: c.tip(pos)})
+		c.Pins = append(c.Pins,
+			pin{A: int64(e.Time), X: px(c.x(e.Time)), Number: n, Pos: pos, Y: y, Y2: y2, Tip: c.tip(pos)})
 	}
 }

@@ -208,8 +208,9 @@ func (c *Chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
-// px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from fusing the
-// two into one step of another precision: pages are the same on all platforms (Go specification, "Floating-point operators").
+// px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from
+// fusing the two into one step of another precision: pages are the same on all platforms (Go specification,
+// "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 //go:embed chart.html
@@ -223,7 +224,8 @@ var scriptText string
 // Script is what a page needs beside the picture: by it the reader zooms and moves.
 var Script = template.JS(scriptText)
 
-// HTML is the picture with its buttons and its legend, for a page whose script has Script. The error is of the template.
+// HTML is the picture with its buttons and its legend, for a page whose script has Script. The error is of the
+// template.
 func (c *Chart) HTML() (template.HTML, error) {
 	var b strings.Builder
 	err := chartPicture.Execute(&b, c)
@@ -290,7 +292,8 @@ func positions(events []int) string {
 func labelWidth(s string) float64 { return float64(6.4 * float64(term.Cells(s))) }
 
 func (c *Chart) title(y, height int, name, class string) {
-	c.Rows = append(c.Rows, laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
+	c.Rows = append(c.Rows,
+		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
 // ClipX is where what is drawn of the plot begins, with room for marks on its edges.

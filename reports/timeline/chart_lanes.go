@@ -81,14 +81,16 @@ func (c *Chart) clientLanes(y int) int {
 			c.sections(i, lock, y+lanePad/2+k*trackHeight)
 		}
 		for _, p := range lane.Pauses {
-			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First, p.Last)
+			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First,
+				p.Last)
 		}
 		for k, lock := range tracks {
 			c.captions(i, lock, y+lanePad/2+k*trackHeight)
 		}
 		c.clocks(lane.Clock, y, height)
 		for _, crash := range lane.Crashes {
-			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "", string(lane.Process)+" crashes at "+phrase.Instant(crash.From), crash.First)
+			c.mark("crash", "cross", crash.From, c.middle[lane.Process], "",
+				string(lane.Process)+" crashes at "+phrase.Instant(crash.From), crash.First)
 		}
 		y += height
 	}
@@ -111,7 +113,8 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
 		if lock == "" || w.Lock == lock {
-			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process, cmp.Or(string(w.Lock), "the lock"), c.stretch(w.span)), w.First)
+			c.box("wait", w.From, w.To, y+10, 4, "", fmt.Sprintf("%s asks for %s\n%s", lane.Process,
+				cmp.Or(string(w.Lock), "the lock"), c.stretch(w.span)), w.First)
 		}
 	}
 	for i := range lane.Sections {
@@ -129,7 +132,8 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 			if w.From > past {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
-			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process, phrase.Instant(w.From), phrase.Instant(w.To)))
+			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as stated to %s\n%s to %s", lane.Process,
+				phrase.Instant(w.From), phrase.Instant(w.To)))
 			past = max(past, w.To)
 		}
 		if len(s.Validity) > 0 && past < s.To {
@@ -240,10 +244,12 @@ func (c *Chart) serverLanes(y int) int {
 			c.keys(lane, ahead, lock, y+5+k*track)
 		}
 		for _, d := range lane.Down {
-			c.box("down", d.From, d.To, y+2, height-4, "", string(lane.Process)+" is down\n"+c.stretch(d), d.First, d.Last)
+			c.box("down", d.From, d.To, y+2, height-4, "", string(lane.Process)+" is down\n"+c.stretch(d), d.First,
+				d.Last)
 		}
 		for _, p := range lane.Pauses {
-			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First, p.Last)
+			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First,
+				p.Last)
 		}
 		c.clocks(lane.Clock, y, height)
 		y += height
@@ -291,13 +297,14 @@ func places(keys []keySpan, i int, ahead []int) []inLine {
 	return append(list, at)
 }
 
-// keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is longer
-// than there is room, only the first of it are drawn.
+// keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is
+// longer than there is room, only the first of it are drawn.
 func (c *Chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
 	}
-	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of, c.stretch(k.span))
+	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process, k.Of,
+		c.stretch(k.span))
 	if p.before > 0 {
 		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, phrase.Instant(p.From), phrase.Instant(p.To))
 	}

@@ -44,7 +44,8 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	x := tale.New(2, 5)
 	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
 	for i := range 12 {
-		x.At(1+0.01*float64(i)).Fault(1, fmt.Sprintf("crash redis-%d losing everything at 1.%02ds, restart after 500ms", i%5+1, i), "redis-1")
+		x.At(1+0.01*float64(i)).Fault(1,
+			fmt.Sprintf("crash redis-%d losing everything at 1.%02ds, restart after 500ms", i%5+1, i), "redis-1")
 	}
 	x.At(20).Client("client-1", "release", 1, "client-1/1")
 	c := Arrange(&x.H, nil).Chart()

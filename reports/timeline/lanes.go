@@ -1,14 +1,14 @@
 // Package timeline draws one history: as text with time flowing down, and as a picture for a page with time flowing to
 // the right.
 //
-// Goals: one sees the critical section outlive its lease; what a law's witness names is never left out; the same history
-// gives the same lines and the same page.
+// Goals: one sees the critical section outlive its lease; what a law's witness names is never left out; the same
+// history gives the same lines and the same page.
 // Non-goals: judging (checker), and what a report says around the picture.
 //
-// A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers held,
-// which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is shapes on
-// a scale (scale, true_scale, axis, chart, chart_lanes, tips) for a template and a script (chart.html, chart.js); its
-// colours are those of reports/page.
+// A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers
+// held, which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is
+// shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips) for a template and a script (chart.html,
+// chart.js); its colours are those of reports/page.
 package timeline
 
 import (
@@ -210,8 +210,8 @@ func (l *Lanes) overlapped(pos int) bool {
 	return false
 }
 
-// depth is the most keys of one lock that stood on one server at a time: more than one where clients wait in line by keys
-// of their own, or hold the lock together. The probe's does not count.
+// depth is the most keys of one lock that stood on one server at a time: more than one where clients wait in line by
+// keys of their own, or hold the lock together. The probe's does not count.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {

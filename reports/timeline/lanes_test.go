@@ -36,7 +36,8 @@ func TestSectionOutlivesItsLeaseDuringAPause(t *testing.T) {
 func TestValidityEndsAtTheReleaseCall(t *testing.T) {
 	l := arranged(tale.Kleppmann())
 	c, _ := l.client("client-2")
-	if want := []window{{tale.Seconds(10.131), tale.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity, want) {
+	if want := []window{{tale.Seconds(10.131), tale.Seconds(10.234)}}; !reflect.DeepEqual(c.Sections[0].Validity,
+		want) {
 		t.Errorf("validity %v, want %v", c.Sections[0].Validity, want)
 	}
 }
@@ -53,8 +54,9 @@ func TestExtensionsJoinWhereTheyTouchAndLeaveGaps(t *testing.T) {
 	} {
 		x := tale.New(1, 1)
 		x.Acquire(0.001, 0.003, 10, "client-1/1", 0, 1)
-		x.At(test.granted).Add(history.Event{Process: "client-1", F: history.Extend, Type: history.OK, Attempt: "client-1/1",
-			Grant: &history.Grant{Granted: tale.Seconds(test.granted), Until: tale.Seconds(18)}})
+		x.At(test.granted).Add(
+			history.Event{Process: "client-1", F: history.Extend, Type: history.OK, Attempt: "client-1/1",
+				Grant: &history.Grant{Granted: tale.Seconds(test.granted), Until: tale.Seconds(18)}})
 		c, _ := Arrange(&x.H, nil).client("client-1")
 		if got := c.Sections[0].Validity; !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
@@ -82,11 +84,13 @@ func TestLostAndCrashEndASectionButNotItsStatedValidity(t *testing.T) {
 func TestKeySpansSayHowTheyEnded(t *testing.T) {
 	x := tale.New(2, 1)
 	set := func(at float64, of history.Attempt) {
-		x.At(at).Add(history.Event{Process: "redis-1", F: history.KeySet, Type: history.OK, Of: of, By: of, Until: tale.Seconds(at + 10)})
+		x.At(at).Add(history.Event{Process: "redis-1", F: history.KeySet, Type: history.OK, Of: of, By: of,
+			Until: tale.Seconds(at + 10)})
 	}
 	set(1, "client-1/1")
 	set(2, "client-2/1") // overwrites
-	x.At(3).Add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1", By: "client-2/1", Until: tale.Seconds(20)})
+	x.At(3).Add(history.Event{Process: "redis-1", F: history.KeyProlonged, Type: history.OK, Of: "client-2/1",
+		By: "client-2/1", Until: tale.Seconds(20)})
 	x.Gone(history.Deleted, "client-2/1", "client-1/1", 4, 1)
 	set(5, "client-1/2") // stays
 	s, _ := Arrange(&x.H, nil).server("redis-1")
@@ -148,7 +152,8 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 // one fault.
 func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	var h history.History
-	for i, f := range []history.F{"start-partition", "start-partition", "stop-partition", "stop-partition", "start-partition"} {
+	for i, f := range []history.F{"start-partition", "start-partition", "stop-partition", "stop-partition",
+		"start-partition"} {
 		h.Events = append(h.Events, history.Event{Index: i, Time: history.Time(i+1) * 1e9, Process: history.Nemesis,
 			F: f, Type: history.Info})
 	}
@@ -192,8 +197,10 @@ func TestSharedSectionsDoNotClash(t *testing.T) {
 		clash bool
 	}{{false, false, true}, {true, false, true}, {false, true, true}, {true, true, false}} {
 		x := tale.New(2, 0)
-		x.At(1).Add(history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Attempt: "client-1/1", Shared: test.a})
-		x.At(2).Add(history.Event{Process: "client-2", F: history.Acquire, Type: history.OK, Attempt: "client-2/1", Shared: test.b})
+		x.At(1).Add(history.Event{Process: "client-1", F: history.Acquire, Type: history.OK, Attempt: "client-1/1",
+			Shared: test.a})
+		x.At(2).Add(history.Event{Process: "client-2", F: history.Acquire, Type: history.OK, Attempt: "client-2/1",
+			Shared: test.b})
 		l := Arrange(&x.H, nil)
 		if l.overlapped(0) || l.overlapped(1) != test.clash {
 			t.Errorf("shared %v, %v: clash %v, want %v", test.a, test.b, l.overlapped(1), test.clash)

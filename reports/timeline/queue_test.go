@@ -10,11 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/term"
 )
 
-// queue is an etcd of three members. client-1 holds the lock and client-2 and client-3 wait in line, each by a key of its
-// own; the members learn of each key one after the other, and etcd-3 of the last one never.
+// queue is an etcd of three members. client-1 holds the lock and client-2 and client-3 wait in line, each by a key of
+// its own; the members learn of each key one after the other, and etcd-3 of the last one never.
 func queue() *history.History {
-	h := &history.History{Header: history.Header{Service: history.Etcd, Clients: []history.Process{"client-1", "client-2", "client-3"},
-		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2, End: tale.Seconds(9)}}
+	h := &history.History{Header: history.Header{Service: history.Etcd,
+		Clients: []history.Process{"client-1", "client-2", "client-3"},
+		Servers: []history.Process{"etcd-1", "etcd-2", "etcd-3"}, Locks: []history.Lock{"lock"}, Quorum: 2,
+		End: tale.Seconds(9)}}
 	add := func(at float64, p history.Process, f history.F, typ history.Type, of history.Attempt) {
 		e := history.Event{Index: len(h.Events), Time: tale.Seconds(at), Process: p, F: f, Type: typ, Lock: "lock"}
 		switch f {
@@ -125,7 +127,8 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 		}
 		for i, w := range want {
 			s := got[i]
-			if !strings.Contains(s.Tip, w.who) || s.A != int64(tale.Seconds(w.from)) || s.B != int64(tale.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
+			if !strings.Contains(s.Tip, w.who) || s.A != int64(tale.Seconds(w.from)) ||
+				s.B != int64(tale.Seconds(w.to)) || strings.Contains(s.Class, "queued") != w.queued {
 				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
 			}
 		}
@@ -142,7 +145,8 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 // A member that loses its disk has no keys any more: it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
-	crash := history.Event{Time: tale.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke, Value: "crash etcd-2 losing everything",
+	crash := history.Event{Time: tale.Seconds(4), Process: history.Nemesis, F: history.Crash, Type: history.Invoke,
+		Value: "crash etcd-2 losing everything",
 		Fault: &history.Fault{On: []history.Process{"etcd-2"}, Ends: true, Loses: history.LosesEverything}}
 	over := crash
 	over.Type, over.Time = history.OK, tale.Seconds(4.5)

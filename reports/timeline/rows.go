@@ -90,13 +90,15 @@ func (s *storyteller) recordingEnd() {
 			slices.ContainsFunc(c.Sections, func(sec section) bool { return sec.Last == open }))
 	}
 	if l := s.lanes; slices.ContainsFunc(l.clients, still) {
-		s.rows = append(s.rows, row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
+		s.rows = append(s.rows,
+			row{at: l.end, pos: len(l.history.Events) - 1, weight: weightFault, words: "the recording ends"})
 	}
 }
 
 func (s *storyteller) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
-	if lane, ok := s.lanes.client(o.Client); ok && slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
+	if lane, ok := s.lanes.client(o.Client); ok &&
+		slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
 		doing = "is paused and cannot know"
 	}
 	lock := ""
@@ -121,7 +123,8 @@ func (s *storyteller) event(pos int, e *history.Event) {
 		s.join(i, pos, e)
 		return
 	}
-	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e), proof: proof}
+	r := row{at: e.Time, pos: pos, events: []int{pos}, words: s.t.Event(e), weight: s.weigh(pos, e), tone: s.tone(e),
+		proof: proof}
 	if proof {
 		r.weight += weightProof
 	}

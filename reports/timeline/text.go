@@ -280,8 +280,8 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's owner,
-// then of those in line behind it, "+" for more; or nothing, or that the server is down.
+// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's
+// owner, then of those in line behind it, "+" for more; or nothing, or that the server is down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, term.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, term.Red

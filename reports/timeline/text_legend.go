@@ -46,7 +46,8 @@ func (t *table) keyLegend(c int) []string {
 		return []string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process), "· no key"}
 	}
 	two := t.clients[1]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two), t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two),
+		t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
 	if t.lanes.depth() > t.depth {
 		signs = append(signs, "+ more behind them")
 	}

@@ -33,7 +33,8 @@ func grantLines(g *history.Grant) []string {
 	if g == nil {
 		return nil
 	}
-	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted), "valid until: " + phrase.Instant(g.Until)}
+	out := []string{"asked since: " + phrase.Instant(g.Since), "granted: " + phrase.Instant(g.Granted),
+		"valid until: " + phrase.Instant(g.Until)}
 	if len(g.Counted) > 0 {
 		out = append(out, "counted: "+tell.Processes(g.Counted))
 	}
@@ -68,7 +69,8 @@ func (c *Chart) sectionTip(lane *clientLane, s *section) string {
 // stretch gives a span in words.
 func (c *Chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
-		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From), phrase.Instant(s.To))
+		return fmt.Sprintf("from %s, not over when the recording ended at %s", phrase.Instant(s.From),
+			phrase.Instant(s.To))
 	}
 	if s.To == s.From {
 		return "at " + phrase.Instant(s.From)

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// True scale reads better as long as it hides nothing: a lease then looks as long as it is, beside the pause that outlasts
-// it. A run is drawn so if each section, each lease and each pause is at least leastVisible pixels wide, if what clients do fills
-// at least leastFilled of the picture, and if no number of the witness covers another in the rows that there are for them.
-// Otherwise the scale is folded: milliseconds and minutes side by side.
+// True scale reads better as long as it hides nothing: a lease then looks as long as it is, beside the pause that
+// outlasts it. A run is drawn so if each section, each lease and each pause is at least leastVisible pixels wide, if
+// what clients do fills at least leastFilled of the picture, and if no number of the witness covers another in the rows
+// that there are for them. Otherwise the scale is folded: milliseconds and minutes side by side.
 const (
 	leastVisible = 5.0 // pixels, from which on a bar is seen as a bar
 	leastFilled  = 0.5 // of the width
@@ -63,7 +63,8 @@ func (c *Chart) filled(s *scale) bool {
 	return s.place(last) >= leastFilled
 }
 
-// visible reports whether a stretch, as far as it lies in the frame, is wide enough. What lies outside is not drawn at all.
+// visible reports whether a stretch, as far as it lies in the frame, is wide enough. What lies outside is not drawn at
+// all.
 func (c *Chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible

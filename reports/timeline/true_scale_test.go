@@ -72,8 +72,8 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the run: on a true scale no section, lease or pause is too narrow to be seen, nothing is marked as shortened,
-// and the page can still fold it.
+// Whatever the run: on a true scale no section, lease or pause is too narrow to be seen, nothing is marked as
+// shortened, and the page can still fold it.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range tale.Stories {
@@ -91,7 +91,8 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 		linear++
 		for _, s := range c.Shapes {
 			width, _ := strconv.ParseFloat(s.Width, 64)
-			if word, _, _ := strings.Cut(s.Class, " "); (word == "section" || word == "lease" || word == "pause") && width < leastVisible-0.1 {
+			if word, _, _ := strings.Cut(s.Class, " "); (word == "section" || word == "lease" || word == "pause") &&
+				width < leastVisible-0.1 {
 				t.Errorf("%s: %s of %.1f pixels: %s", r.Name, s.Class, width, s.Tip)
 			}
 		}

@@ -228,8 +228,9 @@ var natures = []struct {
 	cause checker.CauseKind
 	why   string
 }{
-	{checker.MutualExclusion, checker.HolderOutlivedLease, "a lease ends whether or not its holder notices, and a lock " +
-		"without a lease is never free again once its holder has crashed"},
+	{checker.MutualExclusion, checker.HolderOutlivedLease,
+		"a lease ends whether or not its holder notices, and a lock " +
+			"without a lease is never free again once its holder has crashed"},
 	{"", checker.NoQuorumLeft, "no lock service survives the loss of its quorum"},
 }
 
@@ -284,7 +285,8 @@ func (a *Advice) compare(t, u *Tried) int {
 	}
 	base := a.Base.Cost
 	return cmp.Or(nearness,
-		cmp.Compare(max(0, t.Cost.Acquire-base.Acquire).Round(costStep), max(0, u.Cost.Acquire-base.Acquire).Round(costStep)),
+		cmp.Compare(max(0, t.Cost.Acquire-base.Acquire).Round(costStep),
+			max(0, u.Cost.Acquire-base.Acquire).Round(costStep)),
 		cmp.Compare(max(0, t.Cost.Requests-base.Requests), max(0, u.Cost.Requests-base.Requests)),
 		cmp.Compare(max(0, t.Cost.Servers-base.Servers), max(0, u.Cost.Servers-base.Servers)),
 		cmp.Compare(max(0, t.Cost.Lease-base.Lease), max(0, u.Cost.Lease-base.Lease)),
@@ -327,7 +329,8 @@ func (a *Advice) Doubts() (list []string) {
 		of := a.Base.Given.Laws.Of(law)
 		seen = seen || of.Holds > 0
 		if of.Undecided > 0 {
-			list = append(list, fmt.Sprintf("%s could not be told in %d of %d runs", law, of.Undecided, a.Base.Given.Runs))
+			list = append(list, fmt.Sprintf("%s could not be told in %d of %d runs", law, of.Undecided,
+				a.Base.Given.Runs))
 		}
 	}
 	if !seen && a.Own {

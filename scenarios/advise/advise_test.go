@@ -65,12 +65,14 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if a.ByNature[checker.MutualExclusion] == "" || len(a.ByNature) != 1 {
 		t.Errorf("by nature: %v", a.ByNature)
 	}
-	for change, broken := range map[string]string{"lock.protocol: setnx": "deadlock-freedom", "lock.retry.count: 3": "gives up"} {
+	for change, broken := range map[string]string{"lock.protocol: setnx": "deadlock-freedom",
+		"lock.retry.count: 3": "gives up"} {
 		of := a.find(change)
 		if of == nil || a.Keeps(of) || !of.Mends(checker.MutualExclusion) {
 			t.Fatalf("%s: %+v", change, of)
 		}
-		if said := fmt.Sprint(of.Anew); broken != "gives up" && !strings.Contains(said, broken) || of.GivesUp != (broken == "gives up") {
+		if said := fmt.Sprint(of.Anew); broken != "gives up" && !strings.Contains(said, broken) ||
+			of.GivesUp != (broken == "gives up") {
 			t.Errorf("%s breaks %s, gives up: %v", change, said, of.GivesUp)
 		}
 	}
@@ -91,10 +93,13 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // that keep every promise
 		not      []string // that do not
 	}{
-		{"setnx-holder-crash", "lock.protocol: set-nx-px", []string{"lock.protocol: etcd"}, []string{"lock.protocol: setnx-expire"}},
-		{"restart-forgets", "restart delay: 12s", []string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
+		{"setnx-holder-crash", "lock.protocol: set-nx-px", []string{"lock.protocol: etcd"},
+			[]string{"lock.protocol: setnx-expire"}},
+		{"restart-forgets", "restart delay: 12s",
+			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"}, []string{"lock.retry.count: 3"}},
+		{"get-then-del-race", "lock.release: script", []string{"lock.release: cad", "lock.release: delex"},
+			[]string{"lock.retry.count: 3"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
 	} {
 		if !testkit.Full() && c.scenario != "get-then-del-race" {
@@ -120,7 +125,8 @@ func TestSavingChanges(t *testing.T) {
 
 // Each file comes out as it says with other seeds than those of the trial as well, and the laws that are mended hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
-	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause", "failover-loses-lock"} {
+	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
+		"failover-loses-lock"} {
 		if i > 0 && !testkit.Full() {
 			break
 		}
@@ -168,7 +174,8 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 		t.Errorf("first: %s", first)
 	}
 	text, err := a.File(a.Mending[0])
-	if want := strings.Replace(string(s.Text()), "release: del", "release: script", 1); err != nil || string(text) != want {
+	if want := strings.Replace(string(s.Text()), "release: del", "release: script", 1); err != nil ||
+		string(text) != want {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -184,14 +191,16 @@ func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 }
 
 func TestNothingBrokenIsSaid(t *testing.T) {
-	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.Saved() || a.Singles > 0 || len(a.Doubts()) > 0 {
+	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.Saved() || a.Singles > 0 ||
+		len(a.Doubts()) > 0 {
 		t.Errorf("%+v, %v", a, a.Doubts())
 	}
 }
 
 func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	said := func(workers int) (text string) {
-		a, err := Try(context.Background(), named(t, "setnx-holder-crash"), Options{From: 7, Seeds: 10, Crew: parallel.Crew{Workers: workers}})
+		a, err := Try(context.Background(), named(t, "setnx-holder-crash"),
+			Options{From: 7, Seeds: 10, Crew: parallel.Crew{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,9 +244,12 @@ func TestChangesComeFromTheFormat(t *testing.T) {
 	for _, c := range b.changes() {
 		all = append(all, c.String())
 	}
-	for _, want := range []string{"lock.protocol: set-nx-px", "lock.protocol: etcd", "lock.protocol: zookeeper", "lock.protocol: fenced",
-		"servers.persistence.append-fsync: always", "servers.redis: 7", "resource.fencing: on", "resource.writes: compare-and-set",
-		"work.check-validity: on", "lock.elapsed-check: off", "lock.ttl: 30s", "lock.wait.replicas: 1", "lock.extension.mode: checked",
+	for _, want := range []string{"lock.protocol: set-nx-px", "lock.protocol: etcd", "lock.protocol: zookeeper",
+		"lock.protocol: fenced",
+		"servers.persistence.append-fsync: always", "servers.redis: 7", "resource.fencing: on",
+		"resource.writes: compare-and-set",
+		"work.check-validity: on", "lock.elapsed-check: off", "lock.ttl: 30s", "lock.wait.replicas: 1",
+		"lock.extension.mode: checked",
 		"lock.contact: parallel", "lock.quorum: 5", "restart delay: 12s", "lock.retry.delay: 50ms..2500ms"} {
 		if !slices.Contains(all, want) {
 			t.Errorf("%s is not among them", want)
@@ -265,10 +277,12 @@ func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 		{etcd, "jump redis-3 clock by +30s at 1s", "jump etcd-3 clock by +30s at 1s"},
 		{single, "jump redis-3 clock by +30s at 1s", "jump redis-1 clock by +30s at 1s"},
 		{etcd, "jump redis-5 clock by +30s at 1s", "jump etcd-2 clock by +30s at 1s"},
-		{etcd, "crash redis-1 losing everything at 1s, restart after 1s", "crash etcd-1 losing unsynced writes at 1s, restart after 1s"},
+		{etcd, "crash redis-1 losing everything at 1s, restart after 1s",
+			"crash etcd-1 losing unsynced writes at 1s, restart after 1s"},
 		{etcd, "cut client-1 | redis-3 redis-4 redis-5 at 0s for 30s", "cut client-1 | etcd-3 at 0s for 30s"},
 		{single, "cut client-1 | redis-4 redis-5 at 0s for 30s", ""},
-		{etcd, "fail over redis-1 to redis-1-replica-1 at 2s", "crash etcd-1 losing unsynced writes at 2s, restart after 5s"},
+		{etcd, "fail over redis-1 to redis-1-replica-1 at 2s",
+			"crash etcd-1 losing unsynced writes at 2s, restart after 5s"},
 		{etcd, "slow fsync of redis-1 by 2s at 1s for 10s", ""},
 		{single, "expire session of client-1 at 2s", ""},
 		{single, "expire session of client-9 at 2s", ""},

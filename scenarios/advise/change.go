@@ -75,7 +75,8 @@ func (b *subject) changes() (list []Change) {
 			continue
 		}
 		if _, stated := b.doc.Get(v.Path); stated && form.Kind != setting.Word {
-			list = append(list, Change{Key: v.Path, Value: "the default", edits: []amend.Edit{{Path: v.Path, Remove: true}}})
+			list = append(list, Change{Key: v.Path, Value: "the default",
+				edits: []amend.Edit{{Path: v.Path, Remove: true}}})
 		}
 		for _, text := range alternatives(&form, now) {
 			if form.Kind == setting.Group {
@@ -118,7 +119,8 @@ func (b *subject) unused(name string) bool {
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []amend.Edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit { // time to see what becomes of it
+		// time to see what becomes of it
+		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, amend.Edit{Path: "limit", Value: setting.DurationText(int64(limit))})
 		}
 	}
@@ -230,7 +232,8 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 
 // protocol is another protocol, with the servers that it needs and without what it does not take.
 func (b *subject) protocol(d *locks.Definition) Change {
-	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name, edits: []amend.Edit{{Path: "lock.protocol", Value: string(d.Name)}}}
+	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
+		edits: []amend.Edit{{Path: "lock.protocol", Value: string(d.Name)}}}
 	remove := func(path string) {
 		if b.has(path) {
 			c.edits = append(c.edits, amend.Edit{Path: path, Remove: true})
@@ -248,7 +251,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			switch {
 			case takes == nil:
 				remove(path)
-			case s.Path == "timeout" && d.Backend != b.definition.Backend: // what is short for one is too short for another
+			// what is short for one is too short for another
+			case s.Path == "timeout" && d.Backend != b.definition.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == setting.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)

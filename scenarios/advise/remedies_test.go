@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmations say of each sentence that reports print as a remedy which change of the format it is, or why it is none. Of
-// several changes the first that the lock takes is made.
+// confirmations say of each sentence that reports print as a remedy which change of the format it is, or why it is
+// none. Of several changes the first that the lock takes is made.
 var confirmations = []struct {
 	text    string
 	changes []string // "KEY: VALUE"; a protocol may stand before an "&"
@@ -19,84 +19,118 @@ var confirmations = []struct {
 	// but are scenarios in which the change does not keep the law, each with the reason.
 	but map[string]string
 }{
-	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always share a server.",
+	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
+		"share a server.",
 		changes: []string{"lock.quorum: 3", "lock.extension.mode: checked"}},
 	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"},
 		but: nil},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
-	{text: "Guard the data by a fencing token.", reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
+	{text: "Guard the data by a fencing token.",
+		reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
 	{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 		changes: []string{"lock.elapsed-check: on"}},
 	{text: "Measure it on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
-	{text: "Against clocks that drift, subtract an allowance.", changes: []string{"lock.drift-allowance: 1% + 2ms"}, but: noDrift},
+	{text: "Against clocks that drift, subtract an allowance.", changes: []string{"lock.drift-allowance: 1% + 2ms"},
+		but: noDrift},
 	{text: "Count the lease from when the request left that prolonged it, not from its answer.",
 		changes: []string{"lock.count-from: sending"}},
-	{text: "Against clocks that drift, allow for more than now.", changes: []string{"lock.drift-allowance: 10% + 2ms"}, but: noDrift},
+	{text: "Against clocks that drift, allow for more than now.", changes: []string{"lock.drift-allowance: 10% + 2ms"},
+		but: noDrift},
 	{text: "Stop working when the validity is over.", changes: []string{"work.check-validity: on"}, but: miscounted},
-	{text: "Keep the servers' wall clocks from jumping (slew, never step).", reason: "clocks are what strikes, not what the lock is"},
+	{text: "Keep the servers' wall clocks from jumping (slew, never step).",
+		reason: "clocks are what strikes, not what the lock is"},
 	{text: "Or use a service whose leases run on a monotonic clock.", changes: []string{"lock.protocol: etcd"}},
-	{text: "After waiting, check that the own lease still lives before returning the lock.", changes: []string{"lock.recheck: on"}},
-	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.", changes: []string{"lock.release: script"}},
+	{text: "After waiting, check that the own lease still lives before returning the lock.",
+		changes: []string{"lock.recheck: on"}},
+	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
+		changes: []string{"lock.release: script"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
-	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.", changes: []string{"lock.extension.mode: checked"}},
-	{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working once the key is given up.",
+	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
+		changes: []string{"lock.extension.mode: checked"}},
+	{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
+		"the key is given up.",
 		changes: []string{"lock.extension.mode: checked"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"},
-		but: map[string]string{"single-restart-forgets": "the fault takes the disk away, too", "printed-tair-cas-restart": "the fault takes the disk away, too"}},
-	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", changes: []string{"lock.wait.obey: on"}},
-	{text: "Wait for all replicas, or promote only one that has acknowledged.", changes: []string{"lock.wait.replicas: 2"}},
-	{text: "After a failover acquire anew.", reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
-	{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has seen; checking the remaining validity before a write only narrows the gap.",
+		but: map[string]string{"single-restart-forgets": "the fault takes the disk away, too",
+			"printed-tair-cas-restart": "the fault takes the disk away, too"}},
+	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
+		changes: []string{"lock.wait.obey: on"}},
+	{text: "Wait for all replicas, or promote only one that has acknowledged.",
+		changes: []string{"lock.wait.replicas: 2"}},
+	{text: "After a failover acquire anew.",
+		reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
+	{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
+		"seen; checking the remaining validity before a write only narrows the gap.",
 		reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
-	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is inside: do nothing there that the resource does not check.",
+	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
+		"inside: do nothing there that the resource does not check.",
 		reason: "it asks for no change"},
-	{text: "Stop working when told that the session is lost: the service may end one at any time.", changes: []string{"work.stop-when-lost: on"}},
-	{text: "Send a fencing token with every read and write.", reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
-	{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first lease.", reason: "the order is the clients' work"},
+	{text: "Stop working when told that the session is lost: the service may end one at any time.",
+		changes: []string{"work.stop-when-lost: on"}},
+	{text: "Send a fencing token with every read and write.",
+		reason: "it keeps the data (see the remedy of resource-safety), not exclusion"},
+	{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first lease.",
+		reason: "the order is the clients' work"},
 	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked"}},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "etcd & resource.fencing: on"}},
-	{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives (fsync always, or a consensus service's revision).",
+	{text: "The resource compares tokens already: draw them from a counter that survives what the lock survives " +
+		"(fsync always, or a consensus service's revision).",
 		changes: []string{"servers.persistence.append-fsync: always", "lock.token: own-node"}},
 	{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value read).",
 		changes: []string{"resource.writes: compare-and-set"}},
-	{text: "Draw one token for each grant, from a counter that survives what the lock survives.", changes: []string{"lock.token: own-node", "servers.persistence.append-fsync: always"}},
-	{text: "On Redis that takes appendfsync always; a consensus service's revision does.", changes: []string{"servers.persistence.append-fsync: always"}},
-	{text: "Draw the token in the same atomic step as the lock.", changes: []string{"lock.read-token: in-step"}},
-	{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's revision).",
+	{text: "Draw one token for each grant, from a counter that survives what the lock survives.",
+		changes: []string{"lock.token: own-node", "servers.persistence.append-fsync: always"}},
+	{text: "On Redis that takes appendfsync always; a consensus service's revision does.",
 		changes: []string{"servers.persistence.append-fsync: always"}},
-	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves behind goes by itself.",
+	{text: "Draw the token in the same atomic step as the lock.", changes: []string{"lock.read-token: in-step"}},
+	{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's " +
+		"revision).",
+		changes: []string{"servers.persistence.append-fsync: always"}},
+	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves " +
+		"behind goes by itself.",
 		changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "The lock has an expiry: whoever waits must wait for longer than it.", changes: []string{"lock.retry.count: none"}},
-	{text: "Release on every server also after an attempt that was given up.", changes: []string{"lock.release-on-failure: on"}},
+	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
+		changes: []string{"lock.protocol: set-nx-px"}},
+	{text: "The lock has an expiry: whoever waits must wait for longer than it.",
+		changes: []string{"lock.retry.count: none"}},
+	{text: "Release on every server also after an attempt that was given up.",
+		changes: []string{"lock.release-on-failure: on"}},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
-	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry after a random delay.",
+	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
+		"after a random delay.",
 		changes: []string{"lock.retry.patience: 5s"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
-	{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes nobody.",
+	{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes " +
+		"nobody.",
 		changes: []string{"lock.retry.wake: message-or-ttl"}},
 	{text: "Release partial locks on every server at once.", changes: []string{"lock.contact: parallel"}},
-	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one failure takes a majority.",
+	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one " +
+		"failure takes a majority.",
 		reason: "how long servers are away is what strikes"},
-	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.", changes: []string{"lock.timeout: 50ms"},
-		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not answer, too"}},
+	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
+		changes: []string{"lock.timeout: 50ms"},
+		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
+			"answer, too"}},
 	{text: "Give each request a timeout far below the TTL, and try again.", changes: []string{"lock.timeout: 1s"}},
-	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it cannot stop a holder that does not know.",
+	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it " +
+		"cannot stop a holder that does not know.",
 		reason: "it asks for no change"},
 }
 
 // noDrift are scenarios in which no clock drifts: the sentence says that it is about those that do.
 var noDrift = map[string]string{"kleppmann-clock-jump": "it jumps", "no-elapsed-check": "the client pauses",
-	"wall-clock-client": "it is set back", "wait-as-long-as-ttl": "WAIT takes long", "single-restart-forgets": "it restarts",
-	"printed-redlock-clock-step": "it is set back"}
+	"wall-clock-client": "it is set back", "wait-as-long-as-ttl": "WAIT takes long",
+	"single-restart-forgets": "it restarts", "printed-redlock-clock-step": "it is set back"}
 
 // miscounted are scenarios in which a client that looks at its validity is deceived by it.
-var miscounted = map[string]string{"no-elapsed-check": "it counts from too late", "wall-clock-client": "its clock is set back",
-	"etcd-keepalive-counted-from-receipt": "it counts from too late", "printed-redlock-clock-step": "its clock is set back"}
+var miscounted = map[string]string{"no-elapsed-check": "it counts from too late",
+	"wall-clock-client":                   "its clock is set back",
+	"etcd-keepalive-counted-from-receipt": "it counts from too late",
+	"printed-redlock-clock-step":          "its clock is set back"}
 
 // drifting are scenarios beside those of the catalogue: clocks drift by more than is allowed for.
 var drifting = []string{`name: no-allowance
@@ -135,8 +169,8 @@ func remedied(b *subject, change string) *Tried {
 	return b.build(t)
 }
 
-// TestRemediesAreConfirmed makes each change that a report of the catalogue gives as a remedy, under the same faults: what was
-// broken is not broken in that way any more.
+// TestRemediesAreConfirmed makes each change that a report of the catalogue gives as a remedy, under the same faults:
+// what was broken is not broken in that way any more.
 func TestRemediesAreConfirmed(t *testing.T) {
 	used, confirmed := map[string]bool{}, map[string]bool{}
 	var all []*scenarios.Scenario
@@ -182,9 +216,10 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	}
 }
 
-// confirm makes the changes that a remedy can mean, one after another, until one mends the finding. One must, but in the
-// scenarios that are excepted, where none may.
-func confirm(t *testing.T, b *subject, confirmed map[string]bool, name string, f checker.Finding, text string, changes []string, but map[string]string) {
+// confirm makes the changes that a remedy can mean, one after another, until one mends the finding. One must, but in
+// the scenarios that are excepted, where none may.
+func confirm(t *testing.T, b *subject, confirmed map[string]bool, name string, f checker.Finding, text string,
+	changes []string, but map[string]string) {
 	t.Helper()
 	mended, last := false, (*Tried)(nil)
 	for _, change := range changes {
@@ -195,7 +230,8 @@ func confirm(t *testing.T, b *subject, confirmed map[string]bool, name string, f
 		if err := b.worker(tried).given(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		last, mended = tried, !slices.ContainsFunc(tried.Given.Findings, func(g tallied) bool { return g.Law == f.Law && g.Cause == f.Cause })
+		last, mended = tried, !slices.ContainsFunc(tried.Given.Findings,
+			func(g tallied) bool { return g.Law == f.Law && g.Cause == f.Cause })
 	}
 	confirmed[text] = confirmed[text] || mended
 	switch {
@@ -203,7 +239,7 @@ func confirm(t *testing.T, b *subject, confirmed map[string]bool, name string, f
 	case last == nil:
 		t.Errorf("%s: the format takes none of %v for %q", name, changes, text)
 	case mended == (but[name] != "") || last.Given.Runs == 0:
-		t.Errorf("%s, %s by %s: %q is one of %v, after which it comes to %v in %d runs", name, f.Law, f.Cause, text, changes,
-			last.Given.Findings, last.Given.Runs)
+		t.Errorf("%s, %s by %s: %q is one of %v, after which it comes to %v in %d runs", name, f.Law, f.Cause, text,
+			changes, last.Given.Findings, last.Given.Runs)
 	}
 }

@@ -22,9 +22,12 @@ func translated(p nemesis.Plan, s *scenarios.Scenario, restart time.Duration) (q
 	q = p
 	q.Faults = nil
 	for _, f := range p.Faults {
-		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID { return counterpart(id, &known, !f.Kind.Has(nemesis.FieldSides)) })
+		g := f.Renamed(func(id sim.ProcessID) sim.ProcessID {
+			return counterpart(id, &known, !f.Kind.Has(nemesis.FieldSides))
+		})
 		if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
-			g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced, Restart: downAfterFailOver, Trigger: g.Trigger}
+			g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
+				Restart: downAfterFailOver, Trigger: g.Trigger}
 		}
 		if g.Kind.Has(nemesis.FieldSides) {
 			if g.Left, g.Right = sides(g.Left, g.Right); len(g.Left) == 0 || len(g.Right) == 0 {
@@ -32,7 +35,8 @@ func translated(p nemesis.Plan, s *scenarios.Scenario, restart time.Duration) (q
 				continue
 			}
 		}
-		if g.Loss == nemesis.LosesEverything && g.Target != f.Target && len(known.Consensus) > 0 { // its members have a disk
+		// its members have a disk
+		if g.Loss == nemesis.LosesEverything && g.Target != f.Target && len(known.Consensus) > 0 {
 			g.Loss = nemesis.LosesUnsynced
 		}
 		if g.Restart > 0 {

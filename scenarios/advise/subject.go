@@ -42,8 +42,8 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o, promised: checker.Laws,
-		mixed: len(doc.Keys("mix")) > 0}
+	b := &subject{scenario: s, doc: doc, definition: locks.Define(s.Clients[0].Lock.Protocol), options: o,
+		promised: checker.Laws, mixed: len(doc.Keys("mix")) > 0}
 	if b.stated = len(doc.List("promise")) > 0; b.stated {
 		b.promised = s.Promise
 	}

@@ -147,15 +147,20 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	for _, p := range servers {
 		names = append(names, string(p))
 	}
-	lines := []string{"crash client-1 after acquired", "crash client-1 at before-expire", "crash client-1 after quorum-reached",
-		fmt.Sprintf("shut down %s at 0s", servers[0]), fmt.Sprintf("shut down %s after acquired by client-1", servers[len(servers)-1]),
-		fmt.Sprintf("cut client-1 | %s after acquired for %s", strings.Join(names, " "), nemesis.FormatDuration(3*longestTTL(w.tried.scenario)))}
+	lines := []string{"crash client-1 after acquired", "crash client-1 at before-expire",
+		"crash client-1 after quorum-reached",
+		fmt.Sprintf("shut down %s at 0s", servers[0]),
+		fmt.Sprintf("shut down %s after acquired by client-1", servers[len(servers)-1]),
+		fmt.Sprintf("cut client-1 | %s after acquired for %s", strings.Join(names, " "),
+			nemesis.FormatDuration(3*longestTTL(w.tried.scenario)))}
 	for _, line := range lines {
 		if f, err := nemesis.ParseFor(line, known); err == nil {
-			plans = append(plans, nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
+			plans = append(plans,
+				nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
 		}
 	}
-	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From} // as many servers as the lock as it is could lose
+	// as many servers as the lock as it is could lose
+	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
 	for i := range min((w.asked()-1)/2, len(servers)) {
 		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: servers[len(servers)-1-i]})
 	}
@@ -266,7 +271,8 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 // if the law is promised in so many words that counts as well.
 func (b *subject) staysMended(base, t *Tried, law checker.Law) bool {
 	by := func(of *Trial, c checker.Cause) bool {
-		return slices.ContainsFunc(of.Findings, func(f tally.Finding) bool { return f.Law == law && f.Cause.Kind == c.Kind })
+		return slices.ContainsFunc(of.Findings,
+			func(f tally.Finding) bool { return f.Law == law && f.Cause.Kind == c.Kind })
 	}
 	for _, f := range t.Fresh.Findings {
 		if f.Law != law {
@@ -312,7 +318,8 @@ func (b *subject) anew(base, t *Tried) (list []tally.Finding) {
 		}
 		for _, of := range trials {
 			for _, g := range of[1].Findings {
-				waived := !b.stated && law == checker.MutualExclusion && g.Cause.Kind == checker.HolderOutlivedLease && g.Cause.Detail != checker.BySlowWork
+				waived := !b.stated && law == checker.MutualExclusion && g.Cause.Kind == checker.HolderOutlivedLease &&
+					g.Cause.Detail != checker.BySlowWork
 				if g.Law == law && of[0].Violated(law) == 0 && !waived && f.Runs == 0 {
 					f = g
 				}

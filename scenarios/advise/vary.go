@@ -22,8 +22,8 @@ type variation struct {
 }
 
 // plan is the ith variation, from 0, with a seed: first what strikes at a point strikes at each point of a lock's life,
-// what strikes at a time a little later, as the lock may have become slower, and what strikes a message a later one; then
-// as it is, but longer or shorter; then they are drawn.
+// what strikes at a time a little later, as the lock may have become slower, and what strikes a message a later one;
+// then as it is, but longer or shorter; then they are drawn.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)

@@ -37,21 +37,30 @@ expect: {ownership: holds}
 		{"a value", []Edit{{Path: "lock.ttl", Value: "30s"}}, "ttl: 10s ", "ttl: 30s "},
 		{"a value in braces", []Edit{{Path: "servers.redis", Value: "7"}}, "{redis: 5,", "{redis: 7,"},
 		{"deep in braces", []Edit{{Path: "servers.persistence.append-fsync", Value: "always"}}, "everysec", "always"},
-		{"a key at the end of a mapping", []Edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n", "250ms}\n  quorum: 4\n"},
-		{"a mapping in a mapping", []Edit{{Path: "lock.extension.in", Value: "steps"}}, "250ms}\n", "250ms}\n  extension: {in: steps}\n"},
-		{"a key at the end of braces", []Edit{{Path: "work.writes", Value: "2"}}, "{hold: 1s}", "{hold: 1s, writes: 2}"},
-		{"a key at the top, where it belongs", []Edit{{Path: "resource.fencing", Value: "on"}}, "faults:\n", "resource: {fencing: on}\nfaults:\n"},
-		{"a mapping becomes a word", []Edit{{Path: "servers.persistence", Value: "none"}}, "{append-fsync: everysec}", "none"},
-		{"out of braces", []Edit{{Path: "servers.persistence", Remove: true}}, ", persistence: {append-fsync: everysec}}", "}"},
-		{"the first out of braces", []Edit{{Path: "servers.redis", Remove: true}}, "{redis: 5, persistence", "{persistence"},
+		{"a key at the end of a mapping", []Edit{{Path: "lock.quorum", Value: "4"}}, "250ms}\n",
+			"250ms}\n  quorum: 4\n"},
+		{"a mapping in a mapping", []Edit{{Path: "lock.extension.in", Value: "steps"}}, "250ms}\n",
+			"250ms}\n  extension: {in: steps}\n"},
+		{"a key at the end of braces", []Edit{{Path: "work.writes", Value: "2"}}, "{hold: 1s}",
+			"{hold: 1s, writes: 2}"},
+		{"a key at the top, where it belongs", []Edit{{Path: "resource.fencing", Value: "on"}}, "faults:\n",
+			"resource: {fencing: on}\nfaults:\n"},
+		{"a mapping becomes a word", []Edit{{Path: "servers.persistence", Value: "none"}}, "{append-fsync: everysec}",
+			"none"},
+		{"out of braces", []Edit{{Path: "servers.persistence", Remove: true}},
+			", persistence: {append-fsync: everysec}}", "}"},
+		{"the first out of braces", []Edit{{Path: "servers.redis", Remove: true}}, "{redis: 5, persistence",
+			"{persistence"},
 		{"the last one", []Edit{{Path: "work.hold", Remove: true}}, "work: {hold: 1s}\n", ""},
 		{"a line", []Edit{{Path: "lock.ttl", Remove: true}}, "  ttl: 10s   # as agreed\n", ""},
 		{"what is not there", []Edit{{Path: "resource.fencing", Remove: true}}, "", ""},
-		{"an item", []Edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}}, "pause client-1 for 15s after acquired", "pause client-2 for 3s at 1s"},
+		{"an item", []Edit{{Path: "faults.1", Value: "pause client-2 for 3s at 1s"}},
+			"pause client-1 for 15s after acquired", "pause client-2 for 3s at 1s"},
 		{"an item in quotes", []Edit{{Path: "faults.2", Value: "crash redis-1 losing everything at 1s"}},
 			`"crash redis-3 losing everything at 1s, restart after 2s"`, "crash redis-1 losing everything at 1s"},
 		{"no item", []Edit{{Path: "faults.3", Remove: true}}, "  - cut client-1 | redis-4 at 0s for 30s\n", ""},
-		{"several", []Edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s ", "ttl: 40s "},
+		{"several", []Edit{{Path: "lock.ttl", Value: "30s"}, {Path: "lock.ttl", Value: "40s"}}, "ttl: 10s ",
+			"ttl: 40s "},
 	} {
 		want := strings.Replace(before, c.from, c.to, 1)
 		got, err := Text([]byte(before), c.edits)
@@ -81,9 +90,11 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range paths(d, "") {
-			for _, e := range []Edit{{Path: path, Remove: true}, {Path: path, Value: "another value"}, {Path: path + "-new", Value: "1"},
+			for _, e := range []Edit{{Path: path, Remove: true}, {Path: path, Value: "another value"},
+				{Path: path + "-new", Value: "1"},
 				{Path: "resource." + strings.ReplaceAll(path, ".", "-"), Value: "a: b"}} {
-				if (strings.HasPrefix(e.Path, "summary") || strings.HasPrefix(e.Path, "source")) && !e.Remove { // prose over several lines, which nobody changes
+				// prose over several lines, which nobody changes
+				if (strings.HasPrefix(e.Path, "summary") || strings.HasPrefix(e.Path, "source")) && !e.Remove {
 					continue
 				}
 				text, err := Text(s.Text(), []Edit{e})

@@ -160,7 +160,8 @@ func (s *source) after(m member) int {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			continue
 		}
-		if in := indent(line); in < within || in == within && !(m.key != nil && isList && !inBraces(m.value) && strings.HasPrefix(trimmed, "- ")) {
+		if in := indent(line); in < within ||
+			in == within && !(m.key != nil && isList && !inBraces(m.value) && strings.HasPrefix(trimmed, "- ")) {
 			if !closes(trimmed) || in < within {
 				break
 			}

@@ -1,8 +1,8 @@
-// Package compare measures locks over many runs of scenarios that it writes itself: all ways to lock under the same work and
-// the same faults, and the odds that a Redlock stops excluding.
+// Package compare measures locks over many runs of scenarios that it writes itself: all ways to lock under the same
+// work and the same faults, and the odds that a Redlock stops excluding.
 //
-// Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers, and what
-// an interruption left out is told.
+// Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers,
+// and what an interruption left out is told.
 // Non-goals: saying which lock is best; the speed of real servers.
 package compare
 
@@ -44,14 +44,15 @@ const (
 
 // model says what the figures rest on.
 var model = []string{
-	"Each message travels " + delay + ", each way. A Redis that fsyncs each second answers before its disk has it; an " +
-		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take no time on a " +
-		"server.",
-	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the milliseconds. " +
-		"One lock is taken and given back only as fast as its round trips allow; the article's ops/s, for which it states no " +
-		"conditions, need many locks at once, and what limits servers then is not modelled.",
-	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each read and " +
-		"write, and stop when it is over or lost. A polled lock is tried again after " + retry + ".",
+	"Each message travels " + delay +
+		", each way. A Redis that fsyncs each second answers before its disk has it; an " +
+		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take " +
+		"no time on a server.",
+	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the " +
+		"milliseconds. One lock is taken and given back only as fast as its round trips allow; the article's ops/s, " +
+		"for which it states no conditions, need many locks at once, and what limits servers then is not modelled.",
+	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each " +
+		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + ".",
 }
 
 // Comparison is the same work and the same faults, over all ways to lock.
@@ -63,7 +64,8 @@ type Comparison struct {
 	Model    []string // what the figures rest on, a sentence or two each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if the context was done before all runs were made. Locks whose times were not measured are left out.
+	// Interrupted is set if the context was done before all runs were made. Locks whose times were not measured are
+	// left out.
 	Interrupted bool
 }
 
@@ -114,8 +116,8 @@ func (s *Survival) Survives() bool {
 // Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
 type Written struct{ Name, Text string }
 
-// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it tells what it has
-// measured by then. An error is a failure of Fencepost's own.
+// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it tells what
+// it has measured by then. An error is a failure of Fencepost's own.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -155,7 +157,8 @@ type figure struct {
 	keep func()
 }
 
-// tasks are what there is to measure of a lock. What is measured is kept in row, which says until then that nothing was run.
+// tasks are what there is to measure of a lock. What is measured is kept in row, which says until then that nothing was
+// run.
 func (c *contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
@@ -206,7 +209,8 @@ func expectation(laws tally.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time measures clients that do nothing but take and give back one lock. Times of fewer runs than asked for are left out.
+// time measures clients that do nothing but take and give back one lock. Times of fewer runs than asked for are left
+// out.
 func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (figure, error) {
@@ -221,8 +225,8 @@ func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	}
 }
 
-// run runs the scenario with seeds 1 … and hands out each history, which lives until the next. It says how many runs it made
-// until ctx was done.
+// run runs the scenario with seeds 1 … and hands out each history, which lives until the next. It says how many runs it
+// made until ctx was done.
 func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

@@ -26,7 +26,8 @@ func fewSeeds() int {
 }
 
 // compareOnce is the one comparison that all tests read.
-var compareOnce = sync.OnceValues(func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
+var compareOnce = sync.OnceValues(
+	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
 func comparison(t *testing.T) *Comparison {
 	t.Helper()
@@ -96,7 +97,8 @@ func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	for _, row := range c.Locks {
 		for _, s := range row.Survival {
 			if s.Absent == "" {
-				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Laws.Of(checker.ResourceSafety) == tally.Counts{Holds: fewSeeds()}
+				kept[cellName(row.Name, s.Trouble, s.Fencing)] = s.Laws.Of(checker.ResourceSafety) ==
+					tally.Counts{Holds: fewSeeds()}
 			}
 		}
 	}
@@ -169,7 +171,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			case s.Trouble == "majority", row.Name == "wait": // its last replica has been promoted, and none is left to wait for
+			// its last replica has been promoted, and none is left to wait for
+			case s.Trouble == "majority", row.Name == "wait":
 				want = never
 			}
 			if s.Laws.Of(checker.DeadlockFreedom) != want || s.Laws.Of(checker.LeaseExclusion) != always ||
@@ -200,7 +203,8 @@ func TestAMeasurementNeedsARun(t *testing.T) {
 	if _, err := Locks(context.Background(), Options{}); err == nil {
 		t.Error("a comparison accepted no runs")
 	}
-	if _, err := (Odds{Servers: 1, Quorum: 1, Held: 1, By: ByRestart}).Measure(context.Background(), Options{}); err == nil {
+	if _, err := (Odds{Servers: 1, Quorum: 1, Held: 1, By: ByRestart}).Measure(context.Background(),
+		Options{}); err == nil {
 		t.Error("odds accepted no runs")
 	}
 }
@@ -209,11 +213,12 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	var first *Comparison
 	for workers := 1; workers <= 3; workers++ {
 		last := 0
-		got, err := Locks(context.Background(), Options{Runs: 2, Crew: parallel.Crew{Workers: workers, Progress: func(_ string, done, of int) {
-			if last++; done != last || done > of {
-				t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
-			}
-		}}})
+		got, err := Locks(context.Background(),
+			Options{Runs: 2, Crew: parallel.Crew{Workers: workers, Progress: func(_ string, done, of int) {
+				if last++; done != last || done > of {
+					t.Errorf("%d workers: %d of %d are done, after %d", workers, done, of, last-1)
+				}
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,32 +231,37 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// A comparison is stopped after each of its scenarios: it tells the locks that were timed, and how many runs no cell has had.
+// A comparison is stopped after each of its scenarios: it tells the locks that were timed, and how many runs no cell
+// has had.
 func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}
 	for _, stop := range stops {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		c, err := Locks(ctx, Options{Runs: fewSeeds(), Crew: parallel.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
-			if done == stop {
-				cancel()
-			}
-		}}})
+		c, err := Locks(ctx,
+			Options{Runs: fewSeeds(), Crew: parallel.Crew{Workers: 1, Progress: func(_ string, done, _ int) {
+				if done == stop {
+					cancel()
+				}
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !c.Interrupted || len(c.Locks) >= len(all.Locks) || stop == 1 && len(c.Locks) > 1 || stop > 2 && len(c.Locks) == 0 {
+		if !c.Interrupted || len(c.Locks) >= len(all.Locks) || stop == 1 && len(c.Locks) > 1 ||
+			stop > 2 && len(c.Locks) == 0 {
 			t.Errorf("stopped after %d: %d locks, interrupted %v", stop, len(c.Locks), c.Interrupted)
 		}
 		for i, row := range c.Locks {
-			if !reflect.DeepEqual(row.Alone, all.Locks[i].Alone) || !reflect.DeepEqual(row.Together, all.Locks[i].Together) {
+			if !reflect.DeepEqual(row.Alone, all.Locks[i].Alone) ||
+				!reflect.DeepEqual(row.Together, all.Locks[i].Together) {
 				t.Errorf("stopped after %d: %s has other times", stop, row.Title)
 			}
 			for k, cell := range row.Survival {
 				d := cell.Laws.Of(checker.ResourceSafety)
 				if sum := d.Exercised() + d.Untold(); cell.Absent == "" && sum != fewSeeds() {
-					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum, cellName(row.Name, cell.Trouble, cell.Fencing))
+					t.Errorf("stopped after %d: %d runs of %s are told", stop, sum,
+						cellName(row.Name, cell.Trouble, cell.Fencing))
 				}
 				if whole := all.Locks[i].Survival[k]; d.NotRun == 0 && !reflect.DeepEqual(cell, whole) {
 					t.Errorf("stopped after %d: %+v, not %+v", stop, cell, whole)
@@ -263,7 +273,8 @@ func TestAnInterruptedComparisonTellsWhatWasNotRun(t *testing.T) {
 
 func TestOnlyWhatWasRunAndKeptTheDataSurvives(t *testing.T) {
 	for code := range 32 {
-		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		data := tally.Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1,
+			Unchecked: code >> 3 & 1, NotRun: code >> 4}
 		s := Survival{Laws: tally.Laws{{Law: checker.ResourceSafety, Counts: data}}}
 		if s.Survives() != (data == tally.Counts{Holds: 1}) {
 			t.Errorf("%+v: survives %v", data, s.Survives())

@@ -37,34 +37,43 @@ var (
 
 // contenders are the rows of the comparison.
 var contenders = []contender{
-	{name: "redis", title: "Redis", text: "SET NX PX on one Redis.", servers: "redis: 1", lock: "protocol: set-nx-px, " + renewed,
+	{name: "redis", title: "Redis", text: "SET NX PX on one Redis.", servers: "redis: 1",
+		lock:  "protocol: set-nx-px, " + renewed,
 		nodes: []string{"redis-1"}, struck: "redis-1", most: []string{"redis-1"}},
-	{name: "replica", title: "Redis, replica", text: "The same with one asynchronous replica, which a Sentinel promotes.", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
+	{name: "replica", title: "Redis, replica", text: "The same with one asynchronous replica, which a Sentinel " +
+		"promotes.", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
 		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
 		spare: []string{"redis-1"}, most: pair},
-	{name: "wait", title: "Redis, WAIT 1", text: "The same with WAIT 1 after the SET, and its answer obeyed.", servers: "redis: 1, replicas: 1",
-		lock:  "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
+	{name: "wait", title: "Redis, WAIT 1", text: "The same with WAIT 1 after the SET, and its answer obeyed.",
+		servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
 		spare: []string{"redis-1"}, most: pair},
-	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.", servers: "redis: 1", lock: "protocol: fenced, " + renewed,
+	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
+		servers: "redis: 1", lock: "protocol: fenced, " + renewed,
 		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true, most: []string{"redis-1"}},
-	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.", claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
+	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.",
+		claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
 		nodes: numbered("redis", 5), struck: "redis-3",
 		spare: two, most: three},
 	{name: "redlock-synced", title: "Redlock, fsync", claimed: "redlock",
 		text:    "Five masters, asked one after another, each with an fsync before it answers.",
 		servers: "redis: 5, persistence: {append-fsync: always}", lock: "protocol: redlock, " + renewed,
 		nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three, synced: true},
-	{name: "redlock-parallel", title: "Redlock, at once", text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
+	{name: "redlock-parallel", title: "Redlock, at once",
+		text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
 		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numbered("redis", 5), struck: "redis-3",
 		spare: two, most: three},
-	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
+	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out " +
+		"of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
 		lock: "protocol: redlock, " + renewed, nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three,
 		cutOff: []string{"redis-4", "redis-5"}},
-	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd", nodes: numbered("etcd", 3),
+	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the " +
+		"only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd",
+		nodes:  numbered("etcd", 3),
 		struck: "etcd-1", spare: []string{"etcd-3"}, most: []string{"etcd-2", "etcd-3"}, lagging: []string{"etcd-3"},
 		tokens: true, agreed: true},
-	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.", claimed: "zookeeper", servers: "zookeeper: 3",
+	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.",
+		claimed: "zookeeper", servers: "zookeeper: 3",
 		lock: "protocol: zookeeper, listener: on", nodes: numbered("zookeeper", 3),
 		struck: "zookeeper-1", spare: []string{"zookeeper-3"}, most: []string{"zookeeper-2", "zookeeper-3"},
 		lagging: []string{"zookeeper-3"},
@@ -136,7 +145,8 @@ func (c *contender) faults(trouble string) []string {
 	case "jump":
 		return append(c.behind(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.struck))
 	case "power", "power-always":
-		return append(c.behind(), fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
+		return append(c.behind(),
+			fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
 	case "failover":
 		slow := c.nodes[1] // the replica
 		if c.agreed {
@@ -177,13 +187,15 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {
 		if len(c.cutOff) > 0 {
-			lines = append(lines, fmt.Sprintf("cut client-%d | %s at 0s for %s", i+1, strings.Join(c.cutOff, " "), lasting))
+			lines = append(lines,
+				fmt.Sprintf("cut client-%d | %s at 0s for %s", i+1, strings.Join(c.cutOff, " "), lasting))
 		}
 	}
 	return lines
 }
 
-// survival is the scenario of a cell: one client works on the data under its lock when trouble strikes, and another waits.
+// survival is the scenario of a cell: one client works on the data under its lock when trouble strikes, and another
+// waits.
 func (c *contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.servers, "3s", "off"
 	switch {
@@ -200,7 +212,8 @@ func (c *contender) survival(t Trouble, fencing bool) Written {
 	}
 	var b strings.Builder
 	c.head(&b, name, fmt.Sprintf("%s. %s", c.title, t.Text), servers)
-	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n", compute, state)
+	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n",
+		compute, state)
 	list(&b, append(c.outOfReach(1, "30s"), c.faults(t.Name)...))
 	return Written{name, b.String()}
 }

@@ -46,7 +46,8 @@ func (o *Odds) Formula() float64 {
 	}
 	p := 0.0
 	for lost := least; lost <= o.Held; lost++ {
-		p += float64(binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) * math.Pow(1-o.Chance, float64(o.Held-lost)))
+		p += float64(binomial(o.Held, lost) * math.Pow(o.Chance, float64(lost)) *
+			math.Pow(1-o.Chance, float64(o.Held-lost)))
 	}
 	return p
 }
@@ -81,9 +82,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure runs as many schedules as asked, with seeds 0 …: client-1 is granted the lock by the first Held of the servers, then
-// all of them fail over or restart, with the given chance without the lock, and client-2 asks for it. When ctx is done it
-// tells what it has measured by then.
+// Measure runs as many schedules as asked, with seeds 0 …: client-1 is granted the lock by the first Held of the
+// servers, then all of them fail over or restart, with the given chance without the lock, and client-2 asks for it.
+// When ctx is done it tells what it has measured by then.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -107,12 +108,13 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 			return c.Check(result.History).Of(checker.LeaseExclusion).Outcome == checker.Violated, nil
 		}
 	}
-	o.Runs, err = parallel.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start, func(seed int, lost bool) error {
-		if lost {
-			o.Lost++
-		}
-		return nil
-	})
+	o.Runs, err = parallel.Do(ctx, how.Crew, fmt.Sprintf("runs with %d keys held", o.Held), how.Runs, start,
+		func(seed int, lost bool) error {
+			if lost {
+				o.Lost++
+			}
+			return nil
+		})
 	return &o, err
 }
 
@@ -151,8 +153,8 @@ func oddsScenario(o *Odds) string {
 	if o.By == ByRestart {
 		replicas = 0
 	}
-	text := fmt.Sprintf("name: odds\nservers: {redis: %d, replicas: %d}\nlock: {protocol: redlock, ttl: 10s, quorum: %d}\n"+
-		"work: {hold: 4s, stagger: 1s}\n", o.Servers, replicas, o.Quorum)
+	text := fmt.Sprintf("name: odds\nservers: {redis: %d, replicas: %d}\nlock: {protocol: redlock, ttl: 10s, quorum: "+
+		"%d}\nwork: {hold: 4s, stagger: 1s}\n", o.Servers, replicas, o.Quorum)
 	var faults []string
 	for i := range o.Servers {
 		if i >= o.Held {

@@ -64,17 +64,19 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation bounds the metrics of single runs by what was measured, so that a run of the file tells whether it still is so.
+// expectation bounds the metrics of single runs by what was measured, so that a run of the file tells whether it still
+// is so.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	return fmt.Sprintf("expect:\n  mutual-exclusion: holds\n  metrics:\n    lock_acquisition_time_p50: %dns..%dns\n    messages_per_acquire: %s..%s\n",
+	return fmt.Sprintf("expect:\n  mutual-exclusion: holds\n  metrics:\n    lock_acquisition_time_p50: %dns..%dns\n  "+
+		"  messages_per_acquire: %s..%s\n",
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 
 func (s *stopwatch) timing() Timing {
-	t := Timing{Acquires: len(s.first) + len(s.later), P50: checker.NearestRank(s.later, 50).Duration(), P99: checker.NearestRank(s.later, 99).Duration(),
-		First: checker.NearestRank(s.first, 50).Duration()}
+	t := Timing{Acquires: len(s.first) + len(s.later), P50: checker.NearestRank(s.later, 50).Duration(),
+		P99: checker.NearestRank(s.later, 99).Duration(), First: checker.NearestRank(s.first, 50).Duration()}
 	if s.busy > 0 {
 		t.PerSecond = float64(s.released) * 1e9 / float64(s.busy)
 	}

@@ -1,8 +1,9 @@
-// Package corpus holds locks that are sound within stated assumptions, and mutants: the same locks with one thing wrong, as
-// shipped libraries had it or as a wrong setting has it. It measures Fencepost itself: what finds no mutant finds nothing.
+// Package corpus holds locks that are sound within stated assumptions, and mutants: the same locks with one thing
+// wrong, as shipped libraries had it or as a wrong setting has it. It measures Fencepost itself: what finds no mutant
+// finds nothing.
 //
-// Goals: every lock says what it promises and which faults it excludes, and why; a mutant is its lock with an edit or two, run
-// under the same faults and held to the same promises; every known defect of a real library has its mutant.
+// Goals: every lock says what it promises and which faults it excludes, and why; a mutant is its lock with an edit or
+// two, run under the same faults and held to the same promises; every known defect of a real library has its mutant.
 // Non-goals: running anything (scenarios/search), showing known failures (the catalogue of package scenarios).
 package corpus
 

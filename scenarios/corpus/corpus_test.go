@@ -15,30 +15,38 @@ import (
 
 // knownDefects are the defects of real lock libraries, by the issue that tells of each.
 var knownDefects = []string{
-	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296", "redlock-rb 36",
+	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
+	"redlock-rb 36",
 	"redis-py 1031", "py-sherlock 66", "ShedLock 132", "laravel 26213", "laravel 31166", "redisson 84", "redisson 2669",
-	"Redisson RedLock", "Redisson fenced lock", "etcd 11456", "etcd 22082", "curator 1121", "zk-ruby 34", "valkey 2651", "redis 416",
+	"Redisson RedLock", "Redisson fenced lock", "etcd 11456", "etcd 22082", "curator 1121", "zk-ruby 34", "valkey 2651",
+	"redis 416",
 }
 
 func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	for _, defect := range knownDefects {
-		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return strings.Contains(m.Source, defect) }) {
+		if !slices.ContainsFunc(corpus.Mutants(),
+			func(m corpus.Mutant) bool { return strings.Contains(m.Source, defect) }) {
 			t.Errorf("no mutant shows %s", defect)
 		}
 	}
 }
 
-// wrongSettings are the settings of the format that make a sound lock unsound, each of them alone; but another protocol may
-// have to do without what it does not take.
+// wrongSettings are the settings of the format that make a sound lock unsound, each of them alone; but another protocol
+// may have to do without what it does not take.
 var wrongSettings = []string{
-	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del", "lock.reentrant=uncounted",
+	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
+	"lock.reentrant=uncounted",
 	"lock.reentrant=overwrite", "lock.expiry=absolute", "lock.read-token=later", "lock.extension.mode=unchecked",
 	"lock.extension.mode=any-answer", "lock.extension.mode=ignore-elapsed", "lock.extension.mode=or-acquire",
-	"lock.extension.mode=expire", "lock.extension.mode=release", "lock.extension.mode=reacquire", "lock.extension.limit=none",
+	"lock.extension.mode=expire", "lock.extension.mode=release", "lock.extension.mode=reacquire",
+	"lock.extension.limit=none",
 	"lock.wait=none", "lock.wait.obey=off", "lock.wait.replicas=1", "lock.wait.same-connection=off", "lock.quorum=1",
-	"lock.elapsed-check=off", "lock.drift-allowance=off", "lock.clock=wall", "lock.release-on-failure=off", "lock.value=per-client",
-	"lock.timeout=6s", "lock.recheck=off", "lock.count-from=receipt", "lock.compare-revision=off", "lock.token=parent-node",
-	"lock.names=bare", "lock.check-session=off", "lock.listener=off", "work.check-validity=off", "work.stop-when-lost=off",
+	"lock.elapsed-check=off", "lock.drift-allowance=off", "lock.clock=wall", "lock.release-on-failure=off",
+	"lock.value=per-client",
+	"lock.timeout=6s", "lock.recheck=off", "lock.count-from=receipt", "lock.compare-revision=off",
+	"lock.token=parent-node",
+	"lock.names=bare", "lock.check-session=off", "lock.listener=off", "work.check-validity=off",
+	"work.stop-when-lost=off",
 	"resource.fencing=off", "servers.persistence=none", "servers.persistence.append-fsync=everysec",
 	"servers.persistence.append-fsync=no", "servers.semi-sync=off", "servers.semi-sync-timeout=20ms",
 }
@@ -71,7 +79,8 @@ func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 			}
 		}
 		if !slices.Equal(s.Promise, of.Promise) || len(s.Mix.Without) != len(of.Mix.Without)-admits {
-			t.Errorf("%s promises %v less %v, its lock %v less %v", m.Name, s.Promise, s.Mix.Without, of.Promise, of.Mix.Without)
+			t.Errorf("%s promises %v less %v, its lock %v less %v", m.Name, s.Promise, s.Mix.Without, of.Promise,
+				of.Mix.Without)
 		}
 		s.Mix.Without = of.Mix.Without
 		if fmt.Sprint(s.Mix) != fmt.Sprint(of.Mix) {
@@ -82,7 +91,8 @@ func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 				t.Errorf("%s is to break %s, which its lock does not promise", m.Name, law)
 			}
 		}
-		if names[m.Name] || len(m.Edits) == 0 || m.Defect == "" || len(m.Breaks) == 0 || m.Within < 1 || m.Within > 20_000 {
+		if names[m.Name] || len(m.Edits) == 0 || m.Defect == "" || len(m.Breaks) == 0 || m.Within < 1 ||
+			m.Within > 20_000 {
 			t.Errorf("%s: %+v", m.Name, m)
 		}
 		names[m.Name] = true

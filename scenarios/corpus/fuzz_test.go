@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults: every decision
-// that the mix leaves open is eight of its bytes, so that a small change of the input is a small change of the plan. What
-// reaches code that no plan has reached before is kept and changed further.
+// FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults: every
+// decision that the mix leaves open is eight of its bytes, so that a small change of the input is a small change of the
+// plan. What reaches code that no plan has reached before is kept and changed further.
 //
 //	go test ./scenarios/corpus -run xxx -fuzz FuzzSoundLocks -fuzztime 10m -fuzzminimizetime 1x
 //
-// -fuzzminimizetime 1x is needed: by default the engine spends up to a minute on making each input that reaches new code
-// smaller, byte by byte, and was seen to make 47 executions in five minutes; with it, 2,857 a minute on two cores.
+// -fuzzminimizetime 1x is needed: by default the engine spends up to a minute on making each input that reaches new
+// code smaller, byte by byte, and was seen to make 47 executions in five minutes; with it, 2,857 a minute on two cores.
 func FuzzSoundLocks(f *testing.F) {
 	var locks []*scenarios.Scenario
 	for i, name := range Names() {

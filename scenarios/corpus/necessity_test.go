@@ -14,12 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// TestFaultsThatAStoryNamesAreNecessary takes each fault that a finding names away and runs again: the same violation must
-// not come about. The findings are those of the catalogue, of the mutants, and of random plans on both, a few of each law and
-// cause from every scenario. Of 1,000, at most 20 may name a fault in vain; they are listed. FENCEPOST_FULL=1 asks for all.
-// Of 887 faults that 1,348 findings name, 6 are named in vain: without them, one that was idle does the same harm. A later
-// expiry ends the session that this one had ended (twice), the request that this one held up is sent at another moment and
-// meets another pause (twice), or a fault tied to a moment of the run strikes at another one (twice).
+// TestFaultsThatAStoryNamesAreNecessary takes each fault that a finding names away and runs again: the same violation
+// must not come about. The findings are those of the catalogue, of the mutants, and of random plans on both, a few of
+// each law and cause from every scenario. Of 1,000, at most 20 may name a fault in vain; they are listed.
+// FENCEPOST_FULL=1 asks for all. Of 887 faults that 1,348 findings name, 6 are named in vain: without them, one that
+// was idle does the same harm. A later expiry ends the session that this one had ended (twice), the request that this
+// one held up is sent at another moment and meets another pause (twice), or a fault tied to a moment of the run strikes
+// at another one (twice).
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	n, fewest := necessity{t: t, seeds: 3, each: 1}, 100
 	if testkit.Full() {
@@ -86,10 +87,12 @@ func (n *necessity) search(s *scenarios.Scenario) {
 	}
 }
 
-func (n *necessity) finding(s *scenarios.Scenario, again *rerun.Trials, p nemesis.Plan, h *history.History, f checker.Finding) {
+func (n *necessity) finding(s *scenarios.Scenario, again *rerun.Trials, p nemesis.Plan, h *history.History,
+	f checker.Finding) {
 	n.findings++
 	named, later := rerun.NamedIn(p, h, &f), rerun.Later(p, h, &f)
-	without := func(drop ...int) bool { // reports whether the violation stays away; what struck later is no reason of it
+	// reports whether the violation stays away; what struck later is no reason of it
+	without := func(drop ...int) bool {
 		g, err := again.Without(p, f.Law, append(slices.Clone(later), drop...)...)
 		if err != nil {
 			n.t.Fatal(err)
@@ -101,7 +104,8 @@ func (n *necessity) finding(s *scenarios.Scenario, again *rerun.Trials, p nemesi
 		n.named++
 		if !slices.ContainsFunc(places, func(i int) bool { return without(i) || together(i, all, without) }) {
 			n.vain++
-			n.t.Logf("%s, seed %d, %s by %s: %q is named in vain\n%s\n%s", s.Name, p.Seed, f.Law, f.Cause, p.Faults[places[0]], f.Explanation, p)
+			n.t.Logf("%s, seed %d, %s by %s: %q is named in vain\n%s\n%s", s.Name, p.Seed, f.Law, f.Cause,
+				p.Faults[places[0]], f.Explanation, p)
 		}
 	}
 }
@@ -114,7 +118,8 @@ func together(i int, named []int, without func(...int) bool) bool {
 	}
 	drop := named
 	for _, o := range named {
-		if fewer := slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == o }); o != i && without(fewer...) {
+		if fewer := slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == o }); o != i &&
+			without(fewer...) {
 			drop = fewer
 		}
 	}

@@ -44,7 +44,8 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	if len(rows) < 25 {
 		t.Errorf("only %d arguments", len(rows))
 	}
-	for _, topic := range []string{"Pauses", "Clocks", "Fencing", "Restarts", "Majority", "Efficiency and correctness"} {
+	for _, topic := range []string{"Pauses", "Clocks", "Fencing", "Restarts", "Majority",
+		"Efficiency and correctness"} {
 		if !strings.Contains(read(t, "DEBATE.md"), "| **"+topic+".** ") {
 			t.Errorf("no argument about %s", topic)
 		}

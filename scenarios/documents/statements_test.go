@@ -169,7 +169,8 @@ func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || !slices.Contains([]string{".go", ".md", ".yaml", ".txtar", ".txt", ".html"}, filepath.Ext(path)) {
+		if d.IsDir() || !slices.Contains([]string{".go", ".md", ".yaml", ".txtar", ".txt", ".html"},
+			filepath.Ext(path)) {
 			return nil
 		}
 		text, err := os.ReadFile(path)

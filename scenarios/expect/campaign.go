@@ -127,7 +127,8 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return err
 	}
-	*c = Campaign{t.Seeds, t.AsExpected, t.Otherwise, t.Undecided, t.FirstUndecided, t.Groups, map[sim.Digest]struct{}{}}
+	*c = Campaign{t.Seeds, t.AsExpected, t.Otherwise, t.Undecided, t.FirstUndecided, t.Groups,
+		map[sim.Digest]struct{}{}}
 	for _, text := range t.Digests {
 		d, err := strconv.ParseUint(text, 16, 64)
 		if err != nil {

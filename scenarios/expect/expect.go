@@ -1,8 +1,8 @@
-// Package expect is what a scenario expects to come out: of laws and of metrics. It reads that from a file, holds what came
-// out of a run against it, and counts the runs of many seeds by how they stand to it.
+// Package expect is what a scenario expects to come out: of laws and of metrics. It reads that from a file, holds what
+// came out of a run against it, and counts the runs of many seeds by how they stand to it.
 //
-// Goals: what could not be told, and what nothing exercised, is no pass. Non-goals: judging laws (checker), which random faults
-// break a promise (search).
+// Goals: what could not be told, and what nothing exercised, is no pass. Non-goals: judging laws (checker), which
+// random faults break a promise (search).
 package expect
 
 import (

@@ -37,7 +37,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
 		expect string // empty: the law is not named
-		// What comes of unchecked, holds, undecided, and violated by lost in crash (unsynced): empty if that is as expected.
+		// What comes of unchecked, holds, undecided, and violated by lost in crash (unsynced): empty if that is as
+		// expected.
 		unchecked, holds, undecided, violated string
 	}{
 		{"", "", "", "",
@@ -50,7 +51,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 			"expected violated by lost in crash, got holds", "undecided", ""},
 		{"violated by lost in crash (unsynced)", "expected violated by lost in crash (unsynced), got unchecked",
 			"expected violated by lost in crash (unsynced), got holds", "undecided", ""},
-		{"violated by lost in crash (no persistence)", "expected violated by lost in crash (no persistence), got unchecked",
+		{"violated by lost in crash (no persistence)",
+			"expected violated by lost in crash (no persistence), got unchecked",
 			"expected violated by lost in crash (no persistence), got holds", "undecided",
 			"expected violated by lost in crash (no persistence), got violated by lost in crash (unsynced)"},
 		{"violated by lost in failover", "expected violated by lost in failover, got unchecked",
@@ -104,7 +106,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	} {
 		e := parse(t, oneRedis+"expect:\n  metrics:\n    "+c.bound+"\n").Expect
 		measured := func(v float64) checker.Metrics {
-			return checker.Metrics{{Name: "other", Value: v, Samples: 1}, {Name: e.Metrics[0].Name, Value: v, Samples: 1}}
+			return checker.Metrics{{Name: "other", Value: v, Samples: 1},
+				{Name: e.Metrics[0].Name, Value: v, Samples: 1}}
 		}
 		for _, v := range c.inside {
 			if m, _ := e.Match(checker.Verdict{}, measured(v)); len(m) > 0 {
@@ -126,7 +129,8 @@ func TestNothingMeasuredIsNoPass(t *testing.T) {
 	if want := "[lock_timeout_rate: expected 0, got nothing to measure]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	got, _ = e.Match(checker.Verdict{}, checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}})
+	got, _ = e.Match(checker.Verdict{},
+		checker.Metrics{{Name: "lock_timeout_rate", Value: 0.25, Unit: "ratio", Samples: 4}})
 	want := "[lock_timeout_rate: expected 0, got 0.25 unavailability: expected 0s, got nothing to measure]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)

@@ -59,7 +59,8 @@ func ReadLaw(r *format.Reader, n ast.Node) (Law, bool) {
 	case text == "violated":
 		return Law{Outcome: checker.Violated}, true
 	case !hasCause:
-		r.Problem(format.StartOf(n), nearest.Word(text, []string{"holds", "violated", "any"}), "expected %s, found %s", what, format.Found(text))
+		r.Problem(format.StartOf(n), nearest.Word(text, []string{"holds", "violated", "any"}), "expected %s, found %s",
+			what, format.Found(text))
 		return Law{}, false
 	}
 	c, ok := readCause(r, r.Within(n, text, len(by)), cause)
@@ -85,7 +86,8 @@ func readCause(r *format.Reader, place format.Place, text string) (checker.Cause
 }
 
 // readDetail reads what stands behind the parenthesis that follows a cause.
-func readDetail(r *format.Reader, place format.Place, kind checker.CauseKind, text string, known []string) (checker.Cause, bool) {
+func readDetail(r *format.Reader, place format.Place, kind checker.CauseKind, text string,
+	known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")
 	for _, d := range known {
 		if d == word && closed {
@@ -99,7 +101,8 @@ func readDetail(r *format.Reader, place format.Place, kind checker.CauseKind, te
 	case len(known) == 0:
 		r.Problem(place, "", "the cause %q has no variants", string(kind))
 	default:
-		r.Problem(place, nearest.Word(word, known), "expected %s, found %s", strings.Join(known, " or "), format.Found(word))
+		r.Problem(place, nearest.Word(word, known), "expected %s, found %s", strings.Join(known, " or "),
+			format.Found(word))
 	}
 	return checker.Cause{}, false
 }

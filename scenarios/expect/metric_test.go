@@ -103,7 +103,8 @@ func TestAllCausesCanBeExpected(t *testing.T) {
 		})
 	}
 	for _, kind := range named {
-		if want := (Law{Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.CauseKind(kind)}}); readLaw(t, "violated by "+kind) != want {
+		if want := (Law{Outcome: checker.Violated, Cause: checker.Cause{Kind: checker.CauseKind(kind)}}); readLaw(t,
+			"violated by "+kind) != want {
 			t.Errorf("%s cannot be expected", kind)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // Document is the text of a scenario as a tree that can be changed: keys set and taken away, and the whole printed
-// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, scenarios.Parse says.
+// again. Values stay as they were written; comments are lost. Whether what it holds is a scenario, scenarios.Parse
+// says.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
@@ -35,7 +36,8 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are of type *Error.
+// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are of type
+// *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)
 	if err != nil {
@@ -210,7 +212,8 @@ func (d *Document) Rename(path, name string) {
 
 // Arrange puts the keys at the top in the given order.
 func (d *Document) Arrange(order []string) {
-	slices.SortStableFunc(d.root.entries, func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
+	slices.SortStableFunc(d.root.entries,
+		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
 
 // cutLast splits s at the last sep; all of it comes after if there is none.
@@ -300,7 +303,8 @@ func (t *tree) flow() string {
 // Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") &&
-		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "\\\"") &&
+		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&
+		!strings.ContainsAny(s, "\\\"") &&
 		!strings.ContainsFunc(s, history.Unprintable)
 	if inside && strings.ContainsAny(s, ",[]{}") || s == "null" || s == "~" || !plain {
 		return strconv.Quote(s)

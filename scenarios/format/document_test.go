@@ -86,7 +86,8 @@ mix:
 }
 
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
-	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`, "a\nb", "1", "on", "über"} {
+	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`,
+		"a\nb", "1", "on", "über"} {
 		d := document(t, "name: x\nlock: {a: b}\n")
 		d.Set("name", s)
 		d.Set("lock.a", s)
@@ -106,8 +107,8 @@ func TestLongProseIsFolded(t *testing.T) {
 	d.Set("summary", summary)
 	const want = "name: x\n" +
 		"summary: >-\n" +
-		"  With one fault two clients hold the lock: the first has outlived its lease # and does not know, the second\n" +
-		"  was granted it in good faith, as - if anyone asked - it should have been.\n"
+		"  With one fault two clients hold the lock: the first has outlived its lease # and does not know, the " +
+		"second\n  was granted it in good faith, as - if anyone asked - it should have been.\n"
 	if d.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", d, want)
 	}

@@ -27,8 +27,9 @@ func (r *Reader) Value(n ast.Node, f *setting.Form) (v setting.Value, ok bool) {
 	case setting.Delay:
 		d, isDelay := r.Delay(n)
 		if isDelay && f.Recurs && d.Hi < setting.ShortestPeriod {
-			r.Problem(StartOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, or a range that "+
-				"ends there or later", setting.ShortestPeriod)
+			r.Problem(StartOf(n), setting.ShortestPeriod.String(),
+				"this recurs throughout a run and must be at least %v, or a range that "+
+					"ends there or later", setting.ShortestPeriod)
 			return setting.Value{}, false
 		}
 		return setting.DelayOf(d), isDelay
@@ -66,8 +67,8 @@ func (r *Reader) durationIn(n ast.Node, f *setting.Form) (setting.Value, bool) {
 	}
 	v := setting.Value{N: int64(d)}
 	if f.Recurs && d < setting.ShortestPeriod {
-		r.Problem(StartOf(n), setting.ShortestPeriod.String(), "this recurs throughout a run and must be at least %v, found %s",
-			setting.ShortestPeriod, Found(text))
+		r.Problem(StartOf(n), setting.ShortestPeriod.String(),
+			"this recurs throughout a run and must be at least %v, found %s", setting.ShortestPeriod, Found(text))
 		return setting.Value{}, false
 	}
 	switch outside := v.N < f.Least || f.Most > 0 && v.N > f.Most || f.Step > 0 && v.N%f.Step != 0; {

@@ -1,8 +1,8 @@
-// Package format reads the text of a scenario file and changes it: YAML of plain mappings, lists and scalars, whose values are
-// read by what their key needs.
+// Package format reads the text of a scenario file and changes it: YAML of plain mappings, lists and scalars, whose
+// values are read by what their key needs.
 //
-// Goals: all that is wrong with a file is told at once, each with its place and the nearest right word. A file costs little to
-// read, however hostile. What Document prints is read as the same.
+// Goals: all that is wrong with a file is told at once, each with its place and the nearest right word. A file costs
+// little to read, however hostile. What Document prints is read as the same.
 // Non-goals: which keys there are and what they do to a run (package scenarios).
 package format
 
@@ -213,8 +213,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns where the text of a scalar begins if it stands in one line just as it is read, so that places within it
-// are places in the file.
+// InLine returns where the text of a scalar begins if it stands in one line just as it is read, so that places within
+// it are places in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {

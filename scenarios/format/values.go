@@ -235,7 +235,8 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 	if hasPercent {
 		ppm, ok := parsePercent(percent)
 		if !ok {
-			r.Problem(StartOf(n), "", "expected a percentage from 0%% to 100%% with at most four decimals, found %s", Found(percent+"%"))
+			r.Problem(StartOf(n), "", "expected a percentage from 0%% to 100%% with at most four decimals, found %s",
+				Found(percent+"%"))
 			return a, false
 		}
 		a.PPM = ppm
@@ -267,7 +268,8 @@ func (r *Reader) allowance(n ast.Node) (locks.Allowance, bool) {
 // parsePercent reads a percentage in millionths: "1" is 10000.
 func parsePercent(text string) (ppm int64, ok bool) {
 	units, decimals, hasDecimals := strings.Cut(text, ".")
-	if hasDecimals && decimals == "" || len(units) > 3 || len(decimals) > 4 || strings.Trim(units+decimals, "0123456789") != "" {
+	if hasDecimals && decimals == "" || len(units) > 3 || len(decimals) > 4 ||
+		strings.Trim(units+decimals, "0123456789") != "" {
 		return 0, false
 	}
 	ppm, err := strconv.ParseInt(units+decimals+strings.Repeat("0", 4-len(decimals)), 10, 64)

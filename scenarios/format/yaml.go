@@ -119,7 +119,8 @@ func (r *Reader) checkTokens(tokens token.Tokens) {
 			return
 		}
 		if i >= maxTokens {
-			r.Problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long", maxTokens)
+			r.Problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long",
+				maxTokens)
 			return
 		}
 	}

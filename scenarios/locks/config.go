@@ -20,9 +20,10 @@ type Protocol string
 type Reentry string
 
 const (
-	CountedReentry     Reentry = "counted"   // the holds are counted, and the last release gives the lock back
-	UncountedReentry   Reentry = "uncounted" // the first release gives it back (go-zero 1338)
-	OverwritingReentry Reentry = "overwrite" // compares the owner, then sets the key anew, whoever holds it by then (redisson 84)
+	CountedReentry   Reentry = "counted"   // the holds are counted, and the last release gives the lock back
+	UncountedReentry Reentry = "uncounted" // the first release gives it back (go-zero 1338)
+	// compares the owner, then sets the key anew, whoever holds it by then (redisson 84)
+	OverwritingReentry Reentry = "overwrite"
 )
 
 // Release says how a lock is given back.
@@ -57,15 +58,19 @@ const (
 type ExtendMode string
 
 const (
-	ExtendChecked       ExtendMode = "checked"        // by script, a quorum, within the validity: the document's rule
-	ExtendCAS           ExtendMode = "cas"            // Tair's compare and set with the same value (Alibaba Cloud)
-	ExtendUnchecked     ExtendMode = "unchecked"      // ignores answers and elapsed time
-	ExtendAnyAnswer     ExtendMode = "any-answer"     // takes every answer for a yes, also that the key is gone (go-redsync 38)
+	ExtendChecked   ExtendMode = "checked"   // by script, a quorum, within the validity: the document's rule
+	ExtendCAS       ExtendMode = "cas"       // Tair's compare and set with the same value (Alibaba Cloud)
+	ExtendUnchecked ExtendMode = "unchecked" // ignores answers and elapsed time
+	// takes every answer for a yes, also that the key is gone (go-redsync 38)
+	ExtendAnyAnswer     ExtendMode = "any-answer"
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last answer (go-redsync 71, 72)
-	ExtendOrAcquire     ExtendMode = "or-acquire"     // takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
-	ExtendExpire        ExtendMode = "expire"         // prolongs the key without comparing its owner (Redisson's RedLock)
-	ExtendRelease       ExtendMode = "release"        // gives the lock back and says that it has prolonged it (py-sherlock 66)
-	ExtendReacquire     ExtendMode = "reacquire"      // runs the acquisition again with the same value (Grace Collins)
+	// takes the lock anew if it is gone, whoever had it meanwhile (redis-semaphore 175, redlock-rb 36)
+	ExtendOrAcquire ExtendMode = "or-acquire"
+	// prolongs the key without comparing its owner (Redisson's RedLock)
+	ExtendExpire ExtendMode = "expire"
+	// gives the lock back and says that it has prolonged it (py-sherlock 66)
+	ExtendRelease   ExtendMode = "release"
+	ExtendReacquire ExtendMode = "reacquire" // runs the acquisition again with the same value (Grace Collins)
 )
 
 // Allowance is what a client takes off its validity for drifting clocks: TTL x PPM / 1,000,000 + Plus.
@@ -89,8 +94,8 @@ type Wait struct {
 	Timeout  time.Duration // as WAIT takes it, in whole ms; 0 waits for ever
 	Obey     bool          // give the attempt up if fewer answered; default on
 	Release  bool          // also after the release
-	// SameConnection sends WAIT where the lock was set, which is all that it tells of; otherwise to the master as it is known
-	// by then. Default on.
+	// SameConnection sends WAIT where the lock was set, which is all that it tells of; otherwise to the master as it is
+	// known by then. Default on.
 	SameConnection bool
 }
 
@@ -119,13 +124,14 @@ type Config struct {
 	Wait     *Wait         // nil: do not wait for replicas
 
 	// Locks on Redis with an expiry.
-	Clock        sim.ClockKind // that measures elapsed time and validity; default monotonic
-	ElapsedCheck bool          // step 3 of the Redlock document; default on, on one Redis for clients that check or renew
-	Drift        Allowance     // default none; for Redlock 1 % + 2 ms
-	TokenScope   TokenScope    // of locks without expiry, too; default per-request
+	Clock sim.ClockKind // that measures elapsed time and validity; default monotonic
+	// step 3 of the Redlock document; default on, on one Redis for clients that check or renew
+	ElapsedCheck bool
+	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
+	TokenScope   TokenScope // of locks without expiry, too; default per-request
 
-	// Own are the settings that no other protocol has, as a value of a type that stands in the protocol's file; nil: none
-	// was given. It is replaced and never changed, so that copies of a Config stay apart.
+	// Own are the settings that no other protocol has, as a value of a type that stands in the protocol's file; nil:
+	// none was given. It is replaced and never changed, so that copies of a Config stay apart.
 	Own any
 
 	// First is the place in Servers with which a client that spreads its load begins.

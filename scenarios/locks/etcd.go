@@ -17,7 +17,8 @@ const Etcd Protocol = "etcd"
 
 func init() {
 	register(&Definition{
-		Name: Etcd, Place: 6, Service: history.Etcd, Text: "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
+		Name: Etcd, Place: 6, Service: history.Etcd,
+		Text:    "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *setting.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
@@ -38,7 +39,8 @@ func init() {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
 			}
-			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and those for lock %s would be among them: write %s",
+			return fmt.Sprintf("all keys that begin with %s/ are requests for lock %s, and those for lock %s would "+
+				"be among them: write %s",
 				a, a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
@@ -73,20 +75,22 @@ const (
 type keepAlive string
 
 const (
-	untilLost  keepAlive = "until-lost"  // it asks one member after another until the lease is over, and tells its client
-	untilError keepAlive = "until-error" // the first request without an answer ends it, and nobody is told (youngju.dev)
+	// it asks one member after another until the lease is over, and tells its client
+	untilLost keepAlive = "until-lost"
+	// the first request without an answer ends it, and nobody is told (youngju.dev)
+	untilError keepAlive = "until-error"
 )
 
 var etcdKeys = []setting.Key[etcdConfig]{
 	setting.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"look, after waiting, whether the own key still stands (etcd issue 11456)"),
 	setting.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
-		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client has "+
-			"it, when "+
+		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client "+
+			"has it, when "+
 			"the answer came", setting.Options(fromSending, fromReceipt)...),
 	setting.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
-		"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all ask for "+
-			"one key, which is put if there is none, and who finds it taken tries again after the delay",
+		"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all "+
+			"ask for one key, which is put if there is none, and who finds it taken tries again after the delay",
 		setting.Options(ownKeys, oneKey)...),
 	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
@@ -109,8 +113,8 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 	}
 }
 
-// etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease, and
-// the key of the lowest create revision holds. The create revision is the fencing token.
+// etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease,
+// and the key of the lowest create revision holds. The create revision is the fencing token.
 type etcd struct {
 	requester
 	own    etcdConfig
@@ -177,8 +181,8 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it is there already, learns its create revision, and whether it is the oldest. It
-// reports false if there is no answer, or if the key is an earlier attempt's, whose request came late.
+// enter puts the client's own key, unless it is there already, learns its create revision, and whether it is the
+// oldest. It reports false if there is no answer, or if the key is an earlier attempt's, whose request came late.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
 	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
@@ -215,7 +219,8 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
-		r := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, "RANGE", string(l.config.Key)+"/", "PREFIX", "SORT", "CREATE",
+		r := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, "RANGE",
+			string(l.config.Key)+"/", "PREFIX", "SORT", "CREATE",
 			"DESC", "LIMIT", "1", "MAXCREATE", strconv.FormatInt(int64(h.Token)-1, 10))
 		if len(r) < 3 || patience != sim.Forever && env.Monotonic()-start >= patience {
 			return false
@@ -275,9 +280,9 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a newer
-// one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without an
-// answer, although its lease lives, is gone by that.
+// leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a
+// newer one (etcd issue 22082). It reports whether the deletion was confirmed. A key that is gone after a try without
+// an answer, although its lease lives, is gone by that.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	if !l.own.compareRevision {
 		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
@@ -285,8 +290,8 @@ func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 		}
 		return Confirmed
 	}
-	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=", strconv.FormatInt(int64(h.Token), 10),
-		"THEN", "2", "DELETE", h.value)
+	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=",
+		strconv.FormatInt(int64(h.Token), 10), "THEN", "2", "DELETE", h.value)
 	if len(r) != 3 {
 		return Unanswered
 	}

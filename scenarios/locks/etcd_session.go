@@ -64,7 +64,8 @@ func (c *etcdCaller) member() sim.Conn {
 
 // openEtcdSession is granted a lease and begins to keep it alive; nil if nobody answers in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
-	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library, caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
+	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
+		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
 	r := l.caller.call(env, attempt, patience, "LEASE", "GRANT", strconv.Itoa(int(s.config.TTL/time.Second)))
 	if len(r) < 2 {
 		return nil

@@ -15,7 +15,8 @@ const Fenced Protocol = "fenced"
 
 func init() {
 	register(&Definition{
-		Name: Fenced, Place: 4, Service: history.Redis, Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
+		Name: Fenced, Place: 4, Service: history.Redis,
+		Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
 		Expires: true, Tokens: true,
 		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(readTokenKey)...)...),
 		Without:  withoutOnOneRedis,
@@ -30,7 +31,8 @@ func init() {
 			if string(b) != tokenCounter(a) {
 				return ""
 			}
-			return fmt.Sprintf("the key %s is the token counter of lock %s: write %s", b, a, strings.ReplaceAll(string(b), ":", "-"))
+			return fmt.Sprintf("the key %s is the token counter of lock %s: write %s", b, a,
+				strings.ReplaceAll(string(b), ":", "-"))
 		},
 	})
 }
@@ -45,7 +47,8 @@ type tokenRead string
 
 const (
 	tokenInStep tokenRead = "in-step" // from the script that takes the lock
-	tokenLater  tokenRead = "later"   // from the counter, once it has the lock: perhaps a later holder's (Redisson's fenced lock)
+	// from the counter, once it has the lock: perhaps a later holder's (Redisson's fenced lock)
+	tokenLater tokenRead = "later"
 )
 
 var readTokenKey = setting.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },

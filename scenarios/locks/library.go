@@ -18,12 +18,13 @@ type Foreign interface{ protocol }
 // ErrRefused is what an acquire of a foreign lock wraps when the library says that it did not get it.
 var ErrRefused = errors.New("locks: the library did not acquire the lock")
 
-// AdmitLibraries makes the protocol FromLibrary known, once. It is for a program that has such a lock: foreign makes that of a
-// client.
+// AdmitLibraries makes the protocol FromLibrary known, once. It is for a program that has such a lock: foreign makes
+// that of a client.
 func AdmitLibraries(foreign func(client sim.ProcessID, c *Config, of *Library) Foreign) {
 	if Define(FromLibrary) == nil {
 		register(&Definition{
-			Name: FromLibrary, Place: 99, Service: history.Redis, Text: "a Go library as it is shipped, under scenarios/locktest",
+			Name: FromLibrary, Place: 99, Service: history.Redis,
+			Text:    "a Go library as it is shipped, under scenarios/locktest",
 			Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
 			Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
 				setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...), // how is the library's

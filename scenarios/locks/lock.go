@@ -69,8 +69,8 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has prolonged the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens pauses
-	// its work, and takes the lock anew when it is connected again.
+	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens
+	// pauses its work, and takes the lock anew when it is connected again.
 	Suspended *sim.Signal
 	value     string // owner value at the servers
 	entered   int    // how often the client has taken the lock once more and not given that back
@@ -131,8 +131,8 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 // millis is d in whole milliseconds, as PX takes it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is what the locks of one client share: the count of its attempts, and its session with a coordination service.
-// The zero Library is ready.
+// Library is what the locks of one client share: the count of its attempts, and its session with a coordination
+// service. The zero Library is ready.
 type Library struct {
 	attempts  int
 	taken     int // of the attempts: those that found the lock taken
@@ -155,8 +155,8 @@ func (l *Library) counted(taken bool) {
 // acquire that tries again makes several; one that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too late,
-// after a pause, prolongs nothing: what it states is over.
+// prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too
+// late, after a pause, prolongs nothing: what it states is over.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return

@@ -32,7 +32,8 @@ func (s *scripted) Fault(sim.ServerFault) {}
 func (s *scripted) Stop(sim.Stop)         {}
 func (s *scripted) Serve(r *sim.Incoming) {
 	s.served++
-	s.b.heard = append(s.b.heard, fmt.Sprintf("%v redis-%d %s %s", s.b.Now().Duration(), s.number, r.Attempt, brief(r.Args)))
+	s.b.heard = append(s.b.heard,
+		fmt.Sprintf("%v redis-%d %s %s", s.b.Now().Duration(), s.number, r.Attempt, brief(r.Args)))
 	if a := s.b.answers(s.number, s.served, r.Args); a != "" {
 		r.Reply([]byte(a + "\r\n"))
 	}
@@ -57,7 +58,8 @@ func brief(args []string) string {
 }
 
 func newBench(t *testing.T, answers func(server, n int, args []string) string) *bench {
-	b := &bench{World: sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}}), t: t, answers: answers}
+	b := &bench{World: sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}}), t: t,
+		answers: answers}
 	for i := range 5 {
 		b.AddServer(sim.ProcessID(fmt.Sprintf("redis-%d", i+1)), &scripted{b: b, number: i + 1})
 	}
@@ -83,7 +85,8 @@ func (b *bench) wantHeard(want ...string) {
 
 // config is Redlock as documented, with what the test changes.
 func config(change func(*Config)) Config {
-	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second, Retry: sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
+	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second,
+		Retry:   sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
 		Timeout: 50 * time.Millisecond, ElapsedCheck: true,
 		Drift: Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}, Clock: sim.Monotonic, TokenScope: PerRequest,
 		Own: redlockConfig{contact: sequential, order: listed, quorum: 3, releaseOnFailure: true}}
@@ -174,7 +177,8 @@ func TestRedlockRefusesAValidityThatIsOver(t *testing.T) {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
 			h, err := newLock(config(func(c *Config) {
-				c.TTL, c.ElapsedCheck, c.Patience = 10*time.Millisecond, check, time.Second // five round trips take as long
+				// five round trips take as long
+				c.TTL, c.ElapsedCheck, c.Patience = 10*time.Millisecond, check, time.Second
 			})).Acquire(env)
 			if check != (err != nil) || check && !errors.Is(err, ErrPatience) {
 				t.Errorf("elapsed check %v: %v", check, err)
@@ -292,7 +296,8 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 			}
 			b.Slow("client-1", "redis-1", c.slow)
 			if err := l.Extend(env, h); !errors.Is(err, c.err) || len(h.Grant.Counted) != c.counted {
-				t.Errorf("%s with %d servers after %v: %v, counted %v", c.mode, c.extending, c.slow, err, h.Grant.Counted)
+				t.Errorf("%s with %d servers after %v: %v, counted %v", c.mode, c.extending, c.slow, err,
+					h.Grant.Counted)
 			}
 			if err := l.Extend(env, h); !errors.Is(err, ErrLimit) {
 				t.Errorf("a second extension of one: %v", err)
@@ -381,10 +386,12 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 }
 
 func TestCarefulClientsCountFromTheRequest(t *testing.T) {
-	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond, false: 10 * time.Second} {
+	for careful, want := range map[bool]time.Duration{true: 10*time.Second - 2*time.Millisecond,
+		false: 10 * time.Second} {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
-			h, err := newLock(config(func(c *Config) { c.Protocol, c.ElapsedCheck, c.Drift = SetNXPX, careful, Allowance{} })).Acquire(env)
+			h, err := newLock(config(
+				func(c *Config) { c.Protocol, c.ElapsedCheck, c.Drift = SetNXPX, careful, Allowance{} })).Acquire(env)
 			if err != nil || h.Remaining(env) != want {
 				t.Errorf("careful %v: %v left, %v", careful, h.Remaining(env), err)
 			}

@@ -41,7 +41,8 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 	requests := []sim.Request{{Conn: conn, Args: []string{"SUBSCRIBE", "switch-master"}, Phase: "subscribe"}}
 	for _, group := range c.Servers {
 		requests = append(requests,
-			sim.Request{Conn: conn, Args: []string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", string(group)}, Phase: "master"})
+			sim.Request{Conn: conn, Args: []string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", string(group)},
+				Phase: "master"})
 	}
 	replies := env.Call(sentinelTimeout, nil, requests...)
 	for i := range m.now {

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// NameProblem says why a lock of the protocol cannot have the name; empty if it can. Right is the nearest name that it can
-// have; empty if there is none.
+// NameProblem says why a lock of the protocol cannot have the name; empty if it can. Right is the nearest name that it
+// can have; empty if there is none.
 func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	if d := Define(p); d != nil && d.badName != nil {
 		return d.badName(name)

@@ -41,8 +41,8 @@ type Definition struct {
 	Without map[string]string
 	// Measures are those that a lock applies by settings of its own; nil: none.
 	Measures func(*Config) []history.Measure
-	// Refused says which settings contradict each other or the number of Redis masters, 0 if that is not known; nil: none
-	// do.
+	// Refused says which settings contradict each other or the number of Redis masters, 0 if that is not known; nil:
+	// none do.
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
@@ -167,7 +167,8 @@ func (d *Definition) Complete(c *Config, n int, careful bool, given func(path st
 		x.Every = c.TTL / 3
 	}
 	if x.Limit == limitNotGiven {
-		x.Limit = map[bool]int{true: 0, false: 3}[x.Background] // the Redlock document asks for a cap; a keepalive knows none
+		// the Redlock document asks for a cap; a keepalive knows none
+		x.Limit = map[bool]int{true: 0, false: 3}[x.Background]
 	}
 	c.Extension = &x
 }

@@ -10,18 +10,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Redlock is a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It releases on every server,
-// by script.
+// Redlock is a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It releases on every
+// server, by script.
 const Redlock Protocol = "redlock"
 
 func init() {
 	register(&Definition{
-		Name: Redlock, Place: 5, Service: history.Redlock, Text: "a majority of independent masters", Backend: OnRedis, Several: true, Expires: true,
-		Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
-			setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
-			driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
-			setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire, ExtendExpire,
-				ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own(redlockKeys...)),
+		Name: Redlock, Place: 5, Service: history.Redlock, Text: "a majority of independent masters", Backend: OnRedis,
+		Several: true, Expires: true,
+		Settings: slices.Concat(
+			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+				setting.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheck,
+				driftAllowance.Standing(setting.Value{N: 10_000, From: int64(2 * time.Millisecond)}), extensionKey,
+				setting.Only(extensionMode, ExtendChecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
+					ExtendExpire,
+					ExtendRelease, ExtendUnchecked, ExtendReacquire)}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
+			own(redlockKeys...)),
 		Without: map[string]string{
 			"release":             "redlock always releases by script, on every server: leave release out",
 			"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
@@ -48,7 +52,8 @@ func init() {
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {
-		list = append(list, Refusal{"quorum", fmt.Sprintf("the quorum is %d, but there are only %d servers", o.quorum, masters)})
+		list = append(list, Refusal{"quorum",
+			fmt.Sprintf("the quorum is %d, but there are only %d servers", o.quorum, masters)})
 	}
 	if o.asking == askUntilQuorum && o.contact == parallel {
 		const why = "with contact: parallel all servers are asked at once, and none can be spared: leave ask out, or " +
@@ -106,16 +111,16 @@ var redlockKeys = []setting.Key[redlockConfig]{
 	setting.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", setting.Options(sequential, parallel)...),
 	setting.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
-		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; `rotated`: "+
-			"each client "+
+		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; "+
+			"`rotated`: each client "+
 			"begins at another place in the list", setting.Options(listed, rotated)...),
 	setting.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
 		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
 	setting.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
 		"step 5: a failed attempt releases on every server"),
 	setting.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
-		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has it; "+
-			"those that have `granted` it; or all in turn, until the `first-error` ends the loop",
+		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has "+
+			"it; those that have `granted` it; or all in turn, until the `first-error` ends the loop",
 		setting.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
 	setting.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
 		"whom an attempt asks: `all` servers, or, one after another, only `until-quorum` have granted the lock",
@@ -240,8 +245,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal is why an extension failed to which yes servers agreed and from which silent ones nothing was heard; nil if it
-// did not.
+// refusal is why an extension failed to which yes servers agreed and from which silent ones nothing was heard; nil if
+// it did not.
 func (l *redlock) refusal(yes, silent int, validity time.Duration) error {
 	switch {
 	case yes+silent < l.own.quorum:
@@ -332,10 +337,12 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	for i := range n {
 		group := (first + i) % n
 		server := l.now[group]
-		if phase == "release" && l.own.releaseTo == releaseToGranted && !slices.Contains(h.own.(*redlockHold).granted, server) {
+		if phase == "release" && l.own.releaseTo == releaseToGranted &&
+			!slices.Contains(h.own.(*redlockHold).granted, server) {
 			continue
 		}
-		b.add(voter{server, group}, sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
+		b.add(voter{server, group},
+			sim.Request{Conn: sim.Conn{Server: server}, Args: args, Attempt: h.Attempt, Phase: phase})
 	}
 	l.hold(env, b, l.config.Timeout, says, l.enough(phase))
 	l.idle = b

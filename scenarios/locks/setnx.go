@@ -14,14 +14,18 @@ const SetNX Protocol = "setnx"
 func init() {
 	register(&Definition{
 		Name: SetNX, Place: 1, Service: history.Redis, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
-		Settings: slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
-			timeoutKey,
-			setting.Only(reentrantKey, CountedReentry, UncountedReentry),
-			releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
+		Settings: slices.Concat(
+			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
+				timeoutKey,
+				setting.Only(reentrantKey, CountedReentry, UncountedReentry),
+				releaseKey.Standing(setting.Value{Word: string(ReleaseDel)}), valueKey, waitKey}, waitKeys),
 		Without: map[string]string{
-			"extension":           "setnx sets no expiry that could be extended: leave extension out, or take set-nx-px",
-			"elapsed-check":       "setnx sets no expiry that could be over: leave elapsed-check out, or take set-nx-px",
-			"drift-allowance":     "setnx states no validity to take anything off: leave drift-allowance out, or take set-nx-px",
+			"extension": "setnx sets no expiry that could be extended: leave extension out, or take " +
+				"set-nx-px",
+			"elapsed-check": "setnx sets no expiry that could be over: leave elapsed-check out, or take " +
+				"set-nx-px",
+			"drift-allowance": "setnx states no validity to take anything off: leave drift-allowance out, or " +
+				"take set-nx-px",
 			"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
 			"reentrant.overwrite": "overwrite sets the key anew with an expiry, and setnx sets none: take set-nx-px",
 		},

@@ -13,7 +13,8 @@ const SetNXExpire Protocol = "setnx-expire"
 
 func init() {
 	register(&Definition{
-		Name: SetNXExpire, Place: 2, Service: history.Redis, Text: "SETNX, then EXPIRE in a second command", Backend: OnRedis, Expires: true, Later: true,
+		Name: SetNXExpire, Place: 2, Service: history.Redis, Text: "SETNX, then EXPIRE in a second command",
+		Backend: OnRedis, Expires: true, Later: true,
 		Settings: onOneRedis(reentrantKey, releaseKey.Standing(setting.Value{Word: string(ReleaseDel)})),
 		Without:  withoutOnOneRedis,
 		make:     onOne(sendSetNXExpire),

@@ -27,40 +27,42 @@ var (
 	retryKey = group("retry", "when and how often an acquire tries again")
 
 	retryDelay = setting.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
-		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond}, "between a failed attempt and the next").Recurring()
+		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond},
+		"between a failed attempt and the next").Recurring()
 
 	retryPatience = setting.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
 		"after which an acquire gives up; `none`: never", "none")
 
 	retryCount = setting.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
-		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; `none`: as "+
-			"many "+
+		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; "+
+			"`none`: as many "+
 			"as it takes", "none")
 
 	retryClock = setting.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
-		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the clock "+
-			"lengthens or ends the wait",
+		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the "+
+			"clock lengthens or ends the wait",
 		setting.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
 
 	retryWake = setting.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
-		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder publishes "+
-			"after its release (Pub/Sub, which keeps nothing for those who do not listen); or `message-or-ttl`: at the "+
-			"message, and at the latest a TTL later", setting.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
+		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder "+
+			"publishes after its release (Pub/Sub, which keeps nothing for those who do not listen); or "+
+			"`message-or-ttl`: at the message, and at the latest a TTL later",
+		setting.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
 
 	timeoutKey = setting.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
 		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
 			"coordination service must be given time to elect").Recurring()
 
 	reentrantKey = setting.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
-		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives it back; "+
-			"`uncounted`: the first does (go-zero 1338); `overwrite`: the client compares the owner, then sets the key anew, "+
-			"whoever holds it by then (redisson 84)",
+		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives "+
+			"it back; `uncounted`: the first does (go-zero 1338); `overwrite`: the client compares the owner, then "+
+			"sets the key anew, whoever holds it by then (redisson 84)",
 		setting.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = setting.Choice("release", func(c *Config) *Release { return &c.Release },
-		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds the "+
-			"lock; "+
+		"`script`, Tair's `cad` and Redis 8.4's `delex` compare and delete in one step; `del` deletes whoever holds "+
+			"the lock; "+
 			"`get-then-del` compares, then deletes",
 		setting.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex)...)
 
@@ -73,8 +75,8 @@ var (
 		setting.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall})
 
 	elapsedCheck = setting.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
-		"count the validity from before the first request, and refuse a lock of which nothing is left when the answers are "+
-			"there (Redlock's step 3); `off`: count the TTL from the return")
+		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
+			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
 
 	// On one Redis a client that states no validity is taken at the TTL from the answer (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
@@ -92,29 +94,33 @@ var (
 		}}
 
 	extensionKey = optional("extension", "prolongs the lock while its work goes on; `{}` takes all defaults below",
-		func(c *Config) **Extension { return &c.Extension }, func() *Extension { return &Extension{Limit: limitNotGiven} },
-		func() []Setting { return extensionKeys })
+		func(c *Config) **Extension { return &c.Extension },
+		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
 	extensionMode = setting.Choice("extension.mode", func(c *Config) *ExtendMode { return &c.Extension.Mode },
 		"how an extension is made, or what a library got wrong about it; see Extensions",
-		setting.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
-			ExtendExpire, ExtendRelease, ExtendReacquire)...)
+		setting.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed,
+			ExtendOrAcquire, ExtendExpire, ExtendRelease, ExtendReacquire)...)
 
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
 		setting.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
 			"how long the lock lasts from an extension on, as in CAS … EX 10 after SET … EX 5").
-			With(func(f *setting.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }).Depending("TTL"),
+			With(func(f *setting.Form) {
+				f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond)
+			}).Depending("TTL"),
 		setting.Positive("extension.every", func(c *Config) *time.Duration { return &c.Extension.Every }, 0,
 			"time between two extensions").Recurring().Depending("TTL / 3"),
-		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1, maxCount,
+		setting.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
+			maxCount,
 			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
 		setting.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
 			"by a keepalive beside the work, or by the worker between steps of its work",
 			setting.Option[bool]{Word: "background", Value: true}, setting.Option[bool]{Word: "steps"}))
 
 	waitKey = optional("wait", "after the lock is set, WAIT for replicas; `{}` takes all defaults below",
-		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} }, func() []Setting { return waitKeys })
+		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },
+		func() []Setting { return waitKeys })
 
 	waitKeys = within(func(c *Config) bool { return c.Wait != nil },
 		setting.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
@@ -122,27 +128,28 @@ var (
 		setting.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
 			"how long WAIT waits; 0s: for ever"),
 		setting.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
-			"give the attempt up if fewer replicas answered; with redlock a master of which fewer answered is not counted"),
+			"give the attempt up if fewer replicas answered; with redlock a master of which fewer answered is not "+
+				"counted"),
 		setting.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
 			"release, too"),
 		setting.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
-			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is known by "+
-				"then, "+
+			"send WAIT on the connection that set the lock, of whose writes it tells; `off`: to the master as it is "+
+				"known by then, "+
 				"which after a failover is another"))
 )
 
 // common are the keys above, in the order of the reference.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	retryWake, timeoutKey, reentrantKey,
-	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys, []Setting{waitKey},
-	waitKeys)
+	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
+	[]Setting{waitKey}, waitKeys)
 
 // own are the keys of one protocol alone. Their values stand in a T in Config.Own.
 func own[T any](keys ...setting.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
-		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends, Meaning: k.Meaning,
-			Set: func(c *Config, v setting.Value) {
+		list = append(list, Setting{Path: k.Path, Form: k.Form, Standard: k.Standard, Depends: k.Depends,
+			Meaning: k.Meaning, Set: func(c *Config, v setting.Value) {
 				o := ownOf[T](c)
 				k.Set(&o, v)
 				c.Own = o

@@ -12,13 +12,14 @@ import (
 type single struct {
 	requester
 	masters
-	millis  string
-	set     setKey
-	expiry  func(env sim.Env, ttl time.Duration) expiry // of a key that is set now
-	token   func(*single, sim.Env, *Hold) bool          // reads a token once the lock is held; nil: there is none to read
-	wrote   sim.ProcessID                               // where the key was last written
-	taken   bool                                        // the latest attempt found that another has the lock
-	listens sim.ProcessID                               // to whose messages it listens; empty: nobody's
+	millis string
+	set    setKey
+	expiry func(env sim.Env, ttl time.Duration) expiry // of a key that is set now
+	// reads a token once the lock is held; nil: there is none to read
+	token   func(*single, sim.Env, *Hold) bool
+	wrote   sim.ProcessID // where the key was last written
+	taken   bool          // the latest attempt found that another has the lock
+	listens sim.ProcessID // to whose messages it listens; empty: nobody's
 }
 
 // setKey asks the server for the key. Taken means that the server has said that another has it.
@@ -45,11 +46,12 @@ func newSingle(r requester, set setKey) *single {
 
 // onOneRedis are the keys of a lock with an expiry on one Redis, and those given.
 func onOneRedis(own ...Setting) []Setting {
-	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed, ExtendOrAcquire,
-		ExtendExpire, ExtendRelease)
+	modes := setting.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
+		ExtendOrAcquire, ExtendExpire, ExtendRelease)
 	return slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,
 		timeoutKey, valueKey, clockKey,
-		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys, own)
+		elapsedCheckIfCareful, driftAllowance, extensionKey, modes}, extensionKeys[1:], []Setting{waitKey}, waitKeys,
+		own)
 }
 
 var withoutOnOneRedis = map[string]string{

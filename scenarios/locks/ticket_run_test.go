@@ -35,8 +35,8 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestATicketLockIsRunAndJudged: it serves in the order of the numbers; a holder that dies stops all others; a Redis that
-// forgets its numbers lets two in. Each is what its documents would say of such a lock.
+// TestATicketLockIsRunAndJudged: it serves in the order of the numbers; a holder that dies stops all others; a Redis
+// that forgets its numbers lets two in. Each is what its documents would say of such a lock.
 func TestATicketLockIsRunAndJudged(t *testing.T) {
 	for _, c := range []struct {
 		faults string
@@ -46,9 +46,11 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 		{"", map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Holds, checker.TokenOrder: checker.Holds,
 			checker.DeadlockFreedom: checker.Holds}, "1 2 3 4 5 6"},
 		{"faults: [crash client-1 after acquired]\n",
-			map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Holds, checker.DeadlockFreedom: checker.Violated}, "1"},
+			map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Holds,
+				checker.DeadlockFreedom: checker.Violated}, "1"},
 		{"faults: [\"crash redis-1 losing everything at 20ms, restart after 10ms\"]\n",
-			map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Violated, checker.TokenOrder: checker.Violated}, ""},
+			map[checker.Law]checker.Outcome{checker.MutualExclusion: checker.Violated,
+				checker.TokenOrder: checker.Violated}, ""},
 	} {
 		s := parse(t, onTicket+c.faults)
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -88,8 +90,9 @@ func TestATicketLockIsSwept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := b.Sweep(context.Background(), sweep.Options{Axes: []sweep.Axis{a}, Laws: []checker.Law{checker.DeadlockFreedom},
-			From: 1, Seeds: 2, Crew: parallel.Crew{Workers: 1}})
+		made, err := b.Sweep(context.Background(),
+			sweep.Options{Axes: []sweep.Axis{a}, Laws: []checker.Law{checker.DeadlockFreedom},
+				From: 1, Seeds: 2, Crew: parallel.Crew{Workers: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,21 +106,27 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed: the reader of files offers it and its keys and says what it does not take, and a first scenario
-// is written for it that can be read.
+// TestATicketLockIsListed: the reader of files offers it and its keys and says what it does not take, and a first
+// scenario is written for it that can be read.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {
 		t.Fatal("it is not among the protocols")
 	}
 	for text, want := range map[string]string{
-		strings.Replace(onTicket, "protocol: ticket", "protocol: tickt", 1):                            `did you mean "ticket"`,
-		strings.Replace(onTicket, "poll: 5ms", "pol: 5ms", 1):                                          `did you mean "poll"`,
-		strings.Replace(onTicket, "poll: 5ms", "quorum: 2", 1):                                         "quorum is a setting of redlock, but the protocol is ticket",
-		strings.Replace(onTicket, "poll: 5ms", "retry: {delay: 5ms}", 1):                               "give poll",
-		"name: x\nservers: {redis: 1}\nlock: {protocol: setnx, poll: 5ms}\n":                           "poll is a setting of ticket, but the protocol is setnx",
-		"name: x\nservers: {etcd: 3}\nlock: {protocol: ticket}\n":                                      "ticket locks on redis servers, not on etcd",
-		strings.Replace(onTicket, "lock: {protocol: ticket, poll: 5ms}", "lock: {protocol: setnx}", 1): "or take fenced, ticket",
+		strings.Replace(onTicket, "protocol: ticket", "protocol: tickt",
+			1): `did you mean "ticket"`,
+		strings.Replace(onTicket, "poll: 5ms", "pol: 5ms",
+			1): `did you mean "poll"`,
+		strings.Replace(onTicket, "poll: 5ms", "quorum: 2",
+			1): "quorum is a setting of redlock, but the protocol is ticket",
+		strings.Replace(onTicket, "poll: 5ms", "retry: {delay: 5ms}", 1): "give poll",
+		"name: x\nservers: {redis: 1}\nlock: {protocol: setnx, poll: " +
+			"5ms}\n": "poll is a setting of ticket, but the protocol is setnx",
+		"name: x\nservers: {etcd: 3}\nlock: {protocol: " +
+			"ticket}\n": "ticket locks on redis servers, not on etcd",
+		strings.Replace(onTicket, "lock: {protocol: ticket, poll: 5ms}", "lock: {protocol: setnx}",
+			1): "or take fenced, ticket",
 	} {
 		_, err := scenarios.Parse("ticket.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -129,7 +138,8 @@ func TestATicketLockIsListed(t *testing.T) {
 	if s.Clients[0].Lock.Protocol != d.Name || !strings.Contains(first, "#poll: 10ms..20ms") {
 		t.Errorf("its first scenario is\n%s", first)
 	}
-	if other := starter.Scenario(locks.Define(locks.SetNX)); !strings.Contains(other, "# - ticket: INCR draws a number") {
+	if other := starter.Scenario(locks.Define(locks.SetNX)); !strings.Contains(other,
+		"# - ticket: INCR draws a number") {
 		t.Errorf("the first scenario of another protocol does not name it:\n%s", other)
 	}
 }

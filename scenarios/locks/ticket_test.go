@@ -11,17 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file is a protocol as somebody would add it, and nothing outside it knows of it: ticket_run_test.go runs, judges,
-// sweeps and lists it. It is known to the tests of this room alone.
+// This file is a protocol as somebody would add it, and nothing outside it knows of it: ticket_run_test.go runs,
+// judges, sweeps and lists it. It is known to the tests of this room alone.
 
 // ticket is a ticket lock: INCR draws the next number, and who has the number that is served holds. It never expires.
 const ticket Protocol = "ticket"
 
 func init() {
 	register(&Definition{
-		Name: ticket, Place: 5, Text: "INCR draws a number, and the one that is served holds: no expiry, fencing tokens",
+		Name: ticket, Place: 5,
+		Text:    "INCR draws a number, and the one that is served holds: no expiry, fencing tokens",
 		Backend: OnRedis, Service: history.Redis, Tokens: true,
-		Settings: slices.Concat([]Setting{ttlKey, timeoutKey, setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
+		Settings: slices.Concat(
+			[]Setting{ttlKey, timeoutKey, setting.Only(reentrantKey, CountedReentry, UncountedReentry)},
 			own(setting.Spread("poll", func(c *ticketConfig) *sim.Delay { return &c.poll },
 				sim.Delay{Lo: 10 * time.Millisecond, Hi: 20 * time.Millisecond},
 				"between two looks at the number that is served").Recurring())),
@@ -93,7 +95,8 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
 	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock, ticket, Etcd, ZooKeeper}
-	byName := slices.SortedFunc(slices.Values(all), func(a, b *Definition) int { return int(a.Name[0]) - int(b.Name[0]) })
+	byName := slices.SortedFunc(slices.Values(all),
+		func(a, b *Definition) int { return int(a.Name[0]) - int(b.Name[0]) })
 	backwards := slices.Clone(all)
 	slices.Reverse(backwards)
 	for _, order := range [][]*Definition{all, byName, backwards} {
@@ -125,15 +128,16 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 	register(&Definition{Name: ticket})
 }
 
-// TestKeysOfOneProtocolAreOfOneProtocol holds the keys that several take to those that stand in Config itself: what stands
-// in one protocol's own settings would be lost on another.
+// TestKeysOfOneProtocolAreOfOneProtocol holds the keys that several take to those that stand in Config itself: what
+// stands in one protocol's own settings would be lost on another.
 func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 	tried := 0
 	for _, d := range Definitions() {
 		for _, s := range d.Settings {
 			var c Config
 			before := c.Own
-			if s.Form.Kind == setting.Group || len(s.Path) > 5 && (s.Path[:5] == "wait." || len(s.Path) > 10 && s.Path[:10] == "extension.") {
+			if s.Form.Kind == setting.Group ||
+				len(s.Path) > 5 && (s.Path[:5] == "wait." || len(s.Path) > 10 && s.Path[:10] == "extension.") {
 				continue
 			}
 			if s.Set(&c, s.Standard); c.Own == before {

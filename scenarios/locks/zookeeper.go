@@ -18,7 +18,8 @@ const ZooKeeper Protocol = "zookeeper"
 
 func init() {
 	register(&Definition{
-		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper, Text: "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
+		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
+		Text:    "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *setting.Form) {
@@ -41,7 +42,8 @@ func init() {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
 			}
-			return fmt.Sprintf("the children of its znode are the requests for lock %s, and lock %s would be among them: write %s",
+			return fmt.Sprintf("the children of its znode are the requests for lock %s, and lock %s would be among "+
+				"them: write %s",
 				a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
@@ -51,11 +53,13 @@ func init() {
 // (ZooKeeper's PathUtils.validatePath).
 func badNodeName(name history.Lock) (problem, right string) {
 	parts := strings.Split(string(name), "/")
-	good := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" || part == "." || part == ".." })
+	good := slices.DeleteFunc(slices.Clone(parts),
+		func(part string) bool { return part == "" || part == "." || part == ".." })
 	if len(good) == len(parts) {
 		return "", ""
 	}
-	problem = fmt.Sprintf("no znode of ZooKeeper can be called %q: between slashes there must be a name, and not . or ..", name)
+	problem = fmt.Sprintf("no znode of ZooKeeper can be called %q: between slashes there must be a name, and not . "+
+		"or ..", name)
 	if right = strings.Join(good, "/"); right == "" {
 		problem += ": write a name such as lock"
 	}
@@ -67,8 +71,8 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession counts a znode that was found again as one's own only if the session that made it still lives; otherwise
-	// it may go with a dying one while its client believes to hold (curator 1121). Default on.
+	// checkSession counts a znode that was found again as one's own only if the session that made it still lives;
+	// otherwise it may go with a dying one while its client believes to hold (curator 1121). Default on.
 	checkSession bool
 	listener     listening // default off
 }
@@ -94,7 +98,8 @@ type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a mark of its own and a number: Curator's protection
-	bareNames   nodeNaming = "bare"   // a number alone, which begins anew with the folder that the last to release removes (zk-ruby 34)
+	// a number alone, which begins anew with the folder that the last to release removes (zk-ruby 34)
+	bareNames nodeNaming = "bare"
 )
 
 // listening says what a ZooKeeper client does when its connection is suspended.
@@ -123,14 +128,14 @@ var zooKeeperKeys = []setting.Key[zooKeeperConfig]{
 			"also that of "+
 			"a dying session (curator 1121)"),
 	setting.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
-		"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is suspended, "+
-			"and take the lock once more when it is there again, before the work goes on",
+		"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is "+
+			"suspended, and take the lock once more when it is there again, before the work goes on",
 		setting.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
-// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the lock's
-// folder, and the lowest that stands in nobody's way holds. With ReadWrite, readers wait for the next lower writer and
-// writers for any next lower znode.
+// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode of one's own under the
+// lock's folder, and the lowest that stands in nobody's way holds. With ReadWrite, readers wait for the next lower
+// writer and writers for any next lower znode.
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
@@ -158,7 +163,8 @@ func (l *zooKeeper) open(env sim.Env) {
 			Members: l.config.Servers, First: l.config.First, Timeout: l.config.TTL, CallTimeout: l.config.Timeout,
 			Backoff: sim.Delay{Lo: 10 * time.Millisecond, Hi: 100 * time.Millisecond}, CountsTimeout: true,
 			Prolonged: func(env sim.Env, s *zkclient.Session) {
-				l.library.prolonged(env, s.Deadline(), func(h *Hold) bool { return h.own.(*zooKeeperHold).node.session == s })
+				l.library.prolonged(env, s.Deadline(),
+					func(h *Hold) bool { return h.own.(*zooKeeperHold).node.session == s })
 			},
 		})
 	}
@@ -199,8 +205,8 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone although
-// that lives: somebody took it for another, or it was of the session before.
+// mayBeGone reports whether a client that waits must make a znode anew: its session has ended, or its znode is gone
+// although that lives: somebody took it for another, or it was of the session before.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -244,7 +250,8 @@ func (l *zooKeeper) sort() string {
 
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
-// name is what the znode of an attempt is called before its number, and data what it holds: one of them tells it from others.
+// name is what the znode of an attempt is called before its number, and data what it holds: one of them tells it from
+// others.
 func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	if l.own.names == bareNames {
 		return l.sort() + "-", h.value
@@ -370,8 +377,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 // Extend has nothing to do: the session keeps the znode.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer is
-// gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
+// Release deletes the client's znode, as long as the session may live. One that is gone after a try without an answer
+// is gone by that. With bare names it does so in any session, and removes the folder unless others wait in it.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)

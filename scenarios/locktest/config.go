@@ -17,10 +17,11 @@ type Config struct {
 	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
 	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
 	New func(*Client) Lock
-	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing else. Of
-	// the other fields Laws counts. The flag -locktest.plan does the same.
+	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing
+	// else. Of the other fields Laws counts. The flag -locktest.plan does the same.
 	Replay string
-	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not be.
+	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
+	// be.
 	Scenario string
 	// Servers are what the lock stands on; default one Redis, which syncs every write.
 	Servers Servers
@@ -186,5 +187,6 @@ func (c *Config) laws() []checker.Law {
 	if len(c.Laws) > 0 {
 		return c.Laws
 	}
-	return slices.DeleteFunc(slices.Clone(checker.Laws), func(l checker.Law) bool { return l == checker.LeaseExclusion })
+	return slices.DeleteFunc(slices.Clone(checker.Laws),
+		func(l checker.Law) bool { return l == checker.LeaseExclusion })
 }

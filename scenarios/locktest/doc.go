@@ -18,26 +18,27 @@
 // where mutex has the methods Lock and Unlock of [Lock], with a context. What else the library can do, the Lock says by
 // implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]; what its user does about the lock is [Care].
 //
-// Several clients take the lock, work, write to a resource and give the lock back, while faults strike at random: one run
-// for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is broken the
-// test fails with the smallest run that shows it, as text with a timeline; plan, scenario and a page lie in the folder
-// that it names, and two commands repeat it.
+// Several clients take the lock, work, write to a resource and give the lock back, while faults strike at random: one
+// run for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is
+// broken the test fails with the smallest run that shows it, as text with a timeline; plan, scenario and a page lie in
+// the folder that it names, and two commands repeat it.
 //
 // # Flags
 //
-// go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run. -short makes 20 runs at most. -v prints how
-// each law came out. -locktest.plan FILE runs a plan that a failure has left. -race and -cover see what the library does in
-// the processes of the runs as far as those flags reach them: a race is reported as a failure of the seed; coverage is
-// that of the parent process alone.
+// go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run. -short makes 20 runs at most. -v
+// prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race and -cover see what the
+// library does in the processes of the runs as far as those flags reach them: a race is reported as a failure of the
+// seed; coverage is that of the parent process alone.
 //
 // # Determinism
 //
-// The test executes its own binary again, one single-threaded process a core, in which goroutines run inside a bubble of
-// testing/synctest (package sim/bubble says what that leaves random, and what a pause or a crash can stop). Whatever
+// The test executes its own binary again, one single-threaded process a core, in which goroutines run inside a bubble
+// of testing/synctest (package sim/bubble says what that leaves random, and what a pause or a crash can stop). Whatever
 // stands before Run in the test is executed in each of these processes. crypto/rand and math/rand are seeded for each
 // run. Each seed that fails is run twice; if the two runs differ, the failure says so.
 //
-// Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a sync.Cond
-// or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run in which it stands
-// still for a minute of real time is killed, and the goroutines that hold it up are named; the other seeds go on.
+// Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
+// sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run in which
+// it stands still for a minute of real time is killed, and the goroutines that hold it up are named; the other seeds go
+// on.
 package locktest

@@ -45,8 +45,9 @@ func (t *tail) ending(err error) error {
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.text)
 	if t.hung > 0 {
-		return fmt.Errorf("the run did not end within %v of real time. Virtual time stands still while a goroutine runs, or is "+
-			"blocked by something other than a channel, a timer or a connection of the client:\n\n%s", t.hung, culprits(string(text)))
+		return fmt.Errorf("the run did not end within %v of real time. Virtual time stands still while a goroutine "+
+			"runs, or is blocked by something other than a channel, a timer or a connection of the client:\n\n%s",
+			t.hung, culprits(string(text)))
 	}
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])
@@ -56,8 +57,8 @@ func (t *tail) ending(err error) error {
 
 var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^\]]*)\]:$`)
 
-// culprits are the goroutines of the bubble that are not durably blocked, each with its state and the calls that are not the
-// runtime's.
+// culprits are the goroutines of the bubble that are not durably blocked, each with its state and the calls that are
+// not the runtime's.
 func culprits(dump string) string {
 	var b strings.Builder
 	for _, g := range strings.Split(dump, "\n\n") {
@@ -83,7 +84,8 @@ func callsOf(g string) string {
 	var b strings.Builder
 	lines := strings.Split(g, "\n")
 	for i, n := 1, 0; i+1 < len(lines) && n < depth; i++ {
-		if strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") || !strings.HasPrefix(lines[i+1], "\t") {
+		if strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") ||
+			!strings.HasPrefix(lines[i+1], "\t") {
 			continue
 		}
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +")

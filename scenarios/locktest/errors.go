@@ -23,9 +23,10 @@ func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// unanswered reports whether an error of a library says that the servers did not answer, so that nothing is known of what
-// they did.
+// unanswered reports whether an error of a library says that the servers did not answer, so that nothing is known of
+// what they did.
 func unanswered(err error) bool {
 	var n net.Error
-	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, io.EOF)
+	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, io.EOF)
 }

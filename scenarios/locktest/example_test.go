@@ -25,7 +25,8 @@ func (l spin) ask(request string) string {
 }
 
 func (l spin) Lock(ctx context.Context) error {
-	for l.ask(fmt.Sprintf("*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n8000\r\n", len(l.key), l.key)) != "+OK\r\n" {
+	for l.ask(fmt.Sprintf("*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n8000\r\n",
+		len(l.key), l.key)) != "+OK\r\n" {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

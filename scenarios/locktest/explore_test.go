@@ -20,8 +20,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }
 
-// TestWhatIsExploredIsCutDownAndReplayed: what a Report says of a law, its smallest run shows again, and nothing else of it;
-// also where no fault is needed.
+// TestWhatIsExploredIsCutDownAndReplayed: what a Report says of a law, its smallest run shows again, and nothing else
+// of it; also where no fault is needed.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   func(*Client) Lock
@@ -43,7 +43,8 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 					t.Fatalf("%+v", r)
 				}
 				b := r.Breaches[at]
-				if b.Law != test.law || b.Runs > r.Violated(b.Law) || r.Violated(b.Law)+r.Held(b.Law) > 40 || b.Story == "" {
+				if b.Law != test.law || b.Runs > r.Violated(b.Law) || r.Violated(b.Law)+r.Held(b.Law) > 40 ||
+					b.Story == "" {
 					t.Errorf("violated in %d, held in %d: %+v", r.Violated(b.Law), r.Held(b.Law), b)
 				}
 				small, err := r.Shrink(b)
@@ -53,7 +54,8 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 				if !small.Minimal {
 					t.Error("not minimal")
 				}
-				if err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario}); err != nil {
+				if err := save(folder,
+					map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -20,12 +20,12 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 }
 
-// Untiler is a Lock that says until when it is held, as of the last Lock or Extend. Without it, and without Loser, a lock is
-// taken to be valid for the TTL from the first request of the round that acquired it.
+// Untiler is a Lock that says until when it is held, as of the last Lock or Extend. Without it, and without Loser, a
+// lock is taken to be valid for the TTL from the first request of the round that acquired it.
 type Untiler interface{ Until() time.Time }
 
-// Loser is a Lock that tells when it is lost: the channel is closed then. It is asked for after each Lock. Without Untiler
-// such a lock is taken to be valid until it says so.
+// Loser is a Lock that tells when it is lost: the channel is closed then. It is asked for after each Lock. Without
+// Untiler such a lock is taken to be valid until it says so.
 type Loser interface{ Lost() <-chan struct{} }
 
 // Tokener is a Lock that comes with a fencing token, which the client hands to the resource.
@@ -121,7 +121,8 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	}
 	since, granted := l.guest.Try()
 	h.Token = stated.token
-	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since), Counted: granted}
+	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
+		Counted: granted}
 	if stated.lost != nil {
 		h.Ends = append(h.Ends, l.listen(stated.lost))
 	}

@@ -24,8 +24,8 @@ import (
 
 // Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
 //
-// Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run is
-// executed in each of them, once more.
+// Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run
+// is executed in each of them, once more.
 func Run(t *testing.T, c Config) {
 	t.Helper()
 	p := examine(t, c)
@@ -137,7 +137,8 @@ const (
 	shortSeeds    = 20
 )
 
-var planFlag = flag.String("locktest.plan", "", "run the plan in `FILE`, which a failure of this test has left, and nothing else")
+var planFlag = flag.String("locktest.plan", "",
+	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
 
 // planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
 func (c *Config) planned() (seeds []uint64, err error) {
@@ -262,12 +263,14 @@ func (p *parent) story(g group) string {
 		return b.String()
 	}
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
-	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario, "page.html": small.Page})
+	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
+		"page.html": small.Page})
 	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, small.Ending)
 	if err != nil {
 		fmt.Fprintf(&b, "files   were not written: %v\n", err)
 	} else {
-		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder, p.pattern(), filepath.Join(folder, search.PlanFile))
+		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder, p.pattern(),
+			filepath.Join(folder, search.PlanFile))
 	}
 	return b.String() + p.again(r)
 }
@@ -279,8 +282,8 @@ func (p *parent) pattern() string { return "^" + strings.ReplaceAll(p.t.Name(), 
 func (p *parent) again(r ran) string {
 	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", p.pattern(), r.Seed)
 	if r.Differs {
-		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or depends on how\n" +
-			"goroutines are scheduled. This seed may not show it again.\n"
+		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or " +
+			"depends on how\ngoroutines are scheduled. This seed may not show it again.\n"
 	}
 	return text
 }

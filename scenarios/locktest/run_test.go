@@ -60,7 +60,8 @@ func (l *plain) Lock(ctx context.Context) error {
 	l.n++
 	for ctx.Err() == nil {
 		asked := time.Now()
-		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", strconv.FormatInt(l.ttl.Milliseconds(), 10)); err == nil && said == "+OK" {
+		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX",
+			strconv.FormatInt(l.ttl.Milliseconds(), 10)); err == nil && said == "+OK" {
 			l.until = asked.Add(l.ttl)
 			return nil
 		}
@@ -105,7 +106,8 @@ func found(p *parent) map[string]int {
 }
 
 func TestALockThatHoldsItsLease(t *testing.T) {
-	p := examine(t, Config{New: newPlain, Seeds: 60, Faults: Pauses, Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
+	p := examine(t, Config{New: newPlain, Seeds: 60, Faults: Pauses,
+		Laws: []checker.Law{checker.LeaseExclusion, checker.Ownership}})
 	if p == nil {
 		return
 	}
@@ -115,8 +117,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 }
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: 60, Faults: Pauses,
-		Laws: []checker.Law{checker.Ownership}})
+	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }, Seeds: 60,
+		Faults: Pauses, Laws: []checker.Law{checker.Ownership}})
 	if p == nil {
 		return
 	}
@@ -173,9 +175,11 @@ func TestWhatIsWrongWithALockIsTold(t *testing.T) {
 		do   func(ctx context.Context) error
 		want []string
 	}{
-		"panics": {func(context.Context) error { panic("no such pool") }, []string{"Lock of client-2: panic: no such pool", "run_test.go"}},
+		"panics": {func(context.Context) error { panic("no such pool") },
+			[]string{"Lock of client-2: panic: no such pool", "run_test.go"}},
 		"returns never": {func(context.Context) error { select {} },
-			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its connections were broken"}},
+			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its " +
+				"connections were broken"}},
 		"spins": {func(context.Context) error {
 			for {
 			}
@@ -190,12 +194,15 @@ func TestWhatIsWrongWithALockIsTold(t *testing.T) {
 			mu.Lock()
 			return nil
 		}, []string{"did not end within 2s of real time", "sync.Mutex.Lock", "run_test.go"}},
-		"ends the process": {func(context.Context) error { os.Exit(3); return nil }, []string{"ended its process: exit status 3"}},
+		"ends the process": {func(context.Context) error { os.Exit(3); return nil },
+			[]string{"ended its process: exit status 3"}},
 		"uses a channel from outside": {func(context.Context) error { <-outside; return nil },
 			[]string{"did not end within 2s of real time", "chan receive", "run_test.go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: func(c *Client) Lock { return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do} }, Seeds: 2,
+			p := examine(t, Config{New: func(c *Client) Lock {
+				return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do}
+			}, Seeds: 2,
 				Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 2 * time.Second})
 			if p == nil {
 				return
@@ -234,10 +241,13 @@ func TestALockKeepsToItsServers(t *testing.T) {
 	}{
 		"another address": {func(c *Client) error { _, err := c.Dial("tcp", "127.0.0.1:6379"); return err },
 			"dialled 127.0.0.1:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
-		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err }, "looked up a host's name"},
+		"a name": {func(*Client) error { _, err := net.LookupHost("redis.example"); return err },
+			"looked up a host's name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: func(c *Client) Lock { return &elsewhere{plain{c: c, ttl: 8 * time.Second}, test.do} }, Seeds: 1,
+			p := examine(t, Config{New: func(c *Client) Lock {
+				return &elsewhere{plain{c: c, ttl: 8 * time.Second}, test.do}
+			}, Seeds: 1,
 				Plan: []string{"pause client-1 for 1ms at 1s"}})
 			if p != nil && (len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, test.want)) {
 				t.Errorf("%+v", p.runs)
@@ -255,8 +265,9 @@ func (l *leaking) Unlock(ctx context.Context) error {
 }
 
 func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
-	for test, want := range map[string]string{"TestMyLock": "my-lock", "TestALock": "a-lock", "TestMyLock/on_5 nodes": "my-lock-on-5-nodes",
-		"TestRedisHTTPLock": "redis-http-lock", "Test": "lock", "TestÄ": "lock", "Test_x": "x"} {
+	for test, want := range map[string]string{"TestMyLock": "my-lock", "TestALock": "a-lock",
+		"TestMyLock/on_5 nodes": "my-lock-on-5-nodes",
+		"TestRedisHTTPLock":     "redis-http-lock", "Test": "lock", "TestÄ": "lock", "Test_x": "x"} {
 		if got := scenarioName(test); got != want {
 			t.Errorf("%s: %s, want %s", test, got, want)
 		}

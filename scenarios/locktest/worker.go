@@ -154,7 +154,8 @@ func (w *worker) turnTo(text string) error {
 
 // lookup refuses to resolve names: the bubble has no name server.
 func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
-	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs has")
+	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs " +
+		"has")
 	w.Fail(err)
 	return nil, err
 }
@@ -163,8 +164,8 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 func leaked(left, runs int) string {
 	text := make([]byte, tailLimit)
 	text = text[:runtime.Stack(text, true)]
-	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock has no Close "+
-		"that ends it\n\n%s", left, runs, groups(string(text)))
+	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock "+
+		"has no Close that ends it\n\n%s", left, runs, groups(string(text)))
 }
 
 // worker makes runs one after the other.
@@ -277,7 +278,8 @@ func (w *worker) shrink(seed uint64, f finding) {
 
 // tell runs what is left once more and reports it.
 func tell(small *search.Shrunk) (shrunk, error) {
-	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()), Ending: small.Ending.String()}
+	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
+		Ending: small.Ending.String()}
 	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
 	if err != nil {
 		return out, err

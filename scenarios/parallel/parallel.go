@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// Crew is who does jobs, and who is told how far they are. The zero Crew is one worker for each core, and nobody is told.
+// Crew is who does jobs, and who is told how far they are. The zero Crew is one worker for each core, and nobody is
+// told.
 type Crew struct {
 	Workers int // 0: one for each core
 	// Progress, if set, is told how many are done of what there is to do, on the caller's goroutine.
@@ -25,7 +26,8 @@ func (c Crew) Tell(what string, done, of int) {
 }
 
 // Do does jobs as InOrder does, and tells after each, once take has it, how many of what are done.
-func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error), take func(job int, r R) error) (done int, err error) {
+func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
+	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
 		err := take(job, r)
 		c.Tell(what, job+1, n)
@@ -37,7 +39,8 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 // results in their order, on the caller's goroutine, so that what is made of them does not depend on the workers. start
 // makes one worker's own function, which is never called by two goroutines. It stops early when ctx is done, after the
 // jobs under way, or at the first error of a job or of take. done is the number of results handed out.
-func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error), take func(job int, r R) error) (done int, err error) {
+func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
+	take func(job int, r R) error) (done int, err error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}

@@ -25,10 +25,11 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 	return all
 }
 
-// All clocks jump by the same at the start: nobody can tell, as nothing absolute comes from outside. But a server that runs
-// already has times of its wall clock in memory, and Redis compares two of them with the clock as it is now: the second of the
-// last fsync with everysec (it fsyncs at once after a jump, so that a crash takes less and a slow fsync holds up more), and the
-// last acknowledgement of each replica with min-replicas-to-write (after a jump forward none has acknowledged lately).
+// All clocks jump by the same at the start: nobody can tell, as nothing absolute comes from outside. But a server that
+// runs already has times of its wall clock in memory, and Redis compares two of them with the clock as it is now: the
+// second of the last fsync with everysec (it fsyncs at once after a jump, so that a crash takes less and a slow fsync
+// holds up more), and the last acknowledgement of each replica with min-replicas-to-write (after a jump forward none
+// has acknowledged lately).
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -52,9 +53,11 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the jump.
+// comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the
+// jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
-	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis && s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
+	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
+		s.Servers.Persistence == aof.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
 		return f.Loss == nemesis.LosesUnsynced || f.Kind == nemesis.SlowFsync
 	})
 }
@@ -63,7 +66,8 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
 	for clients := 1; clients <= 3; clients++ {
-		text := fmt.Sprintf("name: absolute\nservers: {redis: 1}\nclients: %d\nlock: {protocol: set-nx-px, ttl: 2s, expiry: absolute, clock: wall}\n", clients)
+		text := fmt.Sprintf("name: absolute\nservers: {redis: 1}\nclients: %d\nlock: {protocol: set-nx-px, ttl: 2s, "+
+			"expiry: absolute, clock: wall}\n", clients)
 		s, err := scenarios.Parse("absolute.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +81,8 @@ func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 			before, after := run(t, s, p), run(t, s, q)
 			tried.done()
 			differ(t, s.Name, before, after, p, q)
-			for _, law := range []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.DeadlockFreedom} {
+			for _, law := range []checker.Law{checker.LeaseExclusion, checker.MutualExclusion,
+				checker.DeadlockFreedom} {
 				if f := after.verdict.Of(law); f.Outcome != checker.Holds {
 					t.Errorf("%d clients, %v: %s is %v", clients, by, law, f.Outcome)
 				}
@@ -98,7 +103,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 		k := &c.Clients[i]
 		k.Work.Start, k.Work.Think = fixed(k.Work.Start), fixed(k.Work.Think)
 		k.Work.Compute, k.Work.Hold = by*k.Work.Compute, by*k.Work.Hold
-		k.Lock.TTL, k.Lock.Retry, k.Lock.Timeout, k.Lock.Patience = by*k.Lock.TTL, fixed(k.Lock.Retry), by*k.Lock.Timeout, by*k.Lock.Patience
+		k.Lock.TTL, k.Lock.Retry, k.Lock.Timeout, k.Lock.Patience = by*k.Lock.TTL, fixed(k.Lock.Retry),
+			by*k.Lock.Timeout, by*k.Lock.Patience
 		k.Lock.Drift.Plus *= by
 		if x := k.Lock.Extension; x != nil {
 			longer := *x
@@ -116,13 +122,14 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
-		return (f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && !nemesis.IsClient(f.Target) || f.Kind == nemesis.SlowFsync || f.Kind == nemesis.Drift
+		return (f.Kind == nemesis.Crash || f.Kind == nemesis.ShutDown) && !nemesis.IsClient(f.Target) ||
+			f.Kind == nemesis.SlowFsync || f.Kind == nemesis.Drift
 	})
 }
 
-// All times doubled, the run is the same at half the speed, but where Redis has a time of its own. It rounds to a millisecond:
-// there something else happened within two of them. And it looks for expired keys every 100 ms: what comes then waits for the
-// fsync of the deletion.
+// All times doubled, the run is the same at half the speed, but where Redis has a time of its own. It rounds to a
+// millisecond: there something else happened within two of them. And it looks for expired keys every 100 ms: what comes
+// then waits for the fsync of the deletion.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {
@@ -138,8 +145,10 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 			before, after := run(t, scaled(s, 1), p), run(t, scaled(s, 2), q)
 			tried.done()
 			if i := diverge(before.plain, after.plain); i >= 0 {
-				if !nearExpiry(before.plain, i, 2) && !nearExpiry(after.plain, i, 4) && !nearCron(before.plain, i, 2) && !nearCron(after.plain, i, 4) {
-					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, about(before.plain, i), about(after.plain, i), p)
+				if !nearExpiry(before.plain, i, 2) && !nearExpiry(after.plain, i, 4) && !nearCron(before.plain, i, 2) &&
+					!nearCron(after.plain, i, 4) {
+					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, about(before.plain, i),
+						about(after.plain, i), p)
 				}
 				rounded++
 				continue

@@ -12,7 +12,8 @@ import (
 )
 
 // asTheSame puts plans through a change that must make no difference, to the effects or to the verdict and its causes.
-func asTheSame(t *testing.T, relation string, few, many int, change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
+func asTheSame(t *testing.T, relation string, few, many int,
+	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
 	tried := newTally(t, relation)
 	for _, s := range subjects(t) {
@@ -35,26 +36,29 @@ func asTheSame(t *testing.T, relation string, few, many int, change func(r *rand
 	}
 }
 
-// splittable reports whether the fault has a length that can be had in two parts, one after the other. A drift is not: a
-// clock is read in whole nanoseconds, and rounds once more where its rate is set anew.
+// splittable reports whether the fault has a length that can be had in two parts, one after the other. A drift is not:
+// a clock is read in whole nanoseconds, and rounds once more where its rate is set anew.
 func splittable(f *nemesis.Fault) bool {
-	return f.Trigger.Point == "" && f.For > 1 && (f.Kind == nemesis.Cut || f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
+	return f.Trigger.Point == "" && f.For > 1 && (f.Kind == nemesis.Cut || f.Kind == nemesis.Pause ||
+		f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
 // A fault split in time, the second to strike as the first ends, is the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
-	asTheSame(t, "split in time", 6, 150, func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
-		for i, f := range p.Faults {
-			if !splittable(&f) {
-				continue
+	asTheSame(t, "split in time", 6, 150,
+		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
+			for i, f := range p.Faults {
+				if !splittable(&f) {
+					continue
+				}
+				first, second := f, f
+				first.For = 1 + time.Duration(r.Int64N(int64(f.For-1)))
+				second.Trigger.Time, second.For = f.Trigger.Time+first.For, f.For-first.For
+				list = append(list, with(p,
+					slices.Concat(p.Faults[:i], []nemesis.Fault{first, second}, p.Faults[i+1:])...))
 			}
-			first, second := f, f
-			first.For = 1 + time.Duration(r.Int64N(int64(f.For-1)))
-			second.Trigger.Time, second.For = f.Trigger.Time+first.For, f.For-first.For
-			list = append(list, with(p, slices.Concat(p.Faults[:i], []nemesis.Fault{first, second}, p.Faults[i+1:])...))
-		}
-		return list
-	})
+			return list
+		})
 }
 
 // The same for cuts and pauses from the start, which strike before anything else does.
@@ -112,36 +116,38 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 
 // A cut is the cuts of its pairs, and those are each the cuts of both directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
-	asTheSame(t, "pairs and directions of cuts", 6, 150, func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
-		for i, f := range p.Faults {
-			if f.Kind != nemesis.Cut {
-				continue
-			}
-			for _, oneWay := range []bool{false, true} {
-				if q := parts(f, s.Targets(), oneWay); len(q) > 1 {
-					list = append(list, with(p, slices.Concat(p.Faults[:i], q, p.Faults[i+1:])...))
+	asTheSame(t, "pairs and directions of cuts", 6, 150,
+		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
+			for i, f := range p.Faults {
+				if f.Kind != nemesis.Cut {
+					continue
+				}
+				for _, oneWay := range []bool{false, true} {
+					if q := parts(f, s.Targets(), oneWay); len(q) > 1 {
+						list = append(list, with(p, slices.Concat(p.Faults[:i], q, p.Faults[i+1:])...))
+					}
 				}
 			}
-		}
-		return list
-	})
+			return list
+		})
 }
 
 // A cut is the same whichever side is written first.
 func TestTheSidesOfACutCanBeSwapped(t *testing.T) {
-	asTheSame(t, "sides of cuts", 6, 150, func(_ *rand.Rand, _ *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
-		for i, f := range p.Faults {
-			if f.Kind != nemesis.Cut || f.OneWay {
-				continue
+	asTheSame(t, "sides of cuts", 6, 150,
+		func(_ *rand.Rand, _ *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
+			for i, f := range p.Faults {
+				if f.Kind != nemesis.Cut || f.OneWay {
+					continue
+				}
+				g := f
+				if g.Left, g.Right = f.Right, f.Left; g.Trigger.Point != "" {
+					g.Trigger.By = f.PassedBy()
+				}
+				list = append(list, with(p, slices.Concat(p.Faults[:i], []nemesis.Fault{g}, p.Faults[i+1:])...))
 			}
-			g := f
-			if g.Left, g.Right = f.Right, f.Left; g.Trigger.Point != "" {
-				g.Trigger.By = f.PassedBy()
-			}
-			list = append(list, with(p, slices.Concat(p.Faults[:i], []nemesis.Fault{g}, p.Faults[i+1:])...))
-		}
-		return list
-	})
+			return list
+		})
 }
 
 // The order of lines counts only among faults that strike, or end, at one instant.

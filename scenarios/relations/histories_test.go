@@ -77,9 +77,10 @@ func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
 	for i, f := range was.Findings {
 		g := is.Findings[i]
-		if f.Outcome != g.Outcome || f.Cause != g.Cause || !slices.Equal(f.Witness, g.Witness) || f.At != g.At || !slices.Equal(f.Faults, g.Faults) {
-			t.Errorf("%s seed %d: %s %v %v by %v at %d, then %v %v by %v at %d", h.Header.Scenario, h.Header.Seed, f.Law, f.Outcome, f.Cause, f.Witness, f.At,
-				g.Outcome, g.Cause, g.Witness, g.At)
+		if f.Outcome != g.Outcome || f.Cause != g.Cause || !slices.Equal(f.Witness, g.Witness) || f.At != g.At ||
+			!slices.Equal(f.Faults, g.Faults) {
+			t.Errorf("%s seed %d: %s %v %v by %v at %d, then %v %v by %v at %d", h.Header.Scenario, h.Header.Seed,
+				f.Law, f.Outcome, f.Cause, f.Witness, f.At, g.Outcome, g.Cause, g.Witness, g.At)
 		}
 	}
 }
@@ -132,7 +133,8 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 		}
 		return list
 	}
-	h.Header.Clients, h.Header.Servers, h.Header.Locks = all(h.Header.Clients), all(h.Header.Servers), slices.Clone(h.Header.Locks)
+	h.Header.Clients, h.Header.Servers, h.Header.Locks = all(h.Header.Clients), all(h.Header.Servers),
+		slices.Clone(h.Header.Locks)
 	for i := range h.Header.Locks {
 		h.Header.Locks[i] = lock(h.Header.Locks[i])
 	}
@@ -151,8 +153,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// Two copies of what happened, of other clients and other locks on the same servers, one after the other at each instant,
-// break the laws that one breaks. The probe is one client, which would have to do two things at a time: it is left out.
+// Two copies of what happened, of other clients and other locks on the same servers, one after the other at each
+// instant, break the laws that one breaks. The probe is one client, which would have to do two things at a time: it is
+// left out.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -177,7 +180,8 @@ func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 			was, is := checker.Check(one), checker.Check(both)
 			for i, f := range was.Findings {
 				if g := is.Findings[i]; f.Outcome != g.Outcome || f.Cause != g.Cause {
-					t.Errorf("%s: %s %v %v, of two copies %v %v: %s\n%s", s.Name, f.Law, f.Outcome, f.Cause, g.Outcome, g.Cause, g.Explanation, p)
+					t.Errorf("%s: %s %v %v, of two copies %v %v: %s\n%s", s.Name, f.Law, f.Outcome, f.Cause, g.Outcome,
+						g.Cause, g.Explanation, p)
 				}
 			}
 		}
@@ -208,7 +212,8 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	both.Header.Locks = slices.Concat(one.Header.Locks, other.Header.Locks)
 	for i, e := range one.Events {
 		both.Events = append(both.Events, e)
-		if e.Process == history.Nemesis && !slices.ContainsFunc(e.Fault.Struck(), func(p history.Process) bool { return slices.Contains(clients, p) }) {
+		if e.Process == history.Nemesis && !slices.ContainsFunc(e.Fault.Struck(),
+			func(p history.Process) bool { return slices.Contains(clients, p) }) {
 			continue
 		}
 		f := other.Events[i]
@@ -221,13 +226,13 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce are the laws that a single event breaks: once that and the witness are there, so is the violation. The other laws
-// judge what must come about in time, and what explains all values read.
+// atOnce are the laws that a single event breaks: once that and the witness are there, so is the violation. The other
+// laws judge what must come about in time, and what explains all values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Nothing that comes later makes a violation good: what a prefix breaks, the whole breaks. Turned round, a law that holds in
-// the whole is violated in no prefix. It may well be undecided there, or unchecked; nor does a prefix in which a law holds
-// say anything about the whole.
+// Nothing that comes later makes a violation good: what a prefix breaks, the whole breaks. Turned round, a law that
+// holds in the whole is violated in no prefix. It may well be undecided there, or unchecked; nor does a prefix in which
+// a law holds say anything about the whole.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {
@@ -249,9 +254,12 @@ func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 					f, g := whole.Of(law), prefix.Of(law)
 					switch {
 					case g.Outcome == checker.Violated && f.Outcome != checker.Violated:
-						t.Errorf("%s: %s is violated in the first %d events (%v), but the whole %v\n%s", s.Name, law, end, g.Cause, f.Outcome, p)
-					case slices.Contains(atOnce, law) && f.Outcome == checker.Violated && f.At < end && slices.Max(f.Witness) < end && g.Outcome != checker.Violated:
-						t.Errorf("%s: %s is broken at event %d, but in the first %d it is %v\n%s", s.Name, law, f.At, end, g.Outcome, p)
+						t.Errorf("%s: %s is violated in the first %d events (%v), but the whole %v\n%s", s.Name, law,
+							end, g.Cause, f.Outcome, p)
+					case slices.Contains(atOnce, law) && f.Outcome == checker.Violated && f.At < end &&
+						slices.Max(f.Witness) < end && g.Outcome != checker.Violated:
+						t.Errorf("%s: %s is broken at event %d, but in the first %d it is %v\n%s", s.Name, law, f.At,
+							end, g.Outcome, p)
 					}
 				}
 			}

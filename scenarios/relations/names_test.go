@@ -93,18 +93,26 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 // The names that are refused are those that the real service refuses or cannot keep apart, each told at its place.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
-		{"zookeeper", "zookeeper", "[/a]", `5:16: no znode of ZooKeeper can be called "/a": between slashes there must be a name, and not . or .. (did you mean "a"?)`},
-		{"zookeeper", "zookeeper", "[x, a//b]", `5:19: no znode of ZooKeeper can be called "a//b": between slashes there must be a name, and not . or .. (did you mean "a/b"?)`},
+		{"zookeeper", "zookeeper", "[/a]",
+			`5:16: no znode of ZooKeeper can be called "/a": between slashes there must be a name, and not . or .. (did you mean "a"?)`},
+		{"zookeeper", "zookeeper", "[x, a//b]",
+			`5:19: no znode of ZooKeeper can be called "a//b": between slashes there must be a name, and not . or .. (did you mean "a/b"?)`},
 		{"zookeeper", "zookeeper", "[a/]", `(did you mean "a"?)`},
-		{"zookeeper", "zookeeper", "[.]", `no znode of ZooKeeper can be called ".": between slashes there must be a name, and not . or ..: write a name such as lock`},
+		{"zookeeper", "zookeeper", "[.]",
+			`no znode of ZooKeeper can be called ".": between slashes there must be a name, and not . or ..: write a name such as lock`},
 		{"zookeeper", "zookeeper", "[a/b/.., c]", `(did you mean "a/b"?)`},
-		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the children of its znode are the requests for lock a, and lock a/b would be among them: write a-b"},
-		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the children of its znode are the requests for lock a, and lock a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and those for lock a/b would be among them: write a-b"},
-		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and those for lock a/ would be among them: write a-"},
+		{"zookeeper", "zookeeper", "[a, a/b]", "5:19: the children of its znode are the requests for lock a, and " +
+			"lock a/b would be among them: write a-b"},
+		{"zookeeper", "zookeeper", "[a/b, a]", "5:21: the children of its znode are the requests for lock a, and " +
+			"lock a/b would be among them: write a-b"},
+		{"etcd", "etcd", "[a, a/b]", "5:19: all keys that begin with a/ are requests for lock a, and those for lock " +
+			"a/b would be among them: write a-b"},
+		{"etcd", "etcd", "[a/, a]", "5:20: all keys that begin with a/ are requests for lock a, and those for lock " +
+			"a/ would be among them: write a-"},
 		{"fenced", "redis", "[\"a:token\", a]", "5:27: the key a:token is the token counter of lock a: write a-token"},
 	} {
-		text := fmt.Sprintf("name: names\nservers: {%s: 1}\nlock:\n  protocol: %s\nwork: {locks: %s}\n", x.servers, x.protocol, x.work)
+		text := fmt.Sprintf("name: names\nservers: {%s: 1}\nlock:\n  protocol: %s\nwork: {locks: %s}\n", x.servers,
+			x.protocol, x.work)
 		_, err := scenarios.Parse("f.yaml", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), "f.yaml:5:") || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s %s:\n%v, want\n%s", x.protocol, x.work, err, x.want)
@@ -112,10 +120,13 @@ func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	}
 	// Of single clients' locks, and the lock's own name.
 	for text, want := range map[string]string{
-		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: [a/b]}}}\n": "f.yaml:4:",
-		"servers: {zookeeper: 1}\nlock: {protocol: zookeeper, name: a/}\n":                                     "f.yaml:3:",
+		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: " +
+			"[a/b]}}}\n": "f.yaml:4:",
+		"servers: {zookeeper: 1}\nlock: {protocol: zookeeper, name: " +
+			"a/}\n": "f.yaml:3:",
 	} {
-		if _, err := scenarios.Parse("f.yaml", []byte("name: names\n"+text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := scenarios.Parse("f.yaml", []byte("name: names\n"+text)); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s%v", text, err)
 		}
 	}

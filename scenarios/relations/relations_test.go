@@ -1,8 +1,9 @@
-// Package relations holds what must be true of two runs, or of two histories, whatever scenario, plan and seed: a fault on
-// what nobody uses changes no verdict, a fault split in two acts as the whole, and so on. Each relation is tried on the
-// catalogue, on the corpus and on random plans of both; FENCEPOST_FULL=1 tries many more.
+// Package relations holds what must be true of two runs, or of two histories, whatever scenario, plan and seed: a fault
+// on what nobody uses changes no verdict, a fault split in two acts as the whole, and so on. Each relation is tried on
+// the catalogue, on the corpus and on random plans of both; FENCEPOST_FULL=1 tries many more.
 //
-// Goals: a mistake in the simulator or the checker that no expectation names shows as two runs that should agree and do not.
+// Goals: a mistake in the simulator or the checker that no expectation names shows as two runs that should agree and do
+// not.
 // Non-goals: saying what is right in one run; that is for the catalogue and the laws.
 package relations
 
@@ -47,8 +48,8 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects are the scenarios of the catalogue and the locks of the corpus. By default each relation takes a share of them,
-// another than the next.
+// subjects are the scenarios of the catalogue and the locks of the corpus. By default each relation takes a share of
+// them, another than the next.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	const shares = 10
@@ -113,8 +114,8 @@ func line(e *history.Event) string {
 	if e.Grant != nil {
 		grant = fmt.Sprint(*e.Grant)
 	}
-	return fmt.Sprint(e.Time, " ", e.Process, " ", e.Type, " ", e.F, " ", e.Lock, " ", e.Shared, " ", e.Attempt, " ", e.Token, " ", e.Value, " ", e.Of,
-		" ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
+	return fmt.Sprint(e.Time, " ", e.Process, " ", e.Type, " ", e.F, " ", e.Lock, " ", e.Shared, " ", e.Attempt, " ",
+		e.Token, " ", e.Value, " ", e.Of, " ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
 }
 
 // laws sums a verdict up: each law with its outcome and, if it is asked for, its cause.

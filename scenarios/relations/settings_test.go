@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Nothing of the run asks the resource, so that no fault on it, or on a link to it, can change a verdict. But the run lasts until
-// the last fault is over: what it had not seen by then, it may see.
+// Nothing of the run asks the resource, so that no fault on it, or on a link to it, can change a verdict. But the run
+// lasts until the last fault is over: what it had not seen by then, it may see.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -43,7 +43,8 @@ func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
 		was := &before.Findings[i]
-		if later.Findings[i].Outcome == checker.Holds && (was.Outcome == checker.Unchecked || was.Outcome == checker.Undecided) {
+		if later.Findings[i].Outcome == checker.Holds &&
+			(was.Outcome == checker.Unchecked || was.Outcome == checker.Undecided) {
 			later.Findings[i] = *was
 		}
 	}
@@ -86,8 +87,10 @@ func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 				}
 				after := run(t, &equal, p)
 				tried.done()
-				if !differ(t, s.Name+" with release: "+string(other), before, after, p, p) && laws(before.verdict, true) != laws(after.verdict, true) {
-					t.Errorf("%s with release: %s:\n%s\n%s\n%s", s.Name, other, laws(before.verdict, true), laws(after.verdict, true), p)
+				if !differ(t, s.Name+" with release: "+string(other), before, after, p, p) &&
+					laws(before.verdict, true) != laws(after.verdict, true) {
+					t.Errorf("%s with release: %s:\n%s\n%s\n%s", s.Name, other, laws(before.verdict, true),
+						laws(after.verdict, true), p)
 				}
 			}
 		}

@@ -55,8 +55,8 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	return n
 }
 
-// beforeProbe is what happened until the probe began, which is always asked by the first client's rules. What clients draw
-// at random, the values of keys and the work's numbers, depends on their names: it is left out.
+// beforeProbe is what happened until the probe began, which is always asked by the first client's rules. What clients
+// draw at random, the values of keys and the work's numbers, depends on their names: it is left out.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(p)
@@ -76,12 +76,15 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 	return h
 }
 
-// symmetric puts runs of fixed delays, and no waits that are drawn, through a change of names that must change nothing else.
-func symmetric(t *testing.T, relation string, few, many int, change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
+// symmetric puts runs of fixed delays, and no waits that are drawn, through a change of names that must change nothing
+// else.
+func symmetric(t *testing.T, relation string, few, many int,
+	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
 	tried := newTally(t, relation)
 	for _, s := range subjects(t) {
-		if s.Servers.Backend == locks.OnZooKeeper || slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
+		if s.Servers.Backend == locks.OnZooKeeper ||
+			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
 			continue // whose clients wait at random before they connect anew, or choose at random
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
@@ -100,7 +103,8 @@ func symmetric(t *testing.T, relation string, few, many int, change func(r *rand
 			named := copied(before)
 			rename(named, names.of, func(l history.Lock) history.Lock { return l })
 			if k := firstDifference(named.Events, after.Events); k >= 0 {
-				t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s%s", s.Name, k, about(named.Events, k), about(after.Events, k), p, q)
+				t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s%s", s.Name, k, about(named.Events, k),
+					about(after.Events, k), p, q)
 				continue
 			}
 			if was := checker.Check(before); laws(was, true) != laws(is, true) {
@@ -113,7 +117,8 @@ func symmetric(t *testing.T, relation string, few, many int, change func(r *rand
 // firstDifference is where two histories first say other things; -1 if nowhere. The lines of faults may.
 func firstDifference(a, b []history.Event) int {
 	for i := range a {
-		if i == len(b) || a[i].Process != b[i].Process || a[i].Process != history.Nemesis && line(&a[i]) != line(&b[i]) {
+		if i == len(b) || a[i].Process != b[i].Process ||
+			a[i].Process != history.Nemesis && line(&a[i]) != line(&b[i]) {
 			return i
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// small are scenarios of which every placement of one fault can be tried; with fixed delays and waits, as a verification
-// speaks of those alone. Not all of them are sound: where a verification finds a counterexample it implies nothing.
+// small are scenarios of which every placement of one fault can be tried; with fixed delays and waits, as a
+// verification speaks of those alone. Not all of them are sound: where a verification finds a counterexample it implies
+// nothing.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
 	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\n" + work
@@ -42,8 +43,8 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0
 	for i, text := range small() {
-		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of servers]}\n"+
-			"promise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]\n", i, text)
+		text = fmt.Sprintf("name: small-%d\n%smix: {faults: 1, without: [jump of servers, crash losing everything of "+
+			"servers]}\npromise: [lease-exclusion, ownership, deadlock-freedom, fault-tolerance]\n", i, text)
 		s, err := scenarios.Parse("small.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +57,8 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			if kind == nemesis.Cut && (s.Servers.Backend != locks.OnRedis || s.Servers.N != 1) {
 				continue // a cut that is drawn may sever several servers; verify places one link, one way
 			}
-			v, err := verify.Scenario(context.Background(), s, verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})
+			v, err := verify.Scenario(context.Background(), s,
+				verify.Options{Faults: 1, Delays: 1, Seed: 1, Kinds: []nemesis.Kind{kind}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +84,8 @@ func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 			tried.tried += seeds
 			for _, f := range e.Findings {
 				if f.Promised(s.Promise) {
-					t.Errorf("small-%d, %s: verified, but seed %d breaks %s by %s\n%s", i, kind, f.First, f.Law, f.Cause, text)
+					t.Errorf("small-%d, %s: verified, but seed %d breaks %s by %s\n%s", i, kind, f.First, f.Law,
+						f.Cause, text)
 				}
 			}
 		}

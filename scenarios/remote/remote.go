@@ -1,8 +1,8 @@
-// Package remote has runs made by another process: the test binary of a package whose lock is Go code (scenarios/locktest).
-// To whoever searches, sweeps or cuts down, such a lock is then a scenario like any other.
+// Package remote has runs made by another process: the test binary of a package whose lock is Go code
+// (scenarios/locktest). To whoever searches, sweeps or cuts down, such a lock is then a scenario like any other.
 //
-// Goals: a run made elsewhere is the same to the last event as one made here; a process that dies or hangs ends its run with
-// an error that says so, and nothing is left of it. Non-goals: what happens in that process.
+// Goals: a run made elsewhere is the same to the last event as one made here; a process that dies or hangs ends its run
+// with an error that says so, and nothing is left of it. Non-goals: what happens in that process.
 package remote
 
 import (
@@ -256,5 +256,6 @@ func (w *worker) end(err error) error {
 		return nil
 	}
 	said := w.said.Bytes()
-	return fmt.Errorf("the process that makes the runs failed: %w (%v)\n%s%s", err, ended, w.text, said[:min(len(said), shown)])
+	return fmt.Errorf("the process that makes the runs failed: %w (%v)\n%s%s", err, ended, w.text,
+		said[:min(len(said), shown)])
 }

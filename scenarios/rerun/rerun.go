@@ -27,9 +27,9 @@ func New(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRu
 // explanation names are tried, one by one and together, and then all faults together.
 const mostTried = 64
 
-// Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each fault
-// that is necessary; where none is, the fewest that are so together; and each that the explanation names although it is
-// not. Where the violation needs no fault at all, it says that.
+// Try adds to each violation of v, found in h, the run of p, what becomes of it without the faults of the plan: each
+// fault that is necessary; where none is, the fewest that are so together; and each that the explanation names although
+// it is not. Where the violation needs no fault at all, it says that.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated && len(p.Faults) > 0 {
@@ -80,8 +80,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return r.together(p, f, append(rest, named...), idle)
 }
 
-// Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no reason
-// of it, but might bring about its like.
+// Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no
+// reason of it, but might bring about its like.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -153,9 +153,9 @@ func (r *Trials) Without(p nemesis.Plan, law checker.Law, drop ...int) (checker.
 	return r.checker.CheckOnly(result.History, []checker.Law{law}).Findings[0], nil
 }
 
-// NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may have
-// struck at that event: their lines are the same, or they are failovers, whose record does not say what set them off. A
-// failover that a Sentinel decided is none of the plan.
+// NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may
+// have struck at that event: their lines are the same, or they are failovers, whose record does not say what set them
+// off. A failover that a Sentinel decided is none of the plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

@@ -12,7 +12,8 @@ import (
 
 // TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred, most of which do nothing.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
-	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms", "pause client-2 for 1ms at 20s"
+	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
+		"pause client-2 for 1ms at 20s"
 	for _, test := range []struct {
 		why   string
 		ttl   string
@@ -24,7 +25,8 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		{"nothing needs a fault", "50ms", []string{late}, nil},
 	} {
 		for _, idle := range []int{0, 100} {
-			s, err := scenarios.Parse("trial.yaml", []byte("name: trial\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: "+test.ttl+"}\nlimit: 60s\n"))
+			s, err := scenarios.Parse("trial.yaml", []byte("name: trial\nservers: {redis: 1}\nclients: 2\nlock: "+
+				"{protocol: set-nx-px, ttl: "+test.ttl+"}\nlimit: 60s\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,8 +58,8 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	}
 }
 
-// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, and as many cuts, as a plan may have, each of which alone
-// would do: the story names a few, and says that it takes the absence of all.
+// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, and as many cuts, as a plan may have, each of
+// which alone would do: the story names a few, and says that it takes the absence of all.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},
@@ -87,7 +89,8 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 		if len(f.Trials) > 0 {
 			last = f.Trials[len(f.Trials)-1]
 		}
-		if f.Outcome != checker.Violated || len(f.Faults) == 0 || len(f.Faults) > 8 || len(last.Faults) > 0 || last.Outcome == f.Outcome && last.Needed {
+		if f.Outcome != checker.Violated || len(f.Faults) == 0 || len(f.Faults) > 8 || len(last.Faults) > 0 ||
+			last.Outcome == f.Outcome && last.Needed {
 			t.Errorf("%s: %s by %s names %d; at last %+v", test.fault, f.Outcome, f.Cause, len(f.Faults), last)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted, with the
-// settings of the command.
+// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted,
+// with the settings of the command.
 func BenchmarkExplore(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
@@ -23,8 +23,8 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
-// BenchmarkExploreMemory shows that memory does not grow with the number of seeds: the highest heap in use after a garbage
-// collection, in MiB. Run it with -benchtime 1x: a million seeds take minutes.
+// BenchmarkExploreMemory shows that memory does not grow with the number of seeds: the highest heap in use after a
+// garbage collection, in MiB. Run it with -benchtime 1x: a million seeds take minutes.
 func BenchmarkExploreMemory(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, seeds := range []int{10_000, 100_000, 1_000_000} {

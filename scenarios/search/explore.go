@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
-// Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its size
-// does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
+// Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its
+// size does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
 type Exploration struct {
 	Span
 	Undecided int            `json:"undecided"` // runs in which some law could not be told
@@ -20,8 +20,8 @@ type Exploration struct {
 	Findings  tally.Findings `json:"findings"`  // the lowest first seed first
 }
 
-// NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can draw
-// nothing, that the seeds are more than there are, or that the run without faults failed.
+// NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
+// draw nothing, that the seeds are more than there are, or that the run without faults failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
@@ -39,9 +39,9 @@ func newExploration(span Span) *Exploration {
 	return &Exploration{Span: span, Laws: tally.NewLaws(checker.Laws), Faults: tally.NewFaults()}
 }
 
-// Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are done or
-// ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in. What comes of
-// it does not depend on workers, portions and interruptions.
+// Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are
+// done or ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in.
+// What comes of it does not depend on workers, portions and interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	return runPortions(ctx, e.Span, workers, func(span Span) func(first, n int) (*Exploration, error) {
 		w, err := newExplorer(s)

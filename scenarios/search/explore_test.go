@@ -48,7 +48,8 @@ func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard
 func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	for _, f := range e.Findings {
-		if f.Law == checker.MutualExclusion && f.Cause == (checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}) {
+		if f.Law == checker.MutualExclusion &&
+			f.Cause == (checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}) {
 			return
 		}
 	}
@@ -189,7 +190,8 @@ func TestWrongShardsAreNotMerged(t *testing.T) {
 		"of different seeds":                    {a, explored(t, s, 1, 21, Shard{2, 3}, 1)},
 		"but part 1 is shard 2/2: they overlap": {a, explored(t, s, 1, 20, Shard{2, 2}, 1)},
 	} {
-		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -201,7 +203,8 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range line[:len(line)-1] { // the line break at the end is not missed
-		for _, bad := range [][]byte{line[:i], append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
+		for _, bad := range [][]byte{line[:i],
+			append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
 			if e, err := DecodeExploration(bad); !errors.Is(err, ErrDamaged) {
 				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
 			}

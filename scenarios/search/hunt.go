@@ -19,14 +19,15 @@ type Hunted struct {
 	Cause  checker.Cause
 }
 
-// Hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises, and at
-// most so many. It ends early when ctx is done.
+// Hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises,
+// and at most so many. It ends early when ctx is done.
 func Hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (Hunted, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
 		return Hunted{}, err
 	}
-	promised := slices.DeleteFunc(slices.Clone(checker.Laws), func(l checker.Law) bool { return !slices.Contains(s.Promise, l) })
+	promised := slices.DeleteFunc(slices.Clone(checker.Laws),
+		func(l checker.Law) bool { return !slices.Contains(s.Promise, l) })
 	r := scenarios.NewRunner(s)
 	var judge checker.Checker
 	for n := range seeds {
@@ -48,9 +49,9 @@ func Hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (H
 	return Hunted{Seeds: seeds}, nil
 }
 
-// Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in their
-// order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can time it
-// there. It stops early when ctx is done, which cuts the hunts under way, or at the first error.
+// Hunts hunts through the scenarios on the given number of workers (0: one a core) and hands out what they came to in
+// their order. around, if not nil, is called in place of each hunt, on its worker, and calls it: whoever wants to can
+// time it there. It stops early when ctx is done, which cuts the hunts under way, or at the first error.
 func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, workers int,
 	around func(i int, hunt func()), take func(i int, p Hunted) error) error {
 	if around == nil {

@@ -35,7 +35,8 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}
-	if before, err := Hunt(context.Background(), s, 0, got.Seeds-1); err != nil || before != (Hunted{Seeds: got.Seeds - 1}) {
+	if before, err := Hunt(context.Background(), s, 0, got.Seeds-1); err != nil ||
+		before != (Hunted{Seeds: got.Seeds - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
 	}
 }
@@ -68,7 +69,8 @@ func TestAHuntPassesByWhatIsNotPromised(t *testing.T) {
 
 func TestHuntsComeInOrderWhateverTheWorkers(t *testing.T) {
 	var list []*scenarios.Scenario
-	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion, checker.MutualExclusion} {
+	for _, law := range []checker.Law{checker.TokenOrder, checker.Ownership, checker.LeaseExclusion,
+		checker.MutualExclusion} {
 		list = append(list, parsed(t, fmt.Sprintf("%spromise: [%s]\n", careless, law)))
 	}
 	var want []Hunted

@@ -112,8 +112,9 @@ func (e *Exploration) Matches(s *scenarios.Scenario) error {
 	return e.differs(s, plans.Plan(calm))
 }
 
-// MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never divided.
-// An error says which shards do not fit, overlap, are missing or not finished; it names them by their place through name.
+// MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never
+// divided. An error says which shards do not fit, overlap, are missing or not finished; it names them by their place
+// through name.
 func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
 	spans := make([]Span, len(parts))
 	for i, p := range parts {

@@ -44,8 +44,8 @@ func (r *Runs) Faults() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// Run makes the runs that are left, on the given number of workers (0: one a core), until all are made or ctx is done. It
-// calls made, if not nil, now and then. What comes of it does not depend on workers and interruptions.
+// Run makes the runs that are left, on the given number of workers (0: one a core), until all are made or ctx is done.
+// It calls made, if not nil, now and then. What comes of it does not depend on workers and interruptions.
 func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made func()) error {
 	faults, err := r.Faults()
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *Runs) Matches(s *scenarios.Scenario) error {
 	return r.differs(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults})
 }
 
-// MergeRuns puts the shards of some runs together: the result equals the runs that were never divided. Its errors are those
-// of MergeExplorations.
+// MergeRuns puts the shards of some runs together: the result equals the runs that were never divided. Its errors are
+// those of MergeExplorations.
 func MergeRuns(parts []*Runs, name func(int) string) (*Runs, error) {
 	spans := make([]Span, len(parts))
 	for i, p := range parts {

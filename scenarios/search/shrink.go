@@ -48,8 +48,8 @@ type Shrunk struct {
 	First nemesis.Plan // as it was found
 	// Plan is what is left of First. Its Scenario is the name of the scenario below.
 	Plan nemesis.Plan
-	// Scenario is what is left of the scenario, with the faults of Plan as its own and the expectation that the law holds.
-	// Its Text fails with the seed of Plan until the lock is mended.
+	// Scenario is what is left of the scenario, with the faults of Plan as its own and the expectation that the law
+	// holds. Its Text fails with the seed of Plan until the lock is mended.
 	Scenario *scenarios.Scenario
 	Finding  checker.Finding // on the law, in the run of Plan
 	Digest   sim.Digest      // of that run

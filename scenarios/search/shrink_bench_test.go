@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// BenchmarkShrink shrinks what 2,000 random plans violate in a scenario, of each law and cause the first ten. It tells how many
-// violations that are, how many faults they have before and after (median and maximum), how many are left with one
-// fault at most, and what a shrink costs (medians).
+// BenchmarkShrink shrinks what 2,000 random plans violate in a scenario, of each law and cause the first ten. It tells
+// how many violations that are, how many faults they have before and after (median and maximum), how many are left with
+// one fault at most, and what a shrink costs (medians).
 func BenchmarkShrink(b *testing.B) {
-	for _, name := range []string{"kleppmann-gc-pause", "fenced-gc-pause", "failover-loses-lock", "restart-everysec", "no-elapsed-check",
-		"token-per-client", "etcd-lease-pause", "zookeeper-session-expiry", "get-then-del-race", "two-locks-with-timeout"} {
+	for _, name := range []string{"kleppmann-gc-pause", "fenced-gc-pause", "failover-loses-lock", "restart-everysec",
+		"no-elapsed-check",
+		"token-per-client", "etcd-lease-pause", "zookeeper-session-expiry", "get-then-del-race",
+		"two-locks-with-timeout"} {
 		b.Run(name, func(b *testing.B) {
 			s := named(b, name)
 			found := drawViolations(b, s, 2000, 10)
@@ -23,7 +25,8 @@ func BenchmarkShrink(b *testing.B) {
 					start := time.Now()
 					r := mustShrink(b, s, v)
 					cost = append(cost, time.Since(start))
-					before, after, runs = append(before, len(v.plan.Faults)), append(after, len(r.Plan.Faults)), append(runs, r.Runs)
+					before, after, runs = append(before, len(v.plan.Faults)), append(after, len(r.Plan.Faults)),
+						append(runs, r.Runs)
 				}
 			}
 			alone := 0

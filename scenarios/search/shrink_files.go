@@ -19,9 +19,9 @@ type File struct {
 	Text []byte
 }
 
-// Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a scenario
-// (fencepost run with the plan's seed) and a Go test, in a package of the given name. Where the lock is a library's, the test
-// that has it repeats the plan.
+// Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a
+// scenario (fencepost run with the plan's seed) and a Go test, in a package of the given name. Where the lock is a
+// library's, the test that has it repeats the plan.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -62,12 +62,12 @@ func %[2]s(t *testing.T) {
 }
 `
 
-// GoTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It fails
-// as long as the law does not hold, and also if a changed scenario no longer exercises the law.
+// GoTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It
+// fails as long as the law does not hold, and also if a changed scenario no longer exercises the law.
 func (r *Shrunk) GoTest(pkg string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())), r.Plan.Seed,
-		camel(string(r.Law)))
+	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())),
+		r.Plan.Seed, camel(string(r.Law)))
 	return b.Bytes()
 }
 

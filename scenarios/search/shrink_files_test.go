@@ -61,10 +61,12 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	broken := string(r.GoTest("locks_test"))
-	mended := strings.NewReplacer("TestNoisy", "TestMended", "servers:", "resource: {fencing: on}\nservers:").Replace(broken)
+	mended := strings.NewReplacer("TestNoisy", "TestMended", "servers:",
+		"resource: {fencing: on}\nservers:").Replace(broken)
 	idle := strings.NewReplacer("TestNoisy", "TestIdle", "work: {writes: 1}\n", "").Replace(broken)
 	dir := module(t)
-	for name, text := range map[string]string{"broken_test.go": broken, "mended_test.go": mended, "idle_test.go": idle} {
+	for name, text := range map[string]string{"broken_test.go": broken, "mended_test.go": mended,
+		"idle_test.go": idle} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -151,19 +153,22 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 		if !regexp.MustCompile(camel(string(law)) + ` +Law = "` + string(law) + `"`).Match(source) {
 			t.Errorf("the checker has no constant %s", camel(string(law)))
 		}
-		for _, cause := range []checker.Cause{{Kind: checker.StaleEffect}, {Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket},
+		for _, cause := range []checker.Cause{{Kind: checker.StaleEffect},
+			{Kind: checker.HolderOutlivedLease, Detail: checker.ByLatePacket},
 			{Kind: checker.RemovedByNonOwner}, {Kind: checker.StuckWithoutHolder}} {
 			for _, name := range []string{"x", "kleppmann-gc-pause", strings.Repeat("x", 64)} {
 				got := nameOf(name, law, cause)
 				text := strings.Replace(noisy, "name: noisy", "name: "+got, 1)
-				if _, err := scenarios.Parse("x", []byte(text)); err != nil || !strings.Contains(got, "x") && !strings.Contains(got, "kl") {
+				if _, err := scenarios.Parse("x", []byte(text)); err != nil ||
+					!strings.Contains(got, "x") && !strings.Contains(got, "kl") {
 					t.Errorf("%s: %v", got, err)
 				}
 			}
 		}
 	}
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
-	if got := nameOf("kleppmann-gc-pause", checker.MutualExclusion, pause); got != "kleppmann-gc-pause-mutual-exclusion-pause" {
+	if got := nameOf("kleppmann-gc-pause", checker.MutualExclusion,
+		pause); got != "kleppmann-gc-pause-mutual-exclusion-pause" {
 		t.Error(got)
 	}
 }

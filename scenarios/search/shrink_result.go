@@ -12,7 +12,8 @@ import (
 )
 
 // result writes down what the shrink has come to, and makes sure that it fails again as written.
-func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk, error) {
+func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
+	error) {
 	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates)}
 	if r.Ending = sh.ending; r.Ending == 0 {
 		r.Ending = Minimal
@@ -91,9 +92,10 @@ func (r *Shrunk) failsAgain() error {
 
 // summary says in plain words what the scenario shows.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so do %d of the seeds 1 to %d.",
-		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed, r.Often,
-		shrink.OtherSeeds)
+	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so do %d of the seeds 1 "+
+		"to %d.",
+		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.Plan.Seed,
+		r.Often, shrink.OtherSeeds)
 }
 
 // story says what happens when the law is broken.

@@ -168,7 +168,8 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
-	for _, key := range keys { // from the lowest number up, so that no key takes the name of one that is still to be renamed
+	// from the lowest number up, so that no key takes the name of one that is still to be renamed
+	for _, key := range keys {
 		words := strings.Fields(key)
 		for i, word := range words {
 			words[i] = string(renamed(sim.ProcessID(word)))

@@ -103,11 +103,14 @@ overrides:
 	}
 	alone := "  client-3: {work: {cycles: 2, locks: [b, a]}}\n"
 	for _, change := range [][]string{
-		{"clients: 3", "clients: 2", "client-3:", "client-2:"}, {"clients: 3", "clients: 2", "overrides:\n" + alone, ""},
+		{"clients: 3", "clients: 2", "client-3:", "client-2:"},
+		{"clients: 3", "clients: 2", "overrides:\n" + alone, ""},
 		{"clients: 3", "clients: 1", "client-3:", "client-1:"},
 		{"cycles: 5", "cycles: 1"}, {"cycles: 5", "cycles: 2"}, {"cycles: 5", "cycles: 4"}, {"cycles: 5, ", ""},
-		{"writes: 2, ", ""}, {"writes: 2", "writes: 0"}, {"writes: 2", "writes: 1"}, {"cycles: 2", "cycles: 1"}, {"cycles: 2, ", ""},
-		{"[a, b]", "[a]"}, {"[a, b]", "[b]"}, {"[b, a]", "[a]"}, {"[a, b]", "[b]", "[b, a]", "[b]"}, {"[a, b]", "[a]", "[b, a]", "[a]"},
+		{"writes: 2, ", ""}, {"writes: 2", "writes: 0"}, {"writes: 2", "writes: 1"}, {"cycles: 2", "cycles: 1"},
+		{"cycles: 2, ", ""},
+		{"[a, b]", "[a]"}, {"[a, b]", "[b]"}, {"[b, a]", "[a]"}, {"[a, b]", "[b]", "[b, a]", "[b]"},
+		{"[a, b]", "[a]", "[b, a]", "[a]"},
 	} {
 		if want := strings.NewReplacer(change...).Replace(text); !tried[want] {
 			t.Errorf("not tried: %v\n%s", change, want)

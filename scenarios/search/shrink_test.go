@@ -88,7 +88,8 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 		{checker.MutualExclusion, pause, planOf(t, 321, "pause client-1 for 12.444s after before-write",
 			"break client-2 | redis-4 before reply 2")},
 		{checker.MutualExclusion, pause, planOf(t, 17, "crash redis-5 losing everything at 2.5s, restart after 1.111s",
-			"pause client-1 for 27.777s at 13ms", "drift client-2 clock by +750ppm from 3.1s", "jump redis-1 clock by -3.456s at 8.8s")},
+			"pause client-1 for 27.777s at 13ms", "drift client-2 clock by +750ppm from 3.1s",
+			"jump redis-1 clock by -3.456s at 8.8s")},
 	}
 	if testkit.Full() {
 		found = append(found, drawViolations(t, s, 1500, 3)...)
@@ -113,8 +114,8 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 // What comes out of the catalogue under random faults is minimal, read literally with runs of its own: no fault can be
 // taken, none be simpler, the scenario not be smaller. And it fails again from its texts.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
-	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client", "get-then-del-race",
-		"etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
+	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
+		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
 	seeds := uint64(160)
 	if !testkit.Full() {
 		names, seeds = names[:3], 30
@@ -157,8 +158,8 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 			}
 		}
 	}
-	for _, change := range []struct{ from, to string }{{"clients: 3", "clients: 2"}, {"clients: 2", "clients: 1"}, {"cycles: 2", "cycles: 1"},
-		{"writes: 1", "writes: 0"}} {
+	for _, change := range []struct{ from, to string }{{"clients: 3", "clients: 2"}, {"clients: 2", "clients: 1"},
+		{"cycles: 2", "cycles: 1"}, {"writes: 1", "writes: 0"}} {
 		text := string(r.Scenario.Text())
 		if fewer := strings.Replace(text, change.from, change.to, 1); fewer != text {
 			s, err := scenarios.Parse("fewer", []byte(fewer))
@@ -207,17 +208,20 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 		}
 		judged := s.Judge(result)
 		if f := judged.Verdict.Of(r.Law); judged.Standing() != expect.Otherwise || len(judged.Mismatches) != 1 ||
-			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) || result.Digest != r.Digest {
+			judged.Mismatches[0].Name != string(r.Law) || !reflect.DeepEqual(f, r.Finding) ||
+			result.Digest != r.Digest {
 			t.Errorf("%s by %s: another outcome: %v, from\n%s", r.Law, r.Cause, judged.Mismatches, p)
 		}
 	}
 	var not *scenarios.NotHeld
-	if err := scenarios.CheckLaw(string(s.Text()), r.Plan.Seed, r.Law); !errors.As(err, &not) || not.Finding.Cause != r.Cause {
+	if err := scenarios.CheckLaw(string(s.Text()), r.Plan.Seed, r.Law); !errors.As(err, &not) ||
+		not.Finding.Cause != r.Cause {
 		t.Errorf("%s by %s: the Go test would say %v", r.Law, r.Cause, err)
 	}
 }
 
-// noisy is a lock without fencing tokens on three clients that work several times, and a plan in which only the pause matters.
+// noisy is a lock without fencing tokens on three clients that work several times, and a plan in which only the pause
+// matters.
 const noisy = `name: noisy
 servers: {redis: 1}
 network: {links: {client-3 -> redis-1: 1ms..3ms, client-2 | resource: 2ms}}
@@ -354,13 +358,17 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 		cause checker.Cause
 		want  string
 	}{
-		{planOf(t, 1), v.law, v.cause, "noisy: the plan does not violate resource-safety by superseded holder took effect"},
-		{v.plan, checker.Ownership, v.cause, "noisy: the plan does not violate ownership by superseded holder took effect"},
-		{v.plan, v.law, checker.Cause{Kind: checker.LostUpdate}, "noisy: the plan does not violate resource-safety by update lost"},
+		{planOf(t, 1), v.law, v.cause,
+			"noisy: the plan does not violate resource-safety by superseded holder took effect"},
+		{v.plan, checker.Ownership, v.cause,
+			"noisy: the plan does not violate ownership by superseded holder took effect"},
+		{v.plan, v.law, checker.Cause{Kind: checker.LostUpdate},
+			"noisy: the plan does not violate resource-safety by update lost"},
 		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
 			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
 	} {
-		if r, err := Shrink(context.Background(), s, c.plan, c.law, c.cause, 0); err == nil || err.Error() != c.want || r != nil {
+		if r, err := Shrink(context.Background(), s, c.plan, c.law, c.cause, 0); err == nil || err.Error() != c.want ||
+			r != nil {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}

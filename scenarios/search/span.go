@@ -27,8 +27,8 @@ type Span struct {
 // Identity is what the runs of a search depend on: those of different identity have nothing to do with each other.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It differs if the program draws, runs or records otherwise, and, where all runs have
-	// the same faults, if these differ.
+	// Behaviour is the digest of one run. It differs if the program draws, runs or records otherwise, and, where all
+	// runs have the same faults, if these differ.
 	Behaviour string `json:"behaviour"`
 }
 
@@ -79,14 +79,15 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon, since a job that was
-// begun is finished.
+// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon, since a job
+// that was begun is finished.
 const portion = 8
 
-// runPortions runs the seeds of a span that are left, a portion a job, and hands out what comes of them in their order. It
-// stops early when ctx is done, or at the first error. start makes one worker's own function, which must not touch what take
-// changes: it is given the span as it was at the beginning.
-func runPortions[R any](ctx context.Context, s Span, workers int, start func(Span) func(first, n int) (R, error), take func(R)) error {
+// runPortions runs the seeds of a span that are left, a portion a job, and hands out what comes of them in their order.
+// It stops early when ctx is done, or at the first error. start makes one worker's own function, which must not touch
+// what take changes: it is given the span as it was at the beginning.
+func runPortions[R any](ctx context.Context, s Span, workers int, start func(Span) func(first, n int) (R, error),
+	take func(R)) error {
 	left := s.Size() - s.Done
 	worker := func() func(int) (R, error) {
 		run := start(s)
@@ -100,8 +101,8 @@ func runPortions[R any](ctx context.Context, s Span, workers int, start func(Spa
 	return err
 }
 
-// joined is the span of all shards together. An error says which of them do not fit, overlap, are missing or not finished;
-// it names them by their place through name.
+// joined is the span of all shards together. An error says which of them do not fit, overlap, are missing or not
+// finished; it names them by their place through name.
 func joined(parts []Span, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")
@@ -112,11 +113,13 @@ func joined(parts []Span, name func(int) string) (Span, error) {
 		before, twice := had[p.Shard.Index]
 		switch {
 		case p.Scenario != first.Scenario || p.Identity != first.Identity:
-			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program", name(0), name(i))
+			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program",
+				name(0), name(i))
 		case p.From != first.From || p.Seeds != first.Seeds:
 			return Span{}, fmt.Errorf("%s and %s are of different seeds", name(0), name(i))
 		case p.Shard.Of != first.Shard.Of:
-			return Span{}, fmt.Errorf("%s is shard %s, but %s is shard %s: they overlap", name(0), first.Shard, name(i), p.Shard)
+			return Span{}, fmt.Errorf("%s is shard %s, but %s is shard %s: they overlap", name(0), first.Shard, name(i),
+				p.Shard)
 		case twice:
 			return Span{}, fmt.Errorf("%s and %s overlap: both are shard %s", name(before), name(i), p.Shard)
 		case !p.Finished():

@@ -8,14 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 )
 
-// Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if what
-// must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence each.
+// Standing sums the exploration of s up: Otherwise if a promise was broken; NotDecidable if there are seeds left, if
+// what must be shown was never exercised, or if nothing ever struck. open says why it is not decidable, in a sentence
+// each.
 func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing, open []string) {
 	if !e.Finished() {
 		open = append(open, fmt.Sprintf("%d of %d seeds were run", e.Done, e.Size()))
 	}
 	if _, struck, met := e.Drawn(); e.Done > 0 && met == 0 {
-		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was asked for or held", struck))
+		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was "+
+			"asked for or held", struck))
 	}
 	broken := false
 	for _, t := range e.Laws {
@@ -46,7 +48,8 @@ func (e *Exploration) Doubts() []string {
 	}
 	for _, t := range e.Laws {
 		if t.Undecided > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law, t.Undecided, e.Done))
+			doubts = append(doubts, fmt.Sprintf("%s could not be told in %d of %d runs: their limit came first", t.Law,
+				t.Undecided, e.Done))
 		}
 	}
 	return doubts

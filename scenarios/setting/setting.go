@@ -35,9 +35,9 @@ type Form struct {
 	Least, Most int64 // of a Count; of a Duration in ns, where Most zero is any
 	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: anything goes
 	Required    bool  // the key must be given
-	// Recurs says that the duration passes between two turns of what goes on for as long as a hold, a wait or a run lasts: the
-	// next try for a lock or an answer, the next extension, the next look at a master. It, or the end of a delay, is at least
-	// ShortestPeriod: what turns faster spends the run on itself.
+	// Recurs says that the duration passes between two turns of what goes on for as long as a hold, a wait or a run
+	// lasts: the next try for a lock or an answer, the next extension, the next look at a master. It, or the end of a
+	// delay, is at least ShortestPeriod: what turns faster spends the run on itself.
 	Recurs bool
 }
 
@@ -202,7 +202,8 @@ func (f *Form) Values() string {
 func (f *Form) durations() string {
 	text := "duration"
 	if f.Step > 1 {
-		text = "whole " + map[int64]string{int64(time.Millisecond): "milliseconds", int64(time.Second): "seconds"}[f.Step]
+		text = "whole " + map[int64]string{int64(time.Millisecond): "milliseconds",
+			int64(time.Second): "seconds"}[f.Step]
 	}
 	switch {
 	case f.Recurs:

@@ -181,8 +181,8 @@ func (f *file) work() {
 	}
 	f.prose(
 		"  ",
-		"blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an operation is "+
-			"applied once",
+		"blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an "+
+			"operation is applied once",
 	)
 	f.line("  #writes: blind")
 }

@@ -86,7 +86,8 @@ func TestNoSettingIsMissing(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(text, "\n") {
-			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {") // one line, so that one # sets it
+			// one line, so that one # sets it
+			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {")
 			if n := len([]rune(line)); n > width && !mapping {
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
 			}

@@ -19,8 +19,8 @@ type Assertion struct {
 	when *term
 }
 
-// Assertion reads "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. A returned
-// error is a *nemesis.ParseError whose column counts in text.
+// Assertion reads "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. A
+// returned error is a *nemesis.ParseError whose column counts in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	a := &Assertion{Text: strings.TrimSpace(text)}
 	p := phrase{text: text}
@@ -77,8 +77,8 @@ func (p *phrase) unexpected(expected string, words ...string) error {
 	if word != "" {
 		found = fmt.Sprintf("%q", word)
 	}
-	return &nemesis.ParseError{Column: len([]rune(p.text[:p.begin])) + 1, Msg: "expected " + expected + ", found " + found,
-		Nearest: nearest.Word(word, words)}
+	return &nemesis.ParseError{Column: len([]rune(p.text[:p.begin])) + 1,
+		Msg: "expected " + expected + ", found " + found, Nearest: nearest.Word(word, words)}
 }
 
 // applies reports whether the condition is true at a point that is a valid scenario.
@@ -93,8 +93,9 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 // Asserted is what a sweep has made of an assertion.
 type Asserted struct {
 	*Assertion
-	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true, Otherwise
-	// if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no such point.
+	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true,
+	// Otherwise if it did not at some point, NotDecidable if it could not be told at one, and NotJudged if there was no
+	// such point.
 	Standing expect.Standing
 	Points   int    // tried at which the condition was true, those between the points of the grid included
 	Untold   int    // of them, at which the law could not be told

@@ -58,18 +58,21 @@ func TestConditionsCompute(t *testing.T) {
 		// Exactly, where floating point would err: 0.1 + 0.2 > 0.3 there.
 		"0.1 + 0.2 == 0.3": true, "lock.ttl * 1.01 + 2ms == 10.102s": true, "10s / 3 * 3 == 10s": true,
 		// What binds tighter, and brackets.
-		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true, "!(1 > 2)": true,
-		"1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
+		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true,
+		"!(1 > 2)": true, "1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
 		// Units.
-		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true, "1 + 1% > 100%": true,
-		"lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
+		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
+		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
 		// Values that axes give, that the file states, and that it does not.
 		"fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
-		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true, "work.stagger == 10ms": true,
-		"work.hold == 2s": true, "compute == 40ms": true, "retry.delay == 20ms": true, "drift-allowance == 2%": true, "limit == 2m": true,
+		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
+		"work.stagger == 10ms": true,
+		"work.hold == 2s":      true, "compute == 40ms": true, "retry.delay == 20ms": true,
+		"drift-allowance == 2%": true, "limit == 2m": true,
 		// What one client does differently, a link, and what faults state.
 		"overrides.client-2.lock.ttl == 4s": true, "overrides.client-1.lock.ttl == 10s": true, "start == 7s": true,
-		"restart == 11s": true, "faults.1.at == 1s": true, "ppm == -2%": true, "ppm == -20000ppm": true, "faults.3.by == -5s": true,
+		"restart == 11s": true, "faults.1.at == 1s": true, "ppm == -2%": true, "ppm == -20000ppm": true,
+		"faults.3.by == -5s": true,
 		"faults.4.for == 3s": true, "pass == 2": true, "number == 4": true, "faults.5.by == 2s": true,
 	} {
 		when, err := b.condition(axes, text)
@@ -89,44 +92,60 @@ func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
 	for text, want := range map[string]string{
-		"":                                                "column 1: expected a law (lease-exclusion, mutual-exclusion, resource-safety, ownership, token-order, deadlock-freedom or fault-tolerance), found the end",
-		"lease-exclusoin holds when 1>2":                  `(did you mean "lease-exclusion"?)`,
-		"ownership hold when 1 > 2":                       `column 11: expected "holds when" or "is violated when", found "hold" (did you mean "holds"?)`,
-		"ownership is broken when 1 > 2":                  `column 14: expected "violated", found "broken"`,
-		"ownership holds if 1 > 2":                        `column 17: expected "when" and a condition, found "if"`,
-		"ownership holds when":                            `column 21: expected a value such as ttl or 2ms, found the end`,
-		"ownership holds when restart":                    `column 22: expected a comparison such as restart >= ttl, found a duration`,
-		"ownership holds when 1 > ":                       `column 26: expected a value such as ttl or 2ms, found the end`,
-		"ownership holds when (1 > 2":                     `column 28: expected ")", found the end`,
-		"ownership holds when 1 > 2)":                     `column 27: expected an operator such as + or >=, found ")"`,
-		"ownership holds when 1 2 > 1":                    `column 24: expected an operator such as + or >=, found "2"`,
-		"ownership holds when restrat>1s":                 `column 22: unknown key "restrat" (did you mean "restart"?)`,
-		"ownership holds when ttl > 1s":                   `column 22: "ttl" could be lock.ttl or overrides.client-2.lock.ttl: say which`,
-		"ownership holds when restart-2ms > 1s":           `column 22: unknown key "restart-2ms" (did you mean "restart - 2ms"?)`,
-		"ownership holds when restart = 1s":               `column 30: unknown operator "=" (did you mean "=="?)`,
-		"ownership holds when restart => 1s":              `column 30: unknown operator "=>" (did you mean ">="?)`,
-		"ownership holds when restart ≥ 1s":               `column 30: unknown operator "≥" (did you mean ">="?)`,
-		"ownership holds when restart > 1s and 1 > 2":     `column 35: unknown word "and" (did you mean "&&"?)`,
-		"ownership holds when restart > 1":                `column 30: ">" does not join a duration and a number: a duration needs a unit, as in 2ms`,
-		"ownership holds when restart + 1 > 1s":           `column 30: "+" does not join a duration and a number: a duration needs a unit, as in 2ms`,
-		"ownership holds when restart * restart > 1s":     `column 30: "*" does not join a duration and a duration`,
-		"ownership holds when ppm > 100":                  `column 26: ">" does not join a rate and a number: a rate needs a unit, as in 1% or 10000ppm`,
-		"ownership holds when 1s < restart < 2s":          `column 35: "<" does not join a comparison and a duration: join two comparisons with "&&"`,
-		"ownership holds when 1 && restart > 1s":          `column 24: "&&" does not join a number and a comparison`,
-		"ownership holds when !restart > 1s":              `column 22: "!" does not go before a duration`,
-		"ownership holds when restart > 1sec":             `column 32: unknown unit "sec", found "1sec" (did you mean "1s"?)`,
-		"ownership holds when restart > 1.2.3s":           `column 32: expected a number, found "1.2.3s"`,
-		"ownership holds when contact > parallel":         `column 30: ">" does not join a word and a word`,
-		"ownership holds when contact == paralel":         `column 33: unknown key "paralel" (did you mean "parallel"?)`,
-		"ownership holds when fencing == on":              `column 22: resource.fencing takes words, which can be compared only where they are varied`,
-		"ownership holds when restart > 1s; 1 > 2":        `column 34: unknown operator ";"`,
-		"ownership holds when µ > 1s":                     `column 22: unknown key "µ"`,
-		"ownership holds when mix.pause > 1s":             `column 22: mix.pause changes nothing here: a sweep runs the faults that the file lists, and judges by itself`,
-		"ownership holds when faults.1 > 1s":              `column 22: faults.1 is a whole line: vary a value in it, faults.1.restart or faults.1.at`,
-		"ownership holds when faults.9.restart > 1s":      `column 22: unknown key "faults.9.restart" (did you mean "faults.1.restart"?)`,
-		"ownership holds when f(1) > 2":                   `column 23: expected an operator such as + or >=, found "("`,
-		"ownership holds when * 2 > 1":                    `column 22: expected a value such as ttl or 2ms, found "*"`,
-		"ownership holds when restart > 1s && delay > 1s": `column 38: "delay" could be network.delay or lock.retry.delay: say which`,
+		"": "column 1: expected a law (lease-exclusion, " +
+			"mutual-exclusion, resource-safety, ownership, token-order, deadlock-freedom or fault-tolerance), found " +
+			"the end",
+		"lease-exclusoin holds when 1>2": `(did you mean "lease-exclusion"?)`,
+		"ownership hold when 1 > 2":      `column 11: expected "holds when" or "is violated when", found "hold" (did you mean "holds"?)`,
+		"ownership is broken when 1 > 2": `column 14: expected "violated", found "broken"`,
+		"ownership holds if 1 > 2":       `column 17: expected "when" and a condition, found "if"`,
+		"ownership holds " +
+			"when": `column 21: expected a value such as ttl or 2ms, found the end`,
+		"ownership holds when " +
+			"restart": `column 22: expected a comparison such as restart >= ttl, found a duration`,
+		"ownership holds when 1 > ":       `column 26: expected a value such as ttl or 2ms, found the end`,
+		"ownership holds when (1 > 2":     `column 28: expected ")", found the end`,
+		"ownership holds when 1 > 2)":     `column 27: expected an operator such as + or >=, found ")"`,
+		"ownership holds when 1 2 > 1":    `column 24: expected an operator such as + or >=, found "2"`,
+		"ownership holds when restrat>1s": `column 22: unknown key "restrat" (did you mean "restart"?)`,
+		"ownership holds when ttl > " +
+			"1s": `column 22: "ttl" could be lock.ttl or overrides.client-2.lock.ttl: say which`,
+		"ownership holds when restart-2ms > " +
+			"1s": `column 22: unknown key "restart-2ms" (did you mean "restart - 2ms"?)`,
+		"ownership holds when restart = 1s":           `column 30: unknown operator "=" (did you mean "=="?)`,
+		"ownership holds when restart => 1s":          `column 30: unknown operator "=>" (did you mean ">="?)`,
+		"ownership holds when restart ≥ 1s":           `column 30: unknown operator "≥" (did you mean ">="?)`,
+		"ownership holds when restart > 1s and 1 > 2": `column 35: unknown word "and" (did you mean "&&"?)`,
+		"ownership holds when restart > 1":            `column 30: ">" does not join a duration and a number: a duration needs a unit, as in 2ms`,
+		"ownership holds when restart + 1 > " +
+			"1s": `column 30: "+" does not join a duration and a number: a duration needs a unit, as in 2ms`,
+		"ownership holds when restart * restart > 1s": `column 30: "*" does not join a duration and a duration`,
+		"ownership holds when ppm > " +
+			"100": `column 26: ">" does not join a rate and a number: a rate needs a unit, as in 1% or 10000ppm`,
+		"ownership holds when 1s < restart < " +
+			"2s": `column 35: "<" does not join a comparison and a duration: join two comparisons with "&&"`,
+		"ownership holds when 1 && restart > 1s": `column 24: "&&" does not join a number and a comparison`,
+		"ownership holds when !restart > 1s":     `column 22: "!" does not go before a duration`,
+		"ownership holds when restart > " +
+			"1sec": `column 32: unknown unit "sec", found "1sec" (did you mean "1s"?)`,
+		"ownership holds when restart > 1.2.3s":   `column 32: expected a number, found "1.2.3s"`,
+		"ownership holds when contact > parallel": `column 30: ">" does not join a word and a word`,
+		"ownership holds when contact == " +
+			"paralel": `column 33: unknown key "paralel" (did you mean "parallel"?)`,
+		"ownership holds when fencing == " +
+			"on": `column 22: resource.fencing takes words, which can be compared only where they are varied`,
+		"ownership holds when restart > 1s; 1 > 2": `column 34: unknown operator ";"`,
+		"ownership holds when µ > 1s":              `column 22: unknown key "µ"`,
+		"ownership holds when mix.pause > " +
+			"1s": `column 22: mix.pause changes nothing here: a sweep runs the faults that the file lists, and judges by itself`,
+		"ownership holds when faults.1 > " +
+			"1s": `column 22: faults.1 is a whole line: vary a value in it, faults.1.restart or faults.1.at`,
+		"ownership holds when faults.9.restart > " +
+			"1s": `column 22: unknown key "faults.9.restart" (did you mean "faults.1.restart"?)`,
+		"ownership holds when f(1) > 2": `column 23: expected an operator such as + or >=, found "("`,
+		"ownership holds when * 2 > 1":  `column 22: expected a value such as ttl or 2ms, found "*"`,
+		"ownership holds when restart > 1s && delay > " +
+			"1s": `column 38: "delay" could be network.delay or lock.retry.delay: say which`,
 	} {
 		_, err := b.Assertion(axes, text)
 		var placed *nemesis.ParseError
@@ -141,10 +160,12 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}
 	for text, want := range map[string]string{
-		"ownership holds when restart / compute > 1":          "column 30: division by zero",
-		"ownership holds when network.delay > 1ms":            "network.delay is no single number in this scenario",
-		"ownership holds when extension.every > 1ms":          "lock.extension.every is no single number in this scenario",
-		"ownership holds when overrides.client-9.lock.ttl>0s": "overrides.client-9.lock.ttl is no single number in this scenario",
+		"ownership holds when restart / compute > 1": "column 30: division by zero",
+		"ownership holds when network.delay > 1ms":   "network.delay is no single number in this scenario",
+		"ownership holds when extension.every > 1ms": "lock.extension.every is no single number in this " +
+			"scenario",
+		"ownership holds when overrides.client-9.lock.ttl>0s": "overrides.client-9.lock.ttl is no single number in " +
+			"this scenario",
 	} {
 		a, err := b.Assertion(axes, text)
 		if err != nil {

@@ -16,7 +16,8 @@ const maxPoints = 10_000
 
 // Axis is one or more keys that take the same values, one after the other.
 type Axis struct {
-	Name   string // as it was written, of one key or of several with commas; the path of a key that is a mere preposition
+	// as it was written, of one key or of several with commas; the path of a key that is a mere preposition
+	Name   string
 	Keys   []*Key
 	Levels []Level // at least one, different from each other
 }
@@ -59,7 +60,8 @@ func (b *Subject) Axis(text string) (Axis, error) {
 		case err != nil:
 			return a, err
 		case len(a.Keys) > 0 && (k.Unit != a.Keys[0].Unit || k.percent != a.Keys[0].percent):
-			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different kinds", a.Keys[0].Path, k.Path)
+			return a, fmt.Errorf("%s and %s cannot take the same values: they are of different kinds", a.Keys[0].Path,
+				k.Path)
 		case slices.ContainsFunc(a.Keys, func(other *Key) bool { return other.Path == k.Path }):
 			return a, fmt.Errorf("%s is named twice", k.Path)
 		}
@@ -155,9 +157,11 @@ func (k *Key) steps(from, to, step string) ([]Level, error) {
 	case by <= 0:
 		return nil, fmt.Errorf("a step must be above zero, not %s", k.number(by).Text)
 	case first > last:
-		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: it begins above its end", from, to), to+".."+from+"/"+step)
+		return nil, meaning(fmt.Sprintf("the range %s..%s is empty: it begins above its end", from, to),
+			to+".."+from+"/"+step)
 	case (last-first)/by >= maxPoints:
-		return nil, fmt.Errorf("%s..%s/%s are %d points; a sweep has at most %d: take a larger step, edges are bisected between points",
+		return nil, fmt.Errorf("%s..%s/%s are %d points; a sweep has at most %d: take a larger step, edges are "+
+			"bisected between points",
 			from, to, step, (last-first)/by+1, maxPoints)
 	}
 	var levels []Level

@@ -86,7 +86,8 @@ func TestWrongAxes(t *testing.T) {
 
 func TestSettingsAreRead(t *testing.T) {
 	b := subjectOf(t, sweepable)
-	for _, text := range []string{"work.hold=validity", "lock.ttl=8s", "faults.2.ppm=1%", "faults.1=crash redis-2 losing everything at 1s",
+	for _, text := range []string{"work.hold=validity", "lock.ttl=8s", "faults.2.ppm=1%",
+		"faults.1=crash redis-2 losing everything at 1s",
 		"faults.6=pause client-2 for 1s at 3s", "append-fsync=no", "faults.3.by=0s"} {
 		if err := b.Set(text); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -96,12 +97,14 @@ func TestSettingsAreRead(t *testing.T) {
 	if v.problem != "" {
 		t.Fatal(v.problem)
 	}
-	want := []string{"crash redis-2 losing everything at 1s", "drift client-1 clock by +10000ppm from 0s", "pause client-1 for 3s after the 2nd acquired",
+	want := []string{"crash redis-2 losing everything at 1s", "drift client-1 clock by +10000ppm from 0s",
+		"pause client-1 for 3s after the 2nd acquired",
 		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"} // a jump by nothing is left out
 	if got := v.doc.List("faults"); !slices.Equal(got, want) {
 		t.Errorf("faults %q", got)
 	}
-	for path, want := range map[string]string{"work.hold": "validity", "lock.ttl": "8s", "servers.persistence.append-fsync": "no"} {
+	for path, want := range map[string]string{"work.hold": "validity", "lock.ttl": "8s",
+		"servers.persistence.append-fsync": "no"} {
 		if got, _ := v.doc.Get(path); got != want {
 			t.Errorf("%s is %s", path, got)
 		}
@@ -130,7 +133,9 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Mappings, lists and names; what a run is drawn from, and what is expected of it.
-	other := regexp.MustCompile(`^(name|summary|source|servers|network\.links|lock\.name|work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
+	other :=
+		regexp.MustCompile(
+			`^(name|summary|source|servers|network\.links|lock\.name|work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}
 	for _, k := range slices.Concat(ofServers, ofClients, []Key{startOfClient}) {
 		known[k.Path] = true
@@ -158,7 +163,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// Giving a key the value that it has changes nothing, whether the file states it or not: what is read is what is written.
+// Giving a key the value that it has changes nothing, whether the file states it or not: what is read is what is
+// written.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	before := b.vary(nil, nil)
@@ -201,7 +207,8 @@ func TestLawsThatAreJudged(t *testing.T) {
 			t.Errorf("%v: %v, %v", c.names, got, err)
 		}
 	}
-	if _, err := b.Judged([]string{"lease-exlusion"}, nil); err == nil || err.Error() != `there is no law "lease-exlusion" (did you mean "lease-exclusion"?)` {
+	if _, err := b.Judged([]string{"lease-exlusion"}, nil); err == nil ||
+		err.Error() != `there is no law "lease-exlusion" (did you mean "lease-exclusion"?)` {
 		t.Error(err)
 	}
 	promising := subjectOf(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\npromise: [ownership]\n")

@@ -13,9 +13,10 @@ type flip[S comparable] struct {
 	exact         bool // they are no further apart than was asked for
 }
 
-// bisect finds changes between two numbers of different state, by halving, until the numbers on both sides are no further
-// apart than the resolution. There may be others between numbers that turn out alike: it finds an odd number of changes where
-// there are two states, never all. at gives the state of a number; false if it has none, which ends the search there.
+// bisect finds changes between two numbers of different state, by halving, until the numbers on both sides are no
+// further apart than the resolution. There may be others between numbers that turn out alike: it finds an odd number of
+// changes where there are two states, never all. at gives the state of a number; false if it has none, which ends the
+// search there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -47,7 +48,8 @@ type Edge struct {
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are no further apart than was asked for
-	Stopped       bool // the sweep was interrupted before they were; otherwise no point between them is a valid scenario
+	// the sweep was interrupted before they were; otherwise no point between them is a valid scenario
+	Stopped bool
 }
 
 // side joins two neighbours of the grid along an axis that has something between them.
@@ -119,7 +121,8 @@ func (w *sweeper) cross(e side, resolution int64) (crossed, error) {
 			return p.State(law), p.told(law)
 		}
 		for _, f := range bisect(lo, hi, a.State(law), b.State(law), resolution, at) {
-			out.edges = append(out.edges, Edge{law, e.axis, e.a, known[f.last], known[f.first], f.before, f.after, f.exact, stopped && !f.exact})
+			out.edges = append(out.edges,
+				Edge{law, e.axis, e.a, known[f.last], known[f.first], f.before, f.after, f.exact, stopped && !f.exact})
 		}
 	}
 	return out, failed

@@ -35,8 +35,9 @@ func everyOutcome(n int, of State, try func([]State)) {
 	fill(0)
 }
 
-// Where a law comes out otherwise once, bisecting finds what looking at every number finds. Where it does more often, it finds
-// some of it, and nothing that is not there; what it finds leads from the state of one end to that of the other.
+// Where a law comes out otherwise once, bisecting finds what looking at every number finds. Where it does more often,
+// it finds some of it, and nothing that is not there; what it finds leads from the state of one end to that of the
+// other.
 func TestBisectingFindsTrueEdges(t *testing.T) {
 	single, several := 0, 0
 	for n := 2; n <= 8; n++ {
@@ -58,7 +59,8 @@ func TestBisectingFindsTrueEdges(t *testing.T) {
 			here := states[0]
 			behind := int64(0)
 			for _, f := range found {
-				if f.first != f.last+1 || states[f.last] != f.before || states[f.first] != f.after || f.before != here || f.last < behind || !f.exact {
+				if f.first != f.last+1 || states[f.last] != f.before || states[f.first] != f.after ||
+					f.before != here || f.last < behind || !f.exact {
 					t.Errorf("%v: found %v", states, found)
 				}
 				here, behind = f.after, f.first
@@ -89,7 +91,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 				t.Fatalf("%v", found)
 			}
 			f := found[0]
-			if f.last >= edge || f.first < edge || !tried[f.last] || !tried[f.first] || f.first-f.last > max(resolution, 1) && resolution < 1000 {
+			if f.last >= edge || f.first < edge || !tried[f.last] || !tried[f.first] ||
+				f.first-f.last > max(resolution, 1) && resolution < 1000 {
 				t.Errorf("resolution %d, edge %d: %+v", resolution, edge, f)
 			}
 			if len(tried) > 2+10 {
@@ -119,7 +122,8 @@ func swept(states []State) *Sweep {
 	for i := 1; i < len(states); i++ {
 		if a, b := s.Points[i-1], s.Points[i]; flips(a, b, checker.LeaseExclusion) {
 			last, first := pointOf(states[i-1], k.number(int64(10*i-4))), pointOf(states[i], k.number(int64(10*i-3)))
-			s.Edges = append(s.Edges, Edge{checker.LeaseExclusion, 0, i - 1, last, first, states[i-1], states[i], true, false})
+			s.Edges = append(s.Edges,
+				Edge{checker.LeaseExclusion, 0, i - 1, last, first, states[i-1], states[i], true, false})
 		}
 	}
 	return s

@@ -13,20 +13,22 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// This file reads conditions such as "restart >= ttl * 1.01 + 2ms". Their operators are Go's, and so is their parser; keys,
-// durations and percentages, which Go does not know, are put into its text as names of the same length, so that every place
-// is one in the text as it was written. Arithmetic is exact (go/constant): an edge that an assertion names is hit, or missed
-// by a nanosecond. Languages made for expressions in configuration compute in float64, know no units, and take the hyphen of
-// a key for a minus; they would need the same disguise, and the check of units besides. The grammar, strongest last:
+// This file reads conditions such as "restart >= ttl * 1.01 + 2ms". Their operators are Go's, and so is their parser;
+// keys, durations and percentages, which Go does not know, are put into its text as names of the same length, so that
+// every place is one in the text as it was written. Arithmetic is exact (go/constant): an edge that an assertion names
+// is hit, or missed by a nanosecond. Languages made for expressions in configuration compute in float64, know no units,
+// and take the hyphen of a key for a minus; they would need the same disguise, and the check of units besides. The
+// grammar, strongest last:
 //
-//	condition  = condition "||" condition | condition "&&" condition | "!" condition | "(" condition ")" | comparison
+//	condition  = condition "||" condition | condition "&&" condition
+//	           | "!" condition | "(" condition ")" | comparison
 //	comparison = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum        of one unit; words only == and !=
 //	sum        = sum ( "+" | "-" ) product | product                     of one unit, or numbers and rates
-//	product    = product ( "*" | "/" ) factor | factor                   a duration by a number or rate, or by a duration
+//	product    = product ( "*" | "/" ) factor | factor   a duration by a number or rate, or by a duration
 //	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
 //
-// KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a DURATION is
-// as in fault lines (1.5s, 2ms), and a RATE is 1% or 10000ppm.
+// KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a
+// DURATION is as in fault lines (1.5s, 2ms), and a RATE is 1% or 10000ppm.
 
 // termSort is what a term of a condition is.
 type termSort uint8
@@ -85,15 +87,16 @@ func (b *Subject) condition(axes []Axis, text string) (*term, error) {
 
 // errorAt is an error at a place in bytes.
 func (c *compiler) errorAt(offset int, nearest, format string, args ...any) error {
-	return &nemesis.ParseError{Column: utf8.RuneCountInString(c.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...), Nearest: nearest}
+	return &nemesis.ParseError{Column: utf8.RuneCountInString(c.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
+		Nearest: nearest}
 }
 
 // operators are those of conditions, longer ones before their beginnings.
 var operators = []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "(", ")"}
 
 // operatorMeant is what people write for an operator.
-var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&", "|": "||",
-	"and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
+var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
+	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
 // disguise puts names of the same length in place of all operands.
 func (c *compiler) disguise() (string, error) {
@@ -138,8 +141,8 @@ func (c *compiler) operatorLength(i int) (int, error) {
 	return 0, c.errorAt(i, operatorMeant[rest[:n]], "unknown operator %q", rest[:n])
 }
 
-// operandLength is the length of the key, number or word that s begins with; zero if it begins with none. A hyphen or a dot
-// belongs to it if a letter or a digit follows.
+// operandLength is the length of the key, number or word that s begins with; zero if it begins with none. A hyphen or a
+// dot belongs to it if a letter or a digit follows.
 func operandLength(s string) int {
 	n := 0
 	for n < len(s) {

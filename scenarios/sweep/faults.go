@@ -65,7 +65,8 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 		if !f.Kind.Has(field.of) || field.name == "at" && atPoint || field.name == "pass" && !atPoint {
 			continue
 		}
-		keys = append(keys, &Key{Path: fmt.Sprintf("faults.%d.%s", i+1, field.name), Unit: field.unit, fault: i + 1, field: field})
+		keys = append(keys, &Key{Path: fmt.Sprintf("faults.%d.%s", i+1, field.name), Unit: field.unit, fault: i + 1,
+			field: field})
 	}
 	return keys
 }

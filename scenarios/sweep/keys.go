@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/setting"
 )
 
-// reading takes a key's number out of a scenario, for one of its clients; false if there is no one number: the key is not
-// in use, or stands for a range.
+// reading takes a key's number out of a scenario, for one of its clients; false if there is no one number: the key is
+// not in use, or stands for a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
 // Key is something in a scenario that can be given another value.

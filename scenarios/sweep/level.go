@@ -103,7 +103,8 @@ func (k *Key) parseRate(text string) (int64, error) {
 			nearest = text + "%"
 		}
 	}
-	return 0, meaning(fmt.Sprintf("%s is a rate: expected one such as -20000ppm or 1%%, found %q", k.Path, text), nearest)
+	return 0, meaning(fmt.Sprintf("%s is a rate: expected one such as -20000ppm or 1%%, found %q", k.Path, text),
+		nearest)
 }
 
 // meaning is an error with the nearest right word, if there is one.

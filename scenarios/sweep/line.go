@@ -21,8 +21,8 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// Words say where the law is safe; key, if not empty, stands before the first value of each stretch. It is said to be safe
-// from somewhere on only if it is not broken behind it.
+// Words say where the law is safe; key, if not empty, stands before the first value of each stretch. It is said to be
+// safe from somewhere on only if it is not broken behind it.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {

@@ -41,7 +41,8 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 			t.Errorf("%v: monotone %v", states, got)
 		}
 	}
-	long := Line{Stretches: []Stretch{{Broken, second(1), second(4)}, {Safe, second(5), second(6)}, {Broken, second(7), second(9)}}}
+	long := Line{Stretches: []Stretch{{Broken, second(1), second(4)}, {Safe, second(5), second(6)},
+		{Broken, second(7), second(9)}}}
 	if got, want := long.Words(""), "broken from 1s to 4s; safe from 5s to 6s; broken from 7s to 9s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

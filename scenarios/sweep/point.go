@@ -35,7 +35,8 @@ type Point struct {
 	Laws    tally.Laws // in the order of checker.Laws
 	// Findings are the ways in which laws were broken, the lowest first seed first.
 	Findings tally.Findings
-	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out here.
+	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out
+	// here.
 	Struck []int
 	Runs   int
 	// Stopped is set if the sweep was interrupted before all seeds had run.
@@ -170,8 +171,8 @@ type sweeper struct {
 	strikes tally.Strikes
 }
 
-// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any. It stops when ctx is
-// done.
+// measure runs a point with all seeds, or only until all of the given laws are violated, if there are any. It stops
+// when ctx is done.
 func (w *sweeper) measure(levels []Level, until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	v := w.subject.vary(w.Axes, levels)

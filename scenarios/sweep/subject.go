@@ -132,7 +132,8 @@ var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
-		return fmt.Errorf("%s changes nothing here: a sweep runs the faults that the file lists, and judges by itself", name)
+		return fmt.Errorf("%s changes nothing here: a sweep runs the faults that the file lists, and judges by itself",
+			name)
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "faults.")); err == nil && strings.HasPrefix(name, "faults.") {
 		return fmt.Errorf("%s is a whole line: vary a value in it%s", name, b.fields(n))
@@ -144,7 +145,8 @@ func (b *Subject) unknown(name string) error {
 		}
 	}
 	if strings.HasPrefix(name, "faults.") && len(b.faults) == 0 {
-		return errors.New("the scenario lists no faults: add one with --set 'faults.1=pause client-1 for 15s after acquired'")
+		return errors.New("the scenario lists no faults: add one with --set 'faults.1=pause client-1 for 15s after " +
+			"acquired'")
 	}
 	return &unknownKey{name, nearest.Word(name, near)}
 }
@@ -228,7 +230,8 @@ func (b *Subject) Given() []string {
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {
-		return fmt.Errorf("faults are numbered from 1, and the next one would be faults.%d, not faults.%s", len(b.faults)+1, number)
+		return fmt.Errorf("faults are numbered from 1, and the next one would be faults.%d, not faults.%s",
+			len(b.faults)+1, number)
 	}
 	f, err := nemesis.Parse(line)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
 //
-// Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the points
-// where its condition turns true, too. What no run has judged is untold, never safe. The result does not depend on the number
-// of workers.
+// Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the
+// points where its condition turns true, too. What no run has judged is untold, never safe. The result does not depend
+// on the number of workers.
 // Non-goals: other faults than the scenario's own (search, verify), drawing maps (reports).
 package sweep
 
@@ -22,11 +22,11 @@ import (
 type Sweep struct {
 	subject *Subject
 	Options
-	// Points are those of the grid. The first axis runs fastest: with n levels on it, the point of level i on the first and
-	// level k on the second is Points[i+k*n].
+	// Points are those of the grid. The first axis runs fastest: with n levels on it, the point of level i on the first
+	// and level k on the second is Points[i+k*n].
 	Points []*Point
-	// Between are points between those of the grid: where the condition of an assertion begins to be true, then those that
-	// bisecting has tried, which may have been left when the laws in question were broken.
+	// Between are points between those of the grid: where the condition of an assertion begins to be true, then those
+	// that bisecting has tried, which may have been left when the laws in question were broken.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
@@ -66,9 +66,11 @@ func (o *Options) check(b *Subject) error {
 	}
 	switch {
 	case len(o.Axes) < 1 || len(o.Axes) > 2:
-		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma", len(o.Axes))
+		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma",
+			len(o.Axes))
 	case points > maxPoints:
-		return fmt.Errorf("%d times %d are %d points; a sweep has at most %d: take larger steps, edges are bisected between points",
+		return fmt.Errorf("%d times %d are %d points; a sweep has at most %d: take larger steps, edges are bisected "+
+			"between points",
 			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:
 		return fmt.Errorf("there are no %d workers", o.Workers)
@@ -86,7 +88,8 @@ func (o *Options) check(b *Subject) error {
 // resolution is that of an axis.
 func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].Unit()] }
 
-// Resolve takes a resolution such as "10ms", "2" or "100ppm" for the axes that count in its unit. The axes must be known.
+// Resolve takes a resolution such as "10ms", "2" or "100ppm" for the axes that count in its unit. The axes must be
+// known.
 func (o *Options) Resolve(text string) error {
 	for i := range o.Axes {
 		k := o.Axes[i].Keys[0]
@@ -101,9 +104,10 @@ func (o *Options) Resolve(text string) error {
 	return fmt.Errorf("no axis counts in what %q is given in", text)
 }
 
-// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it does not
-// depend on the number of workers. When ctx is done it tells what it has found by then. An error says what is wrong with the
-// options, that no point is a valid scenario, that a condition cannot be computed at a point, or that a run failed.
+// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it
+// does not depend on the number of workers. When ctx is done it tells what it has found by then. An error says what is
+// wrong with the options, that no point is a valid scenario, that a condition cannot be computed at a point, or that a
+// run failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
@@ -196,8 +200,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid along which some law comes out otherwise. Once ctx is done it takes the sides that are
-// left for edges as they are.
+// findEdges bisects every side of the grid along which some law comes out otherwise. Once ctx is done it takes the
+// sides that are left for edges as they are.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
@@ -229,8 +233,8 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 	return err
 }
 
-// findTurns finds where the conditions of the assertions are true on the grid, and where between its points they begin to be or
-// end. Those points are to be run as well.
+// findTurns finds where the conditions of the assertions are true on the grid, and where between its points they begin
+// to be or end. Those points are to be run as well.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -334,8 +338,8 @@ func (s *Sweep) judge() error {
 	return nil
 }
 
-// fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is varied,
-// or no single number.
+// fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is
+// varied, or no single number.
 func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.Key(path)
 	if err != nil {
@@ -406,8 +410,8 @@ func (s *Sweep) Idle() []int {
 	return idle
 }
 
-// Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true. Without
-// any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
+// Standing sums the assertions up: one that fails is enough, and so is one that could not be told or was never true.
+// Without any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
 func (s *Sweep) Standing() expect.Standing {
 	sum := expect.AsExpected
 	if s.Interrupted {

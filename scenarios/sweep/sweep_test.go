@@ -85,12 +85,14 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// The Redlock document asks a server that forgets to stay away for longer than the longest TTL. What it must outwait is the
-// validity that was stated to the holder: TTL - 1 % - 2 ms from the first request. With TTL 10 s this is where the edge of
-// 9.9 s comes from.
+// The Redlock document asks a server that forgets to stay away for longer than the longest TTL. What it must outwait is
+// the validity that was stated to the holder: TTL - 1 % - 2 ms from the first request. With TTL 10 s this is where the
+// edge of 9.9 s comes from.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
-	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"}, seeds: 10,
-		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "lease-exclusion holds when restart >= ttl"}}.run(t)
+	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
+		seeds: 10,
+		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
+			"lease-exclusion holds when restart >= ttl"}}.run(t)
 	for i, line := range s.Lines(checker.LeaseExclusion) {
 		validity := s.Axes[1].Levels[i].N/100*99 - int64(2*time.Millisecond)
 		if len(line.Stretches) != 2 || line.Stretches[0].State != Broken || line.Stretches[1].State != Safe {
@@ -98,7 +100,8 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		}
 		// The server crashes some 2 ms after the first request, and the next client needs its round trips.
 		if edge := line.Stretches[1].From.N; edge > validity || edge < validity-int64(8*time.Millisecond) {
-			t.Errorf("TTL %s: safe from %s, the validity is %s", line.Other.Text, line.Stretches[1].From.Text, time.Duration(validity))
+			t.Errorf("TTL %s: safe from %s, the validity is %s", line.Other.Text, line.Stretches[1].From.Text,
+				time.Duration(validity))
 		}
 	}
 	for _, a := range s.Asserted {
@@ -108,12 +111,14 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	}
 }
 
-// A slow clock makes the lease last longer: the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within
-// the allowance this stays below the TTL, and the rule holds. Beyond, the keys expire before the holder stops, and no delay helps.
+// A slow clock makes the lease last longer: the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is
+// within the allowance this stays below the TTL, and the rule holds. Beyond, the keys expire before the holder stops,
+// and no delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
-	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"}, seeds: 10,
-		vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
-		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms", "lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
+	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
+		seeds: 10, vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
+		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
+			"lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
 			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
 	want := []expect.Standing{expect.Otherwise, expect.AsExpected, expect.AsExpected}
 	for i, a := range s.Asserted {
@@ -133,24 +138,35 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	}
 }
 
-// Every kind of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge between
-// them is bisected.
+// Every kind of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge
+// between them is bisected.
 func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
 		want []State // of lease-exclusion
 	}{
-		"fsync policy":                               {sweeping{scenario: "restart-everysec", vary: []string{"append-fsync=always,everysec,no"}}, []State{Safe, Broken, Broken}},
-		"number of servers, all but two voted":       {sweeping{scenario: "restart-forgets", vary: []string{"servers.redis=4..7/1"}}, []State{Invalid, Broken, Safe, Safe}},
-		"quorum":                                     {sweeping{scenario: "restart-forgets", vary: []string{"quorum=1..6/1"}}, []State{Broken, Broken, Broken, Safe, Safe, Invalid}},
-		"TTL, beyond the delay of the restart":       {sweeping{scenario: "delayed-restart", set: []string{"hold=validity"}, vary: []string{"ttl=10s,20s"}}, []State{Safe, Broken}},
-		"jump of a server's clock":                   {sweeping{scenario: "kleppmann-clock-jump", vary: []string{"by=-5s..25s/15s"}}, []State{Safe, Broken, Broken}},
-		"pause":                                      {sweeping{scenario: "no-elapsed-check", vary: []string{"for=0s,1s,12s"}}, []State{Safe, Safe, Broken}},
-		"one client alone":                           {sweeping{scenario: "delayed-restart", set: []string{"restart=8s"}, vary: []string{"overrides.client-1.work.hold=7s,9s"}}, []State{Safe, Broken}},
-		"drift of all servers, in and out of bounds": {sweeping{scenario: "drift-allowance", vary: []string{"faults.1.ppm,faults.2.ppm,faults.3.ppm,faults.4.ppm,faults.5.ppm=0ppm,5000ppm,30000ppm"}}, []State{Safe, Safe, Broken}},
-		"several restarts at a time":                 {sweeping{scenario: "majority-crash", vary: []string{"faults.1.restart,faults.2.restart,faults.3.restart=0s,11s"}}, []State{Broken, Safe}},
+		"fsync policy": {sweeping{scenario: "restart-everysec",
+			vary: []string{"append-fsync=always,everysec,no"}}, []State{Safe, Broken, Broken}},
+		"number of servers, all but two voted": {sweeping{scenario: "restart-forgets",
+			vary: []string{"servers.redis=4..7/1"}}, []State{Invalid, Broken, Safe, Safe}},
+		"quorum": {sweeping{scenario: "restart-forgets",
+			vary: []string{"quorum=1..6/1"}}, []State{Broken, Broken, Broken, Safe, Safe, Invalid}},
+		"TTL, beyond the delay of the restart": {sweeping{scenario: "delayed-restart",
+			set: []string{"hold=validity"}, vary: []string{"ttl=10s,20s"}}, []State{Safe, Broken}},
+		"jump of a server's clock": {sweeping{scenario: "kleppmann-clock-jump",
+			vary: []string{"by=-5s..25s/15s"}}, []State{Safe, Broken, Broken}},
+		"pause": {sweeping{scenario: "no-elapsed-check",
+			vary: []string{"for=0s,1s,12s"}}, []State{Safe, Safe, Broken}},
+		"one client alone": {sweeping{scenario: "delayed-restart",
+			set: []string{"restart=8s"}, vary: []string{"overrides.client-1.work.hold=7s,9s"}}, []State{Safe, Broken}},
+		"drift of all servers, in and out of bounds": {sweeping{scenario: "drift-allowance",
+			vary: []string{"faults.1.ppm,faults.2.ppm,faults.3.ppm,faults.4.ppm,faults.5.ppm=0ppm,5000ppm,30000ppm"}},
+			[]State{Safe, Safe, Broken}},
+		"several restarts at a time": {sweeping{scenario: "majority-crash",
+			vary: []string{"faults.1.restart,faults.2.restart,faults.3.restart=0s,11s"}}, []State{Broken, Safe}},
 		"replica lag": {sweeping{scenario: "failover-loses-lock", vary: []string{"by=0s,400ms,1600ms"},
-			set: []string{"faults.1=delay redis-1 -> redis-1-replica-1 by 1s at 0s for 10s"}}, []State{Safe, Safe, Broken}},
+			set: []string{"faults.1=delay redis-1 -> redis-1-replica-1 by 1s at 0s for 10s"}},
+			[]State{Safe, Safe, Broken}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.seeds = 3
@@ -192,7 +208,8 @@ func printed(s *Sweep) string {
 		}
 	}
 	for _, e := range s.Edges {
-		fmt.Fprintf(&b, "%s %d %d %s %s %v\n", e.Law, e.Axis, e.Point, s.Words(e.Last.Levels), s.Words(e.First.Levels), e.Exact)
+		fmt.Fprintf(&b, "%s %d %d %s %s %v\n", e.Law, e.Axis, e.Point, s.Words(e.Last.Levels), s.Words(e.First.Levels),
+			e.Exact)
 	}
 	for _, a := range s.Asserted {
 		fmt.Fprintf(&b, "%s %v %d %d %v %+v\n", a.Text, a.Standing, a.Points, a.Seed, a.True, a.Turns)
@@ -201,8 +218,8 @@ func printed(s *Sweep) string {
 }
 
 func TestWorkersChangeNothing(t *testing.T) {
-	c := sweeping{scenario: worstCase, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3, workers: 1,
-		asserts: []string{"lease-exclusion holds when restart >= ttl * 0.7"}}
+	c := sweeping{scenario: worstCase, vary: []string{"restart=50ms..350ms/100ms", "ttl=100ms..300ms/100ms"}, seeds: 3,
+		workers: 1, asserts: []string{"lease-exclusion holds when restart >= ttl * 0.7"}}
 	want := printed(c.run(t))
 	if !strings.Contains(want, "lost in crash") {
 		t.Errorf("nothing was found:\n%s", want)
@@ -214,18 +231,21 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// A condition is tried where it begins to be true, so that a claim is not met because the grid is coarse. What is left of a
-// failure is a scenario that fails again.
+// A condition is tried where it begins to be true, so that a claim is not met because the grid is coarse. What is left
+// of a failure is a scenario that fails again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
-	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5, asserts: []string{
-		"lease-exclusion holds when restart >= 900ms", "lease-exclusion holds when restart > 2s", "lease-exclusion is violated when restart <= 900ms"}}
+	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
+		asserts: []string{
+			"lease-exclusion holds when restart >= 900ms", "lease-exclusion holds when restart > 2s",
+			"lease-exclusion is violated when restart <= 900ms"}}
 	b := c.subject(t)
 	s, err := b.Sweep(context.Background(), c.options(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
 	failed := s.Asserted[0]
-	if failed.Standing != expect.Otherwise || s.Standing() != expect.Otherwise || s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
+	if failed.Standing != expect.Otherwise || s.Standing() != expect.Otherwise ||
+		s.Words(failed.Counter.Levels) != "restart 900ms" || failed.Counter.State(checker.LeaseExclusion) != Broken {
 		t.Fatalf("%+v", failed)
 	}
 	text := s.Claimed(failed.Counter, failed.Law, failed.Want)
@@ -237,7 +257,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := again.Judge(result); j.Standing() != expect.Otherwise || j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
+	if j := again.Judge(result); j.Standing() != expect.Otherwise ||
+		j.Verdict.Of(checker.LeaseExclusion).Outcome != checker.Violated {
 		t.Errorf("seed %d came out as %v", failed.Seed, j.Verdict.Of(checker.LeaseExclusion))
 	}
 	seen, err := s.Seen(failed.Counter, failed.Seed)
@@ -260,7 +281,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 
 // What a point does not judge is not safe there, and a fault that strikes nowhere is told.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
-	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"}, set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
+	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
+		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
 	if got := outcomes(s, checker.ResourceSafety); !slices.Equal(got, []State{Untold, Safe}) {
 		t.Errorf("resource-safety comes to %v: without writes nothing is judged", got)
 	}
@@ -271,15 +293,23 @@ func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 
 func TestNonsenseIsNotSwept(t *testing.T) {
 	for want, c := range map[string]sweeping{
-		"a sweep has one axis or two, not 3":                                            {vary: []string{"ttl=1s,2s", "restart=1s,2s", "hold=1s,2s"}},
-		"a sweep has one axis or two, not 0":                                            {},
-		"101 times 101 are 10201 points; a sweep has at most 10000":                     {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
-		"lock.ttl is varied twice":                                                      {vary: []string{"ttl=1s,2s", "limit,lock.ttl=1s,2s"}},
-		"there are no 0 seeds from 1 on":                                                {vary: []string{"ttl=1s,2s"}, seeds: -1},
-		"there are no -1 workers":                                                       {vary: []string{"ttl=1s,2s"}, workers: -1},
-		"no point is a valid scenario: at quorum 6 the quorum is 6, but there are only": {vary: []string{"quorum=6..7/1"}},
-		"division by zero":                                                              {vary: []string{"restart=0s..2s/1s"}, asserts: []string{"ownership holds when ttl / restart > 2"}},
-		"fault 2 cannot be stated with this value":                                      {vary: []string{"restart=-2s..-1s/1s"}},
+		"a sweep has one axis or two, not 3": {vary: []string{"ttl=1s,2s",
+			"restart=1s,2s", "hold=1s,2s"}},
+		"a sweep has one axis or two, not 0": {},
+		"101 times 101 are 10201 points; a sweep has at most " +
+			"10000": {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
+		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
+			"limit,lock.ttl=1s,2s"}},
+		"there are no 0 seeds from 1 " +
+			"on": {vary: []string{"ttl=1s,2s"}, seeds: -1},
+		"there are no -1 workers": {vary: []string{"ttl=1s,2s"},
+			workers: -1},
+		"no point is a valid scenario: at quorum 6 the quorum is 6, but there are " +
+			"only": {vary: []string{"quorum=6..7/1"}},
+		"division by zero": {vary: []string{"restart=0s..2s/1s"},
+			asserts: []string{"ownership holds when ttl / restart > 2"}},
+		"fault 2 cannot be stated with this " +
+			"value": {vary: []string{"restart=-2s..-1s/1s"}},
 	} {
 		c.scenario = "delayed-restart"
 		b := c.subject(t)
@@ -294,10 +324,11 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// A sweep that is interrupted after any number of runs tells what those came to: no point comes out otherwise than in the whole
-// sweep, what was not run is untold, and an edge lies where the whole sweep has one, if further apart.
+// A sweep that is interrupted after any number of runs tells what those came to: no point comes out otherwise than in
+// the whole sweep, what was not run is untold, and an edge lies where the whole sweep has one, if further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
-	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"}, asserts: []string{"lease-exclusion holds when restart >= 20s"}}
+	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
+		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
 	b := c.subject(t)
 	o := c.options(t, b)
 	o.Seeds, o.Workers = 2, 1
@@ -320,16 +351,19 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 		for _, law := range s.Laws {
 			for i, p := range s.Points {
 				if state := p.State(law); state != Untold && state != whole.Points[i].State(law) {
-					t.Errorf("after %d checks %s is %v at %s, in the whole sweep %v", checks, law, state, s.Words(p.Levels), whole.Points[i].State(law))
+					t.Errorf("after %d checks %s is %v at %s, in the whole sweep %v", checks, law, state,
+						s.Words(p.Levels), whole.Points[i].State(law))
 				}
 			}
 		}
 		for _, e := range s.Edges {
 			inside := slices.ContainsFunc(whole.Edges, func(w Edge) bool {
-				return w.Law == e.Law && e.Last.Levels[0].N <= w.Last.Levels[0].N && w.First.Levels[0].N <= e.First.Levels[0].N
+				return w.Law == e.Law && e.Last.Levels[0].N <= w.Last.Levels[0].N &&
+					w.First.Levels[0].N <= e.First.Levels[0].N
 			})
 			if !inside || e.Exact == e.Stopped {
-				t.Errorf("after %d checks there is an edge of %s from %v to %v, exact %t", checks, e.Law, e.Last.Levels, e.First.Levels, e.Exact)
+				t.Errorf("after %d checks there is an edge of %s from %v to %v, exact %t", checks, e.Law, e.Last.Levels,
+					e.First.Levels, e.Exact)
 			}
 			if e.Stopped {
 				cutEdges++

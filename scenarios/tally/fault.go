@@ -13,9 +13,9 @@ type Fault struct {
 	Drawn int          `json:"drawn"`
 	// Struck is how many of them came to strike: their point was passed, their message sent, their target still up.
 	Struck int `json:"struck"`
-	// Met is how many of those met a lock in use: between strike and end some client that they concern asked for a lock or
-	// held one. A fault of servers, of the resource or between them concerns all clients. What a fault leaves behind for
-	// good (a jumped clock, a server that stays down) goes on for the rest of the run.
+	// Met is how many of those met a lock in use: between strike and end some client that they concern asked for a lock
+	// or held one. A fault of servers, of the resource or between them concerns all clients. What a fault leaves behind
+	// for good (a jumped clock, a server that stays down) goes on for the rest of the run.
 	Met int `json:"met"`
 }
 

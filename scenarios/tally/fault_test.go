@@ -11,7 +11,8 @@ import (
 
 // story makes a history of lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over LINE".
 func story(t *testing.T, lines ...string) *history.History {
-	types := map[string]history.Type{"call": history.Invoke, "ok": history.OK, "fail": history.Fail, "info": history.Info}
+	types := map[string]history.Type{"call": history.Invoke, "ok": history.OK, "fail": history.Fail,
+		"info": history.Info}
 	h := &history.History{}
 	for i, line := range lines {
 		verb, rest, _ := strings.Cut(line, " ")
@@ -57,13 +58,15 @@ func TestAFaultMeetsALockInUse(t *testing.T) {
 		{"before the lock is asked for", pause, []string{"strike " + pause, "over " + pause, hold[0]}, 1, 0},
 		{"it goes on until the lock is asked for", pause, []string{"strike " + pause, hold[0], "over " + pause}, 1, 1},
 		{"while the lock is held", pause, append(hold, "strike "+pause), 1, 1},
-		{"after the release", pause, append(hold, "client-1 release call", "client-1 release ok", "strike "+pause), 1, 0},
+		{"after the release", pause, append(hold, "client-1 release call", "client-1 release ok", "strike "+pause), 1,
+			0},
 		{"after a failed acquire", pause, []string{hold[0], "client-1 acquire fail", "strike " + pause}, 1, 0},
 		{"while another client holds", pause, []string{"client-2 acquire call", "strike " + pause}, 1, 0},
 		{"another client is cut off", cut, append(hold, "strike "+cut), 1, 0},
 		{"a server's clock jumps while anyone holds", jump, append(hold, "strike "+jump), 1, 1},
 		{"a clock stays where it has jumped", jump, append([]string{"strike " + jump, "over " + jump}, hold...), 1, 1},
-		{"a server is back before the lock is asked for", down, []string{"strike " + down, "over " + down, hold[0]}, 1, 0},
+		{"a server is back before the lock is asked for", down, []string{"strike " + down, "over " + down, hold[0]}, 1,
+			0},
 		{"after the holder crashed", jump, append(hold, "client-1 crashed info", "strike "+jump), 1, 0},
 		{"the holder crashes", crash, append(hold, "strike "+crash, "client-1 crashed info"), 1, 1},
 		{"a client crashes after its release", crash, append(hold, "client-1 release call", "client-1 release ok",
@@ -109,7 +112,8 @@ func TestFaultsAreWrittenOutOnce(t *testing.T) {
 		}
 		plan = append(plan, f)
 		for _, of := range []history.Type{history.Invoke, history.OK} {
-			h.Events = append(h.Events, history.Event{Process: history.Nemesis, Type: of, F: history.F(f.Kind.String()), Value: f.String()})
+			h.Events = append(h.Events,
+				history.Event{Process: history.Nemesis, Type: of, F: history.F(f.Kind.String()), Value: f.String()})
 		}
 	}
 	var s Strikes

@@ -1,5 +1,5 @@
-// Package tally counts what many runs of a scenario came to: how each law came out, in which ways it was broken, and whether
-// the faults struck at all.
+// Package tally counts what many runs of a scenario came to: how each law came out, in which ways it was broken, and
+// whether the faults struck at all.
 //
 // Goals: the size of a tally does not grow with the number of runs, and parts that were counted apart add up.
 // Non-goals: what a single run shows (checker), what a tally amounts to (search, sweep, verify).
@@ -28,8 +28,8 @@ func (c Counts) Exercised() int { return c.Holds + c.Violated }
 // Untold is in how many runs nothing can be said.
 func (c Counts) Untold() int { return c.Undecided + c.Unchecked + c.NotRun }
 
-// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where it was
-// in none, but could not be told in all.
+// Sign shows counts in one sign: ✓ where it held in every run, ✗ where it was violated in every one, ± in some, ? where
+// it was in none, but could not be told in all.
 func (c Counts) Sign() string {
 	switch {
 	case c.Violated > 0 && c.Holds+c.Untold() == 0:
@@ -129,7 +129,8 @@ func (t *Findings) Add(more Findings) {
 		t.add(f)
 	}
 	slices.SortFunc(*t, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
+		return cmp.Or(cmp.Compare(a.First, b.First),
+			slices.Index(checker.Laws, a.Law)-slices.Index(checker.Laws, b.Law))
 	})
 }
 

@@ -22,7 +22,8 @@ func TestUpperBound(t *testing.T) {
 
 func TestALawIsMarkedKeptOnlyIfItHeldInEveryRun(t *testing.T) {
 	for code := range 32 {
-		c := Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1, NotRun: code >> 4}
+		c := Counts{Holds: code & 1, Violated: code >> 1 & 1, Undecided: code >> 2 & 1, Unchecked: code >> 3 & 1,
+			NotRun: code >> 4}
 		want := "?"
 		switch {
 		case c == Counts{Holds: 1}:

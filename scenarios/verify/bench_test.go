@@ -17,7 +17,8 @@ func BenchmarkVerify(b *testing.B) {
 		faults, delays int
 	}{{"OneFault", 1, 2}, {"TwoFaults", 2, 1}} {
 		b.Run(x.name, func(b *testing.B) {
-			s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, ", deadlock-freedom, fault-tolerance", "", 1)))
+			s, err := scenarios.Parse("verified.yaml",
+				[]byte(strings.Replace(soundRedlock, ", deadlock-freedom, fault-tolerance", "", 1)))
 			if err != nil {
 				b.Fatal(err)
 			}

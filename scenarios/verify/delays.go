@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Assignment is a scenario whose every link has a fixed delay. What is proved is proved for these delays: with random ones
-// few instants of two runs coincide, and with equal ones alone many violations hide.
+// Assignment is a scenario whose every link has a fixed delay. What is proved is proved for these delays: with random
+// ones few instants of two runs coincide, and with equal ones alone many violations hide.
 type Assignment struct {
 	Name     string              // in words: "every message takes 1ms"
 	Scenario *scenarios.Scenario // its text holds the delays, so that whoever has it can repeat the runs
@@ -54,8 +54,8 @@ type linkDelays struct {
 	order   arrivalOrder
 }
 
-// arrivalOrder says whose messages come first of those that arrive at one instant. It adds some nanoseconds to delays, by
-// the number of the sender: a cleaner way than to permute the events of an instant, since messages on one connection
+// arrivalOrder says whose messages come first of those that arrive at one instant. It adds some nanoseconds to delays,
+// by the number of the sender: a cleaner way than to permute the events of an instant, since messages on one connection
 // keep their order and the scenario's text says it all. Of two senders there are no other orders.
 type arrivalOrder uint8
 
@@ -69,7 +69,8 @@ const (
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
-		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p, nemesis.FormatDuration(its), nemesis.FormatDuration(others)),
+		all = append(all, linkDelays{name: fmt.Sprintf("messages to and from %s take %s, all others %s", p,
+			nemesis.FormatDuration(its), nemesis.FormatDuration(others)),
 			usual: others, special: p, unusual: its})
 	}
 	names := s.Targets()

@@ -111,8 +111,8 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends lists the instants, ascending, at which a fault may end so that what process p then does at once, or brings about
-// one message later, comes just before a mark, or just after a threshold.
+// ends lists the instants, ascending, at which a fault may end so that what process p then does at once, or brings
+// about one message later, comes just before a mark, or just after a threshold.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

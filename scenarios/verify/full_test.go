@@ -96,7 +96,8 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 		if e.Process == history.Nemesis || e.F == history.Crashed {
 			continue
 		}
-		if kind == nemesis.Jump && (e.F == history.KeyGone && e.Why == history.Expired || e.F == history.KeySet && e.By == "") {
+		if kind == nemesis.Jump &&
+			(e.F == history.KeyGone && e.Why == history.Expired || e.F == history.KeySet && e.By == "") {
 			e.Time = 0
 		}
 		b := lines[e.Process]
@@ -104,8 +105,8 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 			b = &strings.Builder{}
 			lines[e.Process] = b
 		}
-		for _, word := range []string{strconv.FormatInt(int64(e.Time), 10), e.Type.String(), string(e.F), string(e.Attempt), string(e.Of), string(e.By),
-			string(e.Why), e.Value} {
+		for _, word := range []string{strconv.FormatInt(int64(e.Time), 10), e.Type.String(), string(e.F),
+			string(e.Attempt), string(e.Of), string(e.By), string(e.Why), e.Value} {
 			b.WriteString(word + " ")
 		}
 		if e.Grant != nil && kind != nemesis.Jump {
@@ -148,14 +149,16 @@ func TestOneStartStandsForItsInterval(t *testing.T) {
 			faults := templates(s, ptr(s.Targets()), k)
 			if k == nemesis.Cut {
 				a, b := []sim.ProcessID{"client-2"}, []sim.ProcessID{"redis-1"}
-				faults = []nemesis.Fault{{Kind: k, Left: a, Right: b, OneWay: true}, {Kind: k, Left: b, Right: a, OneWay: true}}
+				faults = []nemesis.Fault{{Kind: k, Left: a, Right: b, OneWay: true},
+					{Kind: k, Left: b, Right: a, OneWay: true}}
 			}
 			for _, f := range faults {
 				if k != nemesis.Cut && !slices.Contains(x.on, f.Target) {
 					continue
 				}
 				if tried++; testkit.Full() || tried%5 == 1 {
-					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss), func(t *testing.T) { compareStarts(t, s, f) })
+					t.Run(fmt.Sprintf("%s/%s %s %d", s.Name, k, f.On()[0], f.Loss),
+						func(t *testing.T) { compareStarts(t, s, f) })
 				}
 			}
 		}
@@ -172,7 +175,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	}
 	openings := slices.DeleteFunc(g.openings(&f), func(o opening) bool { return !o.isInterval() })
 	if f.Kind == nemesis.Cut {
-		openings = slices.DeleteFunc(openings, func(o opening) bool { return o.target != f.Left[0] || o.peer != f.Right[0] })
+		openings = slices.DeleteFunc(openings,
+			func(o opening) bool { return o.target != f.Left[0] || o.peer != f.Right[0] })
 	}
 	few, all := reached{}, reached{}
 	each := func(in reached, f nemesis.Fault, at, end sim.Time) {
@@ -219,7 +223,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 // hurried reports whether a jump at an instant may make its server fsync while its next request comes: how long that
 // takes is not reduced.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
-	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0), func(act sim.Time) bool { return at < act && at >= act-g.fsync })
+	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
+		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
 }
 
 func compareReached(t *testing.T, few, all reached) {
@@ -254,7 +259,8 @@ func gridOf(c *course) []sim.Time {
 		}
 		last = max(last, m.At)
 	}
-	for at := sim.Time(0); at < last+history.Of(40*time.Millisecond); at += max(history.Of(900*time.Microsecond), last/50) {
+	for at := sim.Time(0); at < last+
+		history.Of(40*time.Millisecond); at += max(history.Of(900*time.Microsecond), last/50) {
 		grid = append(grid, at+7)
 	}
 	slices.Sort(grid)
@@ -308,11 +314,13 @@ func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &pairs{t: t, rand: rand.New(rand.NewPCG(uint64(i), 5)),
-			grower: newGrower(context.Background(), &Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})}
+			grower: newGrower(context.Background(),
+				&Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})}
 		for range 200 {
 			p.draw()
 		}
-		if t.Logf("%s: %d pairs compared, %d law broken", s.Name, p.compared, p.broken); p.compared < 100 || p.broken == 0 {
+		if t.Logf("%s: %d pairs compared, %d law broken", s.Name, p.compared, p.broken); p.compared < 100 ||
+			p.broken == 0 {
 			t.Errorf("%s: %d pairs compared, %d broke a law: that shows little", s.Name, p.compared, p.broken)
 		}
 	}
@@ -350,14 +358,16 @@ func (p *pairs) draw() {
 	stands, lawsStanding := p.outcome(first.stands, second.stands)
 	got, laws := p.outcome(first.any, second.any)
 	if got != stands {
-		p.t.Errorf("%q and %q go\n%s\nthose that stand for them, %q and %q, go\n%s", first.any, second.any, got, first.stands, second.stands, stands)
+		p.t.Errorf("%q and %q go\n%s\nthose that stand for them, %q and %q, go\n%s", first.any, second.any, got,
+			first.stands, second.stands, stands)
 	}
 	for _, law := range laws {
 		if !slices.Contains(lawsStanding, law) && second.stands.Restart == 0 {
 			continue // the first instant counts, too
 		}
 		if !slices.Contains(lawsStanding, law) {
-			p.t.Errorf("%q and %q violate %s, those that stand for them, %q and %q, do not", first.any, second.any, law, first.stands, second.stands)
+			p.t.Errorf("%q and %q violate %s, those that stand for them, %q and %q, do not", first.any, second.any, law,
+				first.stands, second.stands)
 		}
 	}
 	p.compared++
@@ -396,7 +406,8 @@ func (p *pairs) next() (d drawn, from begin, ok bool) {
 		return drawn{}, begin{}, false
 	}
 	any := o.since + 1 + sim.Time(p.rand.Int64N(int64(at-o.since)))
-	return drawn{p.grower.fault(f, &o, any, end), p.grower.fault(f, &o, at, end)}, p.parent.after(&o, at), !hurried(p.grower, f, any)
+	return drawn{p.grower.fault(f, &o, any, end), p.grower.fault(f, &o, at, end)}, p.parent.after(&o, at),
+		!hurried(p.grower, f, any)
 }
 
 func (p *pairs) outcome(a, b nemesis.Fault) (way string, violated []checker.Law) {

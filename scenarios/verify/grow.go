@@ -165,15 +165,16 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening would, with the last fault of the branch, only make a larger one
-// of the same kind; or two faults of one message in the other order.
+// repeats reports whether a fault of kind k at the opening would, with the last fault of the branch, only make a larger
+// one of the same kind; or two faults of one message in the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
 	}
 	last, kind := &g.from.last, g.faults[len(g.faults)-1].Kind
 	switch {
-	case o.target != last.target || o.peer != last.peer || o.number != last.number || o.point != last.point || o.pass != last.pass:
+	case o.target != last.target || o.peer != last.peer || o.number != last.number || o.point != last.point ||
+		o.pass != last.pass:
 		return false
 	case o.number > 0:
 		return k.Placement().Order <= kind.Placement().Order
@@ -261,7 +262,8 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	marks := c.marks(o.at, last)
 	for _, x := range g.v.Scenario.Mix.Without {
 		if x.Kind == f.Kind && x.Within > 0 { // the earliest restarts that are allowed
-			marks = append(marks, mark{o.since + history.Of(x.Within), f.Target, true}, mark{o.at + history.Of(x.Within) + 1, f.Target, false})
+			marks = append(marks, mark{o.since + history.Of(x.Within), f.Target, true},
+				mark{o.at + history.Of(x.Within) + 1, f.Target, false})
 		}
 	}
 	process, late, first := f.Target, sim.Time(0), o.at
@@ -282,7 +284,8 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	return append(list, last)
 }
 
-// latest is the latest instant of an opening at which f, with the given end, is not excluded; ok is false if there is none.
+// latest is the latest instant of an opening at which f, with the given end, is not excluded; ok is false if there is
+// none.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

@@ -41,15 +41,16 @@ func Enumerable(s *scenarios.Scenario) (kinds []nemesis.Kind, left []LeftOut) {
 		default:
 			kinds = append(kinds, k)
 			if k.Placement().At == nemesis.AtLinks && len(names.Servers()) > 1 {
-				left = append(left, LeftOut{k, "those of several links at once: each that is tried severs one link, one way"})
+				left = append(left, LeftOut{k,
+					"those of several links at once: each that is tried severs one link, one way"})
 			}
 		}
 	}
 	return kinds, left
 }
 
-// templates lists the faults of a kind that s does not exclude, without their starts and ends: one for each target. Those of
-// messages and links find their targets in the run.
+// templates lists the faults of a kind that s does not exclude, without their starts and ends: one for each target.
+// Those of messages and links find their targets in the run.
 func templates(s *scenarios.Scenario, names *nemesis.Names, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if candidates := k.Placement().Candidates; candidates != nil {

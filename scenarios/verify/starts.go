@@ -16,9 +16,11 @@ type course struct {
 	digest  sim.Digest
 }
 
-// opening is where a fault can start: at the passing of a point, with a message, or anywhere in an interval of true time.
+// opening is where a fault can start: at the passing of a point, with a message, or anywhere in an interval of true
+// time.
 type opening struct {
-	index  int           // of the target's moment at which, or some time before which, it starts; one past the last after all
+	// of the target's moment at which, or some time before which, it starts; one past the last after all
+	index  int
 	target sim.ProcessID // of a message: its sender
 	peer   sim.ProcessID // of a message: its receiver
 	number int           // of a message on its link
@@ -47,7 +49,8 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is from where on the next fault of a plan may start: the start of the last one. The zero begin is that of the run.
+// begin is from where on the next fault of a plan may start: the start of the last one. The zero begin is that of the
+// run.
 type begin struct {
 	index int
 	at    sim.Time
@@ -160,8 +163,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed lists the last instants at which server p can hang up so that a client knows before it sends its next request, and
-// those at which it knows at the same instant.
+// noticed lists the last instants at which server p can hang up so that a client knows before it sends its next
+// request, and those at which it knows at the same instant.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {

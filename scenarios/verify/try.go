@@ -75,8 +75,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether none of the other ends of the fault at this opening has led to the same story, or whether that
-// does not matter.
+// newStory reports whether none of the other ends of the fault at this opening has led to the same story, or whether
+// that does not matter.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -89,8 +89,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf tells what each process recorded, in its order, and the order in which all entered and left sections. Times are
-// left out, and faults.
+// storyOf tells what each process recorded, in its order, and the order in which all entered and left sections. Times
+// are left out, and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}
@@ -107,7 +107,8 @@ func storyOf(events []history.Event) string {
 			continue
 		}
 		b := of(e.Process)
-		for _, word := range []string{e.Type.String(), string(e.F), string(e.Lock), string(e.Attempt), string(e.Of), string(e.By), string(e.Why), e.Value} {
+		for _, word := range []string{e.Type.String(), string(e.F), string(e.Lock), string(e.Attempt), string(e.Of),
+			string(e.By), string(e.Why), e.Value} {
 			b.WriteString(word)
 			b.WriteByte(' ')
 		}

@@ -1,8 +1,8 @@
 // Package verify tries every placement of few faults in a small scenario.
 //
-// Goals: what it says holds has been tried, and it says what that is: which kinds of faults, for which delays, with which
-// starts and ends, and for how much each schedule stands. A reduction leaves nothing out that could come out otherwise, or is
-// named. What ended early is undecided. The result does not depend on the number of workers.
+// Goals: what it says holds has been tried, and it says what that is: which kinds of faults, for which delays, with
+// which starts and ends, and for how much each schedule stands. A reduction leaves nothing out that could come out
+// otherwise, or is named. What ended early is undecided. The result does not depend on the number of workers.
 // Non-goals: large scenarios, and faults whose effect grows with their length (drift): package search draws those.
 package verify
 
@@ -36,36 +36,37 @@ type Options struct {
 	parallel.Crew                // told how many parts of the placements with so many faults are tried
 }
 
-// Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a promised
-// law. What "holds" then claims is this.
+// Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
+// promised law. What "holds" then claims is this.
 //
-// For the assignments of delays in the result, in which each link has one fixed delay and back-offs are those of the seed;
-// for the kinds of faults in the result; for the laws that the scenario promises: no placement breaks one. A placement is
-// up to o.Faults faults, each with a start, a target and an end.
+// For the assignments of delays in the result, in which each link has one fixed delay and back-offs are those of the
+// seed; for the kinds of faults in the result; for the laws that the scenario promises: no placement breaks one. A
+// placement is up to o.Faults faults, each with a start, a target and an end.
 //
-// Starts are all there are: every instant of true time from the beginning to the end of the work, each message, and each
-// passing of a named point by the client that it strikes. They are reduced, but nothing is lost. Between two acts of a
-// process (it takes a message or a wake-up, or goes on with a task) nothing reads or changes what it is, so that a fault
-// that strikes it anywhere between them and ends at the same absolute time gives the same run; only the fault's own records
-// move, and the probe, which waits until all is over. Of each interval one start is tried: the last, since a law that excuses what a fault disturbs excuses
-// least then. A fault that is over as it strikes (a jump, a crash for good) is tried at the first instant as well, since a
-// law that asks for calm asks it from then on. What changes unseen cuts the interval: writes that become durable by time
-// alone, for a loss of power; the last moment to be noticed in time, for a server that hangs up on its clients; the end of
-// a validity counted on a wall clock, for a jump of that clock. One thing is not reduced: a jump can make a server fsync, and
-// where the end of that falls among its acts, and among its crashes, is tried for one start of an interval only. A fault that strikes another process than the one that passes a
-// point strikes between two acts of its own, and is among these.
+// Starts are all there are: every instant of true time from the beginning to the end of the work, each message, and
+// each passing of a named point by the client that it strikes. They are reduced, but nothing is lost. Between two acts
+// of a process (it takes a message or a wake-up, or goes on with a task) nothing reads or changes what it is, so that a
+// fault that strikes it anywhere between them and ends at the same absolute time gives the same run; only the fault's
+// own records move, and the probe, which waits until all is over. Of each interval one start is tried: the last, since
+// a law that excuses what a fault disturbs excuses least then. A fault that is over as it strikes (a jump, a crash for
+// good) is tried at the first instant as well, since a law that asks for calm asks it from then on. What changes unseen
+// cuts the interval: writes that become durable by time alone, for a loss of power; the last moment to be noticed in
+// time, for a server that hangs up on its clients; the end of a validity counted on a wall clock, for a jump of that
+// clock. One thing is not reduced: a jump can make a server fsync, and where the end of that falls among its acts, and
+// among its crashes, is tried for one start of an interval only. A fault that strikes another process than the one that
+// passes a point strikes between two acts of its own, and is among these.
 //
 // Ends are not all there are, but those at which something changes in the run in which the fault goes on: whatever any
-// process records (a key comes or goes, a lock is granted or given back, the resource accepts or refuses), the next act of
-// each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
+// process records (a key comes or goes, a lock is granted or given back, the resource accepts or refuses), the next act
+// of each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
 // does at once, comes just before that, and around expiries and validities also just after; and beyond them all, the
 // longest TTL, hold and back-off and a second later. A crash for good, or a cut without an end, never ends. A jump goes
 // so far that each key or validity just ends, or just does not, before each later act; and beyond all, either way.
 // Drift is not enumerated: what it does grows with its length, so that no few starts and ends stand for the others.
 //
-// Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with the
-// earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the same order,
-// and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
+// Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with
+// the earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the
+// same order, and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
 //
 // An error is ErrNoKind, or a failure of Fencepost's or a lock's own code.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
@@ -95,7 +96,8 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 }
 
 // ErrNoKind reports a verification that could try no fault, or not those that it was asked for.
-var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to survive and whose starts can be told apart")
+var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
+	"survive and whose starts can be told apart")
 
 // Reasons to stop that are no failures.
 var (
@@ -103,14 +105,15 @@ var (
 	errBudget = errors.New("the budget is used up")
 )
 
-// fewestJobs is into how many jobs at least the placements with one number of faults are divided: enough for all workers to be
-// busy to the end, and for little to be lost when they are stopped.
+// fewestJobs is into how many jobs at least the placements with one number of faults are divided: enough for all
+// workers to be busy to the end, and for little to be lost when they are stopped.
 const fewestJobs = 256
 
 // tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
 // from which the next level goes on.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
-	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
+	v.Lengths = append(v.Lengths,
+		LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise), Kinds: make([]KindTally, len(v.Options.Kinds))})
 	length := &v.Lengths[n]
 	kinds := len(v.Options.Kinds)
 	jobs, parts := len(level), 1
@@ -126,22 +129,24 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 				return g.cutShort(g.bare(&level[job]))
 			}
 			of, part := job/parts, job%parts
-			return g.cutShort(g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts}, n < v.Options.Faults))
+			return g.cutShort(g.grow(&level[of/kinds], v.Options.Kinds[of%kinds], share{part, parts},
+				n < v.Options.Faults))
 		}
 	}
 	cut := false
-	done, err := parallel.Do(ctx, v.Options.Crew, fmt.Sprintf("parts with %d faults", n), jobs, start, func(job int, g *growth) error {
-		next, cut = append(next, g.next...), cut || g.cut
-		length.add(job/parts%max(kinds, 1), &g.Tally)
-		switch {
-		case g.found != nil:
-			v.Found = g.found
-			return errFound
-		case v.Options.Budget > 0 && v.Runs() >= v.Options.Budget && job+1 < jobs:
-			return errBudget
-		}
-		return nil
-	})
+	done, err := parallel.Do(ctx, v.Options.Crew, fmt.Sprintf("parts with %d faults", n), jobs, start,
+		func(job int, g *growth) error {
+			next, cut = append(next, g.next...), cut || g.cut
+			length.add(job/parts%max(kinds, 1), &g.Tally)
+			switch {
+			case g.found != nil:
+				v.Found = g.found
+				return errFound
+			case v.Options.Budget > 0 && v.Runs() >= v.Options.Budget && job+1 < jobs:
+				return errBudget
+			}
+			return nil
+		})
 	length.Whole = done == jobs && !cut
 	switch {
 	case errors.Is(err, errFound):
@@ -183,7 +188,8 @@ type Verification struct {
 	Stop        Stop
 }
 
-// Counterexample is a placement that breaks a promised law. No shorter one does, for the same delays and kinds of faults.
+// Counterexample is a placement that breaks a promised law. No shorter one does, for the same delays and kinds of
+// faults.
 type Counterexample struct {
 	Plan       nemesis.Plan
 	Assignment int // of Verification.Assignments
@@ -225,9 +231,9 @@ func (v *Verification) sum() *Tally {
 	return &sum
 }
 
-// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a promised
-// law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not decidable, in
-// a sentence each.
+// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if a
+// promised law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not
+// decidable, in a sentence each.
 func (v *Verification) Standing() (standing expect.Standing, open []string) {
 	switch v.Stop {
 	case AtCounterexample:
@@ -243,7 +249,8 @@ func (v *Verification) Standing() (standing expect.Standing, open []string) {
 	for _, t := range v.Laws() {
 		switch {
 		case t.Undecided > 0:
-			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law, t.Undecided))
+			open = append(open, fmt.Sprintf("%s could not be told in %d schedules: their limit came first", t.Law,
+				t.Undecided))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
 			open = append(open, fmt.Sprintf("%s is to be kept, but no schedule exercised it", t.Law))
 		}

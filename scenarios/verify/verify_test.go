@@ -52,7 +52,8 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	}
 	one := v.Lengths[1]
 	if !one.Whole || len(v.Assignments) != 2 || one.Schedules < 2*1000 || one.Stands < 1e11 {
-		t.Errorf("%d assignments, %d schedules for %g placements, whole %v", len(v.Assignments), one.Schedules, one.Stands, one.Whole)
+		t.Errorf("%d assignments, %d schedules for %g placements, whole %v", len(v.Assignments), one.Schedules,
+			one.Stands, one.Whole)
 	}
 	for i, k := range v.Options.Kinds {
 		if one.Kinds[i].Schedules == 0 {
@@ -68,9 +69,10 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 
 // TestBrokenLocksAreRefutedByTheFewestFaults states for each defect the least number of faults that shows it.
 func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
-	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: {check-validity: on}\n" +
-		"lock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
-	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: {check-validity: on}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}\n"
+	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
+		"{check-validity: on}\nlock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
+	const single = "servers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
+		"{check-validity: on}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}\n"
 	for i, x := range []struct {
 		defect, text string
 		change       [2]string
@@ -78,30 +80,36 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 		cause        string
 		faults       int
 	}{
-		{"it counts its validity from the answers", redlock, [2]string{"retry:", "elapsed-check: off, retry:"}, checker.LeaseExclusion,
-			"validity miscounted", 1},
-		{"its release deletes whatever is there", single, [2]string{"retry:", "release: del, retry:"}, checker.Ownership, "removed by non-owner", 1},
-		{"it compares the owner, and then deletes", single, [2]string{"retry:", "release: get-then-del, retry:"}, checker.Ownership,
-			"removed by non-owner", 1},
-		{"one server is enough for it", redlock, [2]string{"retry:", "quorum: 1, retry:"}, checker.LeaseExclusion, "counted without quorum", 1},
-		{"its only server answers before it fsyncs", single, [2]string{"always", "everysec"}, checker.LeaseExclusion, "lost in crash (unsynced)", 1},
-		{"its servers forget: one that had no vote, and one that lost it", redlock, [2]string{"{append-fsync: always}", "none"}, checker.LeaseExclusion,
-			"lost in crash (no persistence)", 2},
-		{"it never expires: a request that was given up is carried out late", single, [2]string{"work: {check-validity: on}\nlock: {protocol: set-nx-px", "lock: {protocol: setnx"}, checker.DeadlockFreedom,
-			"stuck behind an abandoned key", 1},
-		{"back-offs of the same length collide for ever, if one server of three is left out", redlock, [2]string{"retry:", "order: rotated, retry:"},
-			checker.DeadlockFreedom, "stuck although nobody holds", 2},
+		{"it counts its validity from the answers", redlock, [2]string{"retry:", "elapsed-check: off, retry:"},
+			checker.LeaseExclusion, "validity miscounted", 1},
+		{"its release deletes whatever is there", single, [2]string{"retry:", "release: del, retry:"},
+			checker.Ownership, "removed by non-owner", 1},
+		{"it compares the owner, and then deletes", single, [2]string{"retry:", "release: get-then-del, retry:"},
+			checker.Ownership, "removed by non-owner", 1},
+		{"one server is enough for it", redlock, [2]string{"retry:", "quorum: 1, retry:"}, checker.LeaseExclusion,
+			"counted without quorum", 1},
+		{"its only server answers before it fsyncs", single, [2]string{"always", "everysec"}, checker.LeaseExclusion,
+			"lost in crash (unsynced)", 1},
+		{"its servers forget: one that had no vote, and one that lost it", redlock,
+			[2]string{"{append-fsync: always}", "none"}, checker.LeaseExclusion, "lost in crash (no persistence)", 2},
+		{"it never expires: a request that was given up is carried out late", single,
+			[2]string{"work: {check-validity: on}\nlock: {protocol: set-nx-px", "lock: {protocol: setnx"},
+			checker.DeadlockFreedom, "stuck behind an abandoned key", 1},
+		{"back-offs of the same length collide for ever, if one server of three is left out", redlock,
+			[2]string{"retry:", "order: rotated, retry:"}, checker.DeadlockFreedom, "stuck although nobody holds", 2},
 	} {
 		if !testkit.Full() && i%3 > 0 {
 			continue
 		}
-		text := "name: broken\n" + strings.Replace(x.text, x.change[0], x.change[1], 1) + "promise: [" + string(x.law) + "]\n"
+		text := "name: broken\n" + strings.Replace(x.text, x.change[0], x.change[1], 1) + "promise: [" + string(x.law) +
+			"]\n"
 		v := verify(t, text, Options{Faults: 2, Kinds: []nemesis.Kind{nemesis.Pause, nemesis.Crash}})
 		if v.Found == nil {
 			t.Errorf("%s: not refuted; %+v", x.defect, v.Lengths)
 			continue
 		}
-		if got := len(v.Found.Plan.Faults); got != x.faults || v.Found.Law != x.law || v.Found.Cause.String() != x.cause {
+		if got := len(v.Found.Plan.Faults); got != x.faults || v.Found.Law != x.law ||
+			v.Found.Cause.String() != x.cause {
 			t.Errorf("%s: %d faults break %s by %s\n%s", x.defect, got, v.Found.Law, v.Found.Cause, v.Found.Plan)
 		}
 		for n := range x.faults {
@@ -139,8 +147,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: the rule says to wait for one TTL, and a server that waits a little less
-// breaks the lock.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: the rule says to wait for one TTL, and a server that waits a little
+// less breaks the lock.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -189,10 +197,13 @@ promise: [deadlock-freedom]
 
 func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	text := strings.Replace(soundRedlock, "redis: 3", "redis: 2", 1)
-	first := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+	first := verify(t, text,
+		Options{Faults: 2, Crew: parallel.Crew{Workers: 1}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 	for workers := 2; workers <= 5; workers += 3 {
-		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers}, Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
-		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) || v.Stop != first.Stop {
+		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers},
+			Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
+		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) ||
+			v.Stop != first.Stop {
 			t.Errorf("%d workers: %+v %+v, one: %+v %+v", workers, v.Lengths, v.Found, first.Lengths, first.Found)
 		}
 	}
@@ -203,7 +214,8 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != expect.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 || v.Lengths[len(v.Lengths)-1].Whole {
+	if standing != expect.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 ||
+		v.Lengths[len(v.Lengths)-1].Whole {
 		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs())
 	}
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
@@ -211,42 +223,47 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1, Crew: parallel.Crew{Progress: func(what string, done, _ int) {
-		if what == "parts with 2 faults" && done == 3 {
-			cancel()
-		}
-	}}})
+	v, err = Scenario(ctx, s, Options{Faults: 2, Kinds: pauses, Delays: 1, Seed: 1,
+		Crew: parallel.Crew{Progress: func(what string, done, _ int) {
+			if what == "parts with 2 faults" && done == 3 {
+				cancel()
+			}
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Stop != AtInterruption || !v.Lengths[1].Whole || v.Lengths[2].Whole {
+	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Stop != AtInterruption ||
+		!v.Lengths[1].Whole || v.Lengths[2].Whole {
 		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Stop, v.Lengths)
 	}
 }
 
 // TestALawThatNothingExercisesIsNoPass: nothing but one client asks for the lock, and there are no tokens.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
-	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: [token-order]\n", Options{Faults: 1})
+	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
+		"[token-order]\n", Options{Faults: 1})
 	standing, open := v.Standing()
 	if standing != expect.NotDecidable || len(open) == 0 || v.Laws()[0].Exercised() != 0 {
 		t.Errorf("standing %v, open %q, %+v", standing, open, v.Laws())
 	}
 }
 
-// TestACrashForGoodIsTriedAtItsFirstInstantToo: whether somebody is stuck for too long is counted from the strike to the
-// end of the run, which comes too soon for a strike at the end of the interval.
+// TestACrashForGoodIsTriedAtItsFirstInstantToo: whether somebody is stuck for too long is counted from the strike to
+// the end of the run, which comes too soon for a strike at the end of the interval.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGrower(context.Background(), &Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})
+	g := newGrower(context.Background(),
+		&Verification{Scenario: s, Assignments: []Assignment{{"", s}}, Options: Options{Seed: 1}})
 	if err := g.climb(&branch{stands: 1}, false); err != nil {
 		t.Fatal(err)
 	}
 	crash := nemesis.Fault{Kind: nemesis.Crash, Target: "client-1"}
 	openings := g.openings(&crash)
-	holding := slices.IndexFunc(openings, func(o opening) bool { return o.isInterval() && (o.at-o.since).Duration() == 300*time.Millisecond })
+	holding := slices.IndexFunc(openings,
+		func(o opening) bool { return o.isInterval() && (o.at-o.since).Duration() == 300*time.Millisecond })
 	if holding < 0 {
 		t.Fatalf("%+v", openings)
 	}
@@ -254,7 +271,8 @@ func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	if err := g.place(crash, o); err != nil {
 		t.Fatal(err)
 	}
-	if g.found == nil || g.found.Law != checker.DeadlockFreedom || g.found.Plan.Faults[0].Trigger.Time != (o.since+1).Duration() {
+	if g.found == nil || g.found.Law != checker.DeadlockFreedom ||
+		g.found.Plan.Faults[0].Trigger.Time != (o.since+1).Duration() {
 		t.Errorf("found %+v in the interval from %v to %v", g.found, o.since, o.at)
 	}
 }
@@ -314,7 +332,8 @@ work: {stagger: 0s}
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(r.History.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK })
+		i := slices.IndexFunc(r.History.Events,
+			func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK })
 		winners = append(winners, r.History.Events[i].Process)
 	}
 	if !slices.Equal(winners, []history.Process{"client-1", "client-1", "client-2"}) {
@@ -327,8 +346,10 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
 		all := verify(t, text+"promise: [ownership]\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
-		some := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of resource]}\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
-		none := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of clients]}\n", Options{Faults: 1, Kinds: []nemesis.Kind{k}})
+		some := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of resource]}\n",
+			Options{Faults: 1, Kinds: []nemesis.Kind{k}})
+		none := verify(t, text+"promise: [ownership]\nmix: {without: ["+k.String()+" of clients]}\n",
+			Options{Faults: 1, Kinds: []nemesis.Kind{k}})
 		a, b, c := all.Lengths[1].Schedules, some.Lengths[1].Schedules, none.Lengths[1].Schedules
 		if a <= b || b == 0 || c != 0 {
 			t.Errorf("%s: %d schedules, %d without the resource, %d without clients", k, a, b, c)
@@ -342,14 +363,16 @@ func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []nemesis.Kind{nemesis.Drift, nemesis.Jump, nemesis.FailOver} {
-		if _, err := Scenario(context.Background(), s, Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, ErrNoKind) {
+		if _, err := Scenario(context.Background(), s,
+			Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, ErrNoKind) {
 			t.Errorf("%s: %v", k, err)
 		}
 	}
 }
 
 func TestWhatIsLeftOutIsSaid(t *testing.T) {
-	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "mix: {", "mix: {weights: {pause: 1, jump: 1, drift: 1, cut: 1, shut down: 1}, ", 1)))
+	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "mix: {",
+		"mix: {weights: {pause: 1, jump: 1, drift: 1, cut: 1, shut down: 1}, ", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,8 +392,8 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 
 // A cut may have no end. A scenario that does not promise to survive such a one promises to survive the others.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
-	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, retry: {delay: 1s}}\n" +
-		"promise: [deadlock-freedom]\n"
+	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
+		"retry: {delay: 1s}}\npromise: [deadlock-freedom]\n"
 	cuts := Options{Faults: 1, Kinds: []nemesis.Kind{nemesis.Cut}}
 	v := verify(t, text, cuts)
 	if v.Found == nil || v.Found.Plan.Faults[0].For != 0 || v.Found.Cause.String() != "no quorum left" {

@@ -127,11 +127,12 @@ func TestConnections(t *testing.T) {
 		}, `4 ":1" nil; 4 "\r\n" nil`},
 		"nobody listens": {func(w *sim.World) { w.Stop("redis-1", sim.ShutDown) },
 			func(ctx context.Context, r *trial) { r.dial(ctx) }, "2 dial: refused"},
-		"the host is off": {func(w *sim.World) { w.Stop("redis-1", sim.PowerLoss) }, func(ctx context.Context, r *trial) {
-			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-			defer cancel()
-			r.dial(ctx)
-		}, "50 dial: context deadline"},
+		"the host is off": {func(w *sim.World) { w.Stop("redis-1", sim.PowerLoss) },
+			func(ctx context.Context, r *trial) {
+				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+				r.dial(ctx)
+			}, "50 dial: context deadline"},
 		"a paused server's machine accepts, and answers late": {func(w *sim.World) {
 			w.Pause("redis-1")
 			at(w, 100, func() { w.Resume("redis-1") })
@@ -203,7 +204,8 @@ func TestConnections(t *testing.T) {
 			io.WriteString(c, incr)
 			line(r, c, in)
 		}, `50 ":1\r\n" nil; 52 ":2\r\n" nil`},
-		"a client that has crashed sends and receives nothing more": {func(w *sim.World) { at(w, 3, func() { w.Crash("client-1") }) },
+		"a client that has crashed sends and receives nothing " +
+			"more": {func(w *sim.World) { at(w, 3, func() { w.Crash("client-1") }) },
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)

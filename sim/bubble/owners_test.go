@@ -15,8 +15,8 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// TestWhoseRequestItIs: an owner value belongs to the attempt that set it last, wherever it turns up; all else to the attempt
-// that the client has begun.
+// TestWhoseRequestItIs: an owner value belongs to the attempt that set it last, wherever it turns up; all else to the
+// attempt that the client has begun.
 func TestWhoseRequestItIs(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	o := owners{of: values{}, scripts: scripts{}}
@@ -34,7 +34,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "a1"}, "c/1"},
 		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "b2"}, "c/2"},
 		{"", "redis-1", []string{"DEL", "lock"}, "c/2"},
-		{"c/3", "redis-1", []string{"EVAL", acquireScript, "1", "lock", "b2", "8000"}, "c/3"}, // one value for all attempts
+		// one value for all attempts
+		{"c/3", "redis-1", []string{"EVAL", acquireScript, "1", "lock", "b2", "8000"}, "c/3"},
 		{"", "redis-1", []string{"EVAL", releaseScript, "1", "lock", "b2"}, "c/3"},
 		{"", "redis-1", []string{"GET"}, "c/3"},
 		{"", "redis-1", []string{"EVAL", "x"}, "c/3"},
@@ -81,14 +82,16 @@ func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	o := owners{of: values{}, shift: 90 * time.Second, scripts: scripts{}}
 	o.begin("c/1", 0)
 	o.tag(sim.New(1, sim.Options{}), "redis-1", []string{"SET", "lock", "random", "NX", "PXAT", "1767225691000"})
-	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n", "1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
+	for part, want := range map[string]string{"random": "c/1", "$6\r\nrandom\r\n": "$6\r\nc/1\r\n",
+		"1767225691000": "1767225601000", "lock": "lock", "8000": "8000"} {
 		if got := o.told(part); got != want {
 			t.Errorf("%s is told as %s, want %s", part, got, want)
 		}
 	}
 }
 
-// TestAScriptThatAnotherGuestHasTold: its hash says as much as its text, for the guest that never sends the text as well.
+// TestAScriptThatAnotherGuestHasTold: its hash says as much as its text, for the guest that never sends the text as
+// well.
 func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	known := scripts{}
@@ -100,7 +103,8 @@ func TestAScriptThatAnotherGuestHasTold(t *testing.T) {
 		request []string
 		since   sim.Time
 	}{
-		{[]string{"GET", "lock"}, 5},                                         // no request for the lock: from the beginning
+		// no request for the lock: from the beginning
+		{[]string{"GET", "lock"}, 5},
 		{[]string{"EVALSHA", "0a0b", "1", "lock", "b1", "8000"}, 5},          // nobody knows what this one does
 		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, 12},           // the round that acquires
 		{[]string{"EVALSHA", hash, "1", "lock", "b1", "8000"}, sim.Time(13)}, // and the next

@@ -30,7 +30,8 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 		at := n
 		call := func(args ...string) (int64, bool) {
 			c := sim.Conn{Server: members[at%len(members)]}
-			r := env.Call(2*time.Second, nil, sim.Request{Conn: c, Args: args, Attempt: history.Attempt(name), Phase: args[0]})[0]
+			r := env.Call(2*time.Second, nil,
+				sim.Request{Conn: c, Args: args, Attempt: history.Attempt(name), Phase: args[0]})[0]
 			count, ok := r.Int()
 			if !ok {
 				env.Close(c)
@@ -45,7 +46,8 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 			}
 			before := len(w.acked)
 			if count, ok := call("read"); ok && count < int64(before) {
-				w.t.Errorf("seed %d: a read at %v shows %d writes where %d had been acknowledged before it began", w.Seed(), w.Now(), count, before)
+				w.t.Errorf("seed %d: a read at %v shows %d writes where %d had been acknowledged before it began",
+					w.Seed(), w.Now(), count, before)
 			}
 			env.Sleep(pace)
 		}
@@ -63,7 +65,8 @@ func (w *workload) agree() {
 	}
 	for _, list := range all[1:] {
 		if !slices.Equal(list, all[0]) {
-			w.t.Errorf("seed %d: members disagree:\n%s\n%s", w.Seed(), strings.Join(all[0], ", "), strings.Join(list, ", "))
+			w.t.Errorf("seed %d: members disagree:\n%s\n%s", w.Seed(), strings.Join(all[0], ", "),
+				strings.Join(list, ", "))
 		}
 	}
 	var values, recorded []string
@@ -143,7 +146,8 @@ func (l *lab) draw(members int) {
 	s := l.Stream("faults")
 	pick := func(n int) int { return int(s.Uint64() % uint64(n)) }
 	for range 3 + pick(5) {
-		l.inject(fault{kinds[pick(len(kinds))], 1 + pick(members), time.Duration(pick(10_000)) * ms, time.Duration(1+pick(5_000)) * ms})
+		l.inject(fault{kinds[pick(len(kinds))], 1 + pick(members), time.Duration(pick(10_000)) * ms,
+			time.Duration(1+pick(5_000)) * ms})
 	}
 }
 

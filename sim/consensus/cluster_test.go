@@ -26,7 +26,8 @@ func (g *register) Reset(*Member) { *g = register{} }
 func (g *register) Apply(m *Member, e *Entry) []byte {
 	g.applied = append(g.applied, fmt.Sprintf("%d/%d %s %s", e.Index, e.Term, e.Attempt, strings.Join(e.Args, " ")))
 	if e.First {
-		m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: "log", Value: e.Args[0], Of: e.Attempt, Until: history.Never})
+		m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: "log", Value: e.Args[0], Of: e.Attempt,
+			Until: history.Never})
 	}
 	return fmt.Appendf(nil, ":%d\r\n", len(g.applied))
 }

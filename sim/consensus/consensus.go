@@ -4,11 +4,11 @@
 // A [Cluster] holds members; a [Member] is the program of one server process and carries one [Machine], the service.
 // What a machine is told through [Machine.Apply] is committed: the same commands, in the same order, on every member.
 //
-// Goals: a run is a function of its seed; a reply that has left means that a majority has the command on disk; a cut-off
-// leader steps down after at most two election time-outs; a reading member knows when it is up to date.
+// Goals: a run is a function of its seed; a reply that has left means that a majority has the command on disk; a
+// cut-off leader steps down after at most two election time-outs; a reading member knows when it is up to date.
 //
-// Non-goals: changes of membership, snapshots and compaction of the log (a run's log is short; a restarted member replays
-// it), the transfer of leadership before an orderly shutdown.
+// Non-goals: changes of membership, snapshots and compaction of the log (a run's log is short; a restarted member
+// replays it), the transfer of leadership before an orderly shutdown.
 //
 // # Time
 //
@@ -19,10 +19,11 @@
 //
 // # Disk
 //
-// Everything is fsynced before it is acknowledged, so a power loss takes nothing that counts. A member whose disk is gone
-// ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote above
-// all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of the
-// cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been bootstrapped").
+// Everything is fsynced before it is acknowledged, so a power loss takes nothing that counts. A member whose disk is
+// gone ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote
+// above all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of
+// the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been
+// bootstrapped").
 package consensus
 
 import (
@@ -44,9 +45,9 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
-	// HangsUp makes a leader hang up on a follower that it has not heard for an election time-out: the follower learns that
-	// it has lost its leader, and is sent nothing until it is heard again. ZooKeeper's leader does so (LearnerHandler), etcd's
-	// does not.
+	// HangsUp makes a leader hang up on a follower that it has not heard for an election time-out: the follower learns
+	// that it has lost its leader, and is sent nothing until it is heard again. ZooKeeper's leader does so
+	// (LearnerHandler), etcd's does not.
 	HangsUp bool
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
@@ -90,8 +91,8 @@ type Entry struct {
 	// First is true on the first member of the cluster to apply the entry in this run: the one that makes the records.
 	// It is never true in a replay.
 	First bool
-	// Copied is true when this member applies an entry for the first time in this run that another has applied before: it
-	// may record that it has a copy now. It is never true in a replay either.
+	// Copied is true when this member applies an entry for the first time in this run that another has applied before:
+	// it may record that it has a copy now. It is never true in a replay either.
 	Copied bool
 	// Own is true if somebody at this member waits for the reply. Elsewhere the reply is dropped and may be nil.
 	Own bool
@@ -104,7 +105,8 @@ type Machine interface {
 	// before anything else. It may not propose anything.
 	Reset(m *Member)
 	// Apply carries out a committed command and returns its reply, encoded as RESP, valid until the next call.
-	// It may Record if e.First, its copies if e.Copied, and Push to clients of this member. e is valid until it returns.
+	// It may Record if e.First, its copies if e.Copied, and Push to clients of this member. e is valid until it
+	// returns.
 	Apply(m *Member, e *Entry) (reply []byte)
 	// Serve takes a client's request. It ends in a Reply: at once, or from Propose, ReadIndex, Told or Wake.
 	Serve(m *Member, r *sim.Incoming)

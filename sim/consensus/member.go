@@ -161,8 +161,8 @@ func (m *Member) Stop(how sim.Stop) {
 // machineLetter is what Tell sends.
 type machineLetter struct{ body any }
 
-// Tell sends body to the machine of another member; its own gets it at once. Messages to one member arrive in order, and
-// are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
+// Tell sends body to the machine of another member; its own gets it at once. Messages to one member arrive in order,
+// and are lost if it dies before. The body must not be changed afterwards. phase and key say what it is;
 // they key the draw of the delay.
 func (m *Member) Tell(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {

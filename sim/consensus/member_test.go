@@ -80,8 +80,10 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		l := newLab(t, 3, Config{})
 		l.again(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: 5 * ms}}, Config{})
 		l.at(500*ms, func() { l.Stop("m-1", sim.PowerLoss) })
-		if l.Run(sim.Time(500*ms+2*time.Second+100*ms), func() bool { return l.Now() > sim.Time(500*ms) && len(l.leaders()) == 1 }) {
-			late = append(late, fmt.Sprintf("seed %d: leaders %v: %v %v", seed, l.leaders(), l.register(2).leads, l.register(3).leads))
+		if l.Run(sim.Time(500*ms+2*time.Second+100*ms),
+			func() bool { return l.Now() > sim.Time(500*ms) && len(l.leaders()) == 1 }) {
+			late = append(late, fmt.Sprintf("seed %d: leaders %v: %v %v", seed, l.leaders(), l.register(2).leads,
+				l.register(3).leads))
 		}
 		sum += l.Now().Duration() - 500*ms
 	}
@@ -104,7 +106,8 @@ func TestAMemberRemembersItsTermAndVote(t *testing.T) {
 	vote := m.node.BasicStatus().GetVote()
 	l.at(5*time.Second, func() { l.Stop("m-2", sim.PowerLoss); l.Stop("m-3", sim.PowerLoss); l.Restart("m-2") })
 	l.run(5*time.Second + 10*ms)
-	if status := m.node.BasicStatus(); m.Term() != term || term != 3 || status.GetTerm() != term || status.GetVote() != vote || vote == 0 {
+	if status := m.node.BasicStatus(); m.Term() != term || term != 3 || status.GetTerm() != term ||
+		status.GetVote() != vote || vote == 0 {
 		t.Errorf("term %d, vote %d; after the restart %d, %d", term, vote, status.GetTerm(), status.GetVote())
 	}
 	if other.Up() {
@@ -156,7 +159,8 @@ func TestACutOffFollowerComesBackWithoutAnElection(t *testing.T) {
 	l.ask(5*time.Second, 1, time.Second, "write", "a")
 	l.run(20 * time.Second)
 	if got := l.leaders(); !slices.Equal(got, []int{1}) || l.Members()[0].Term() != 2 {
-		t.Errorf("leaders %v in term %d: pre-vote should keep the cut-off member from disturbing", got, l.Members()[0].Term())
+		t.Errorf("leaders %v in term %d: pre-vote should keep the cut-off member from disturbing", got,
+			l.Members()[0].Term())
 	}
 	l.want(l.register(3).applied, "3/2 c-1 a")
 }
@@ -189,7 +193,8 @@ func TestAResumedLeaderIsNotActiveUntilItHasHeardOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	l.ask(900*ms, 1, 10*time.Second, "active") // waits in the buffer of the paused member, before any word of the next leader
+	// waits in the buffer of the paused member, before any word of the next leader
+	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
 	if l.Members()[0].Leading() {
@@ -201,7 +206,8 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	l.ask(600*ms, 1, 10*time.Second, "lead", "unread") // waits with the word of the next leader behind it; writing it blocks m-1
+	// waits with the word of the next leader behind it; writing it blocks m-1
+	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
 	l.run(10 * time.Second)
@@ -279,8 +285,9 @@ func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 		return l.log
 	}
 	l := &lab{t: t}
-	l.want(slow("m-3"), "14ms write a: :11")        // the other two are a majority
-	l.want(slow("m-1"), "62ms write a: :11")        // the leader applies what it has written; replication goes on meanwhile
+	l.want(slow("m-3"), "14ms write a: :11") // the other two are a majority
+	// the leader applies what it has written; replication goes on meanwhile
+	l.want(slow("m-1"), "62ms write a: :11")
 	l.want(slow("m-2", "m-3"), "64ms write a: :11") // no majority before
 }
 
@@ -318,7 +325,8 @@ func TestMachinesTellEachOther(t *testing.T) {
 }
 
 func TestCommandsSurviveTheLog(t *testing.T) {
-	for _, c := range []Command{{"", nil}, {"client-1/3", []string{"PUT"}}, {"a", []string{"", "\x00\xff", strings.Repeat("long ", 100)}}} {
+	for _, c := range []Command{{"", nil}, {"client-1/3", []string{"PUT"}},
+		{"a", []string{"", "\x00\xff", strings.Repeat("long ", 100)}}} {
 		var e Entry
 		e.Args = []string{"left over"}
 		if id := decode(encode(42, &c), &e); id != 42 || e.Attempt != c.Attempt || !slices.Equal(e.Args, c.Args) {

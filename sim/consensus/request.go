@@ -32,7 +32,8 @@ type read struct {
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits for the confirmation of a read before it asks again (etcd's readIndexRetryTime).
+// retryInterval is how long a member waits for the confirmation of a read before it asks again (etcd's
+// readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
 func (q *requests) clear() {
@@ -48,8 +49,8 @@ func (m *Member) nextID() uint64 {
 }
 
 // Propose asks that c be appended to the log, by way of the leader; while none is known it waits for one. done gets the
-// machine's reply once this member has applied c, valid during the call, or ErrTimeout. It is not called if the life ends
-// before. A command that was on its way to a leader that died may be lost: it ends in ErrTimeout.
+// machine's reply once this member has applied c, valid during the call, or ErrTimeout. It is not called if the life
+// ends before. A command that was on its way to a leader that died may be lost: it ends in ErrTimeout.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()

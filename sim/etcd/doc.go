@@ -1,8 +1,8 @@
 // Package etcd is a simulated etcd cluster, as far as a lock needs it: keys with revisions, transactions, leases and
 // watches, on the replicated log of package consensus. See [New].
 //
-// Goals: what a client can see of a lock on etcd 3.5 under crashes, pauses, cuts, slow disks and clocks that drift: which
-// requests succeed, when a lease ends, what a watch says. Jumps of the wall clock change nothing, as in etcd.
+// Goals: what a client can see of a lock on etcd 3.5 under crashes, pauses, cuts, slow disks and clocks that drift:
+// which requests succeed, when a lease ends, what a watch says. Jumps of the wall clock change nothing, as in etcd.
 //
 // Non-goals: compaction and old revisions of values, authentication, quotas, progress notifications, changes of
 // membership, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
@@ -34,20 +34,21 @@
 // # Leases
 //
 // A lease ends by the leader's monotonic clock. The leader looks twice a second for leases that have ended and revokes
-// them through the log. A keepalive goes to the leader and not through the log. A new leader gives every lease its whole
-// TTL and an election time-out, since it does not know what its predecessor granted. A leader that is blocked by its disk
-// and has been deposed meanwhile revokes nothing, and one that has been stopped for three heartbeats confirms its
-// leadership before it prolongs leases (etcd since 3.5.13, issue 15247). One that has been stopped and is then cut off from
-// the others may prolong leases in vain for two election time-outs, as etcd's may.
+// them through the log. A keepalive goes to the leader and not through the log. A new leader gives every lease its
+// whole TTL and an election time-out, since it does not know what its predecessor granted. A leader that is blocked by
+// its disk and has been deposed meanwhile revokes nothing, and one that has been stopped for three heartbeats confirms
+// its leadership before it prolongs leases (etcd since 3.5.13, issue 15247). One that has been stopped and is then cut
+// off from the others may prolong leases in vain for two election time-outs, as etcd's may.
 //
 // Known differences: keepalives that were forwarded to a leader that died are sent again as soon as another is known
 // (etcd looks once an election time-out); etcd makes sure of its leadership and then revokes, which is one moment here;
-// revocations are proposed once a reign, since the log loses none; when many leases are due, etcd revokes at most a thousand
-// a second.
+// revocations are proposed once a reign, since the log loses none; when many leases are due, etcd revokes at most a
+// thousand a second.
 //
 // # Records
 //
-// The member that applies a command first records it. The lock is the key up to its last slash: the key of a waiter is a
-// key of its own with its own key-set, and the owner is the attempt that put it. Keepalives and the end of a lease count
-// as done by the owner of each key, unless they come from an attempt other than the one to which the lease was granted.
+// The member that applies a command first records it. The lock is the key up to its last slash: the key of a waiter is
+// a key of its own with its own key-set, and the owner is the attempt that put it. Keepalives and the end of a lease
+// count as done by the owner of each key, unless they come from an attempt other than the one to which the lease was
+// granted.
 package etcd

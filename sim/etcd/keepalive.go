@@ -127,7 +127,8 @@ func (s *server) tell(t told) {
 		if p.renew {
 			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), p.lease), t.left))
 		} else {
-			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left), t.ttl))
+			p.request.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), p.lease), t.left),
+				t.ttl))
 		}
 		return
 	}

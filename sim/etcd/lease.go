@@ -108,8 +108,8 @@ func (s *server) demote() {
 	}
 }
 
-// Wake looks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing it
-// proposes in vain.
+// Wake looks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
+// it proposes in vain.
 func (s *server) Wake(m *consensus.Member, reign uint64) {
 	if !s.lessor.primary || reign != s.lessor.reign {
 		return

@@ -121,7 +121,8 @@ func (l *lab) judge(clients int) checker.Verdict {
 		l.t.Fatal(l.Err())
 	}
 	h.Header.Servers, h.Header.Groups, h.Header.Quorum = l.names, [][]history.Process{l.names}, len(l.names)/2+1
-	h.Header.Locks, h.Header.TTL, h.Header.Hold = []history.Lock{"orders"}, history.Of(time.Duration(l.work.ttl)*time.Second), history.Of(l.work.hold)
+	h.Header.Locks, h.Header.TTL, h.Header.Hold = []history.Lock{"orders"},
+		history.Of(time.Duration(l.work.ttl)*time.Second), history.Of(l.work.hold)
 	h.Header.Bound, h.Header.Slack = history.Of(15*time.Second), history.Of(10*time.Second)
 	for i := range clients {
 		h.Header.Clients = append(h.Header.Clients, sim.ProcessID(fmt.Sprintf("client-%d", i+1)))

@@ -33,7 +33,8 @@ const (
 )
 
 // call asks one server after another until one answers without an error.
-func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration, args ...string) ([]sim.Reply, bool) {
+func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration,
+	args ...string) ([]sim.Reply, bool) {
 	end := env.Monotonic() + patience
 	for env.Monotonic() < end {
 		c := sim.Conn{Server: s.servers[s.at], N: conn}
@@ -87,7 +88,8 @@ func (s *session) keepalive(env sim.Env) {
 		}
 		s.until = sent + time.Duration(number(r[1]))*time.Second
 		if s.hold != nil {
-			env.RecordGrant(history.Event{Type: history.OK, F: history.Extend, Lock: s.hold.name, Attempt: s.hold.attempt}, s.hold.grant(env))
+			env.RecordGrant(history.Event{Type: history.OK, F: history.Extend, Lock: s.hold.name,
+				Attempt: s.hold.attempt}, s.hold.grant(env))
 		}
 	}
 }
@@ -110,7 +112,8 @@ type mutex struct {
 func (l *mutex) key() string { return string(l.name) + "/" + l.lease }
 
 func (l *mutex) grant(env sim.Env) sim.Grant {
-	return sim.Grant{Since: l.since, Granted: env.Mark(), Until: sim.Deadline{Clock: sim.Monotonic, At: l.until}, Counted: l.servers}
+	return sim.Grant{Since: l.since, Granted: env.Mark(), Until: sim.Deadline{Clock: sim.Monotonic, At: l.until},
+		Counted: l.servers}
 }
 
 // lock waits until no key is older than its own. It reports false if the session ended meanwhile.
@@ -119,7 +122,8 @@ func (l *mutex) lock(patience time.Duration) bool {
 	l.since = env.Mark()
 	end := env.Monotonic() + patience
 	own := []string{"RANGE", string(l.name) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
-	args := append([]string{"TXN", "IF", "CREATE", l.key(), "=", "0", "THEN", "5", "PUT", l.key(), "", "LEASE", l.lease, "THEN", "8"}, own...)
+	args := append([]string{"TXN", "IF", "CREATE", l.key(), "=", "0", "THEN", "5", "PUT", l.key(), "", "LEASE", l.lease,
+		"THEN", "8"}, own...)
 	args = append(append(args, "ELSE", "2", "RANGE", l.key(), "ELSE", "8"), own...)
 	r, ok := l.call(env, requestConn, l.attempt, patience, args...)
 	if !ok {
@@ -158,7 +162,8 @@ func (l *mutex) stands() bool {
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {
-		if _, ok := l.call(env, watchConn, l.attempt, end-env.Monotonic(), "WATCH", key, "REV", strconv.FormatInt(revision, 10)); !ok {
+		if _, ok := l.call(env, watchConn, l.attempt, end-env.Monotonic(), "WATCH", key, "REV",
+			strconv.FormatInt(revision, 10)); !ok {
 			return
 		}
 		c := sim.Conn{Server: l.servers[l.at], N: watchConn}
@@ -173,7 +178,8 @@ func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 				}
 				continue
 			}
-			if r := env.Call(time.Second, nil, sim.Request{Conn: c, Args: []string{"STATUS"}, Phase: "status"}); status == sim.Reset || r[0].Status != sim.Answered || text(r[0].Array()[1]) == "" {
+			if r := env.Call(time.Second, nil, sim.Request{Conn: c, Args: []string{"STATUS"},
+				Phase: "status"}); status == sim.Reset || r[0].Status != sim.Answered || text(r[0].Array()[1]) == "" {
 				break
 			}
 		}
@@ -228,7 +234,8 @@ func (c worker) cycle(env sim.Env, l *mutex) {
 		l.unlock()
 		return
 	}
-	e = history.Event{Type: history.OK, F: history.Acquire, Lock: l.name, Attempt: l.attempt, Token: history.Token(l.revision)}
+	e = history.Event{Type: history.OK, F: history.Acquire, Lock: l.name, Attempt: l.attempt,
+		Token: history.Token(l.revision)}
 	env.RecordGrant(e, l.grant(env))
 	l.session.hold = l
 	env.Point(sim.Acquired)

@@ -28,7 +28,8 @@ func (s *server) recordSet(m *consensus.Member, k *keyValue, x *lease) {
 func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
-		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: lockOf(key), Member: key, Of: k.owner, Until: due(m, x)}
+		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: lockOf(key), Member: key, Of: k.owner,
+			Until: due(m, x)}
 		if by != "" {
 			e.By = x.agent(by, k.owner)
 		}
@@ -37,7 +38,8 @@ func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attem
 }
 
 func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
-	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: lockOf(k.key), Member: k.key, Of: k.owner, Why: w.why}
+	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: lockOf(k.key), Member: k.key, Of: k.owner,
+		Why: w.why}
 	switch {
 	case w.why == history.Expired:
 	case w.lease != nil:

@@ -192,8 +192,13 @@ func lateAnswer(receipt bool) func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true
 		l.later = append(l.later, func() {
 			l.at(time.Second, func() { l.Slow("etcd-1", "client-1", 900*ms) })
-			l.at(3*time.Second, func() { l.Cut("client-1", "etcd-1"); l.Cut("client-1", "etcd-2"); l.Cut("client-1", "etcd-3") })
-			l.at(60*time.Second, func() { l.Heal("client-1", "etcd-1"); l.Heal("client-1", "etcd-2"); l.Heal("client-1", "etcd-3") })
+			l.at(3*time.Second, func() {
+				l.Cut("client-1", "etcd-1")
+				l.Cut("client-1", "etcd-2")
+				l.Cut("client-1", "etcd-3")
+			})
+			l.at(60*time.Second,
+				func() { l.Heal("client-1", "etcd-1"); l.Heal("client-1", "etcd-2"); l.Heal("client-1", "etcd-3") })
 		})
 	}
 }
@@ -212,9 +217,9 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 	everySeed(t, 2, lateAnswer(false), func(l *lab, v checker.Verdict) { l.holds(v, sound...) })
 }
 
-// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the keepalive of client-1 lies in the buffer of the paused
-// leader, which has not heard of the next, and is its last. Were it answered without asking the others, the client would
-// count on a lease that the new leader ends before.
+// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the keepalive of client-1 lies in the buffer of the
+// paused leader, which has not heard of the next, and is its last. Were it answered without asking the others, the
+// client would count on a lease that the new leader ends before.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

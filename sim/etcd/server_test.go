@@ -131,7 +131,8 @@ func TestRanges(t *testing.T) {
 		"RANGE n PREFIX":                                       "",
 	} {
 		var got []string
-		for _, word := range strings.FieldsFunc(d.ask(2, request), func(r rune) bool { return strings.ContainsRune("[] ", r) }) {
+		for _, word := range strings.FieldsFunc(d.ask(2, request),
+			func(r rune) bool { return strings.ContainsRune("[] ", r) }) {
 			if strings.HasPrefix(word, "l/") || word == "m" {
 				got = append(got, word)
 			}
@@ -167,7 +168,8 @@ func TestTransactions(t *testing.T) {
 	const take = "TXN IF CREATE l/1 = 0 THEN 3 PUT l/1 one THEN 3 RANGE l/ PREFIX ELSE 2 RANGE l/1"
 	d.want(1, take, "[2 1 [[2] [2 1 [[l/1 one 2 2 1 0]]]]]")
 	d.want(2, take, "[2 0 [[2 1 [[l/1 one 2 2 1 0]]]]]")
-	d.want(1, "TXN IF VALUE l/1 = one IF VERSION l/1 < 2 IF MOD l/1 > 1 IF LEASE l/1 != 5 THEN 2 DELETE l/1", "[3 1 [[3 1]]]")
+	d.want(1, "TXN IF VALUE l/1 = one IF VERSION l/1 < 2 IF MOD l/1 > 1 IF LEASE l/1 != 5 THEN 2 DELETE l/1",
+		"[3 1 [[3 1]]]")
 	d.want(1, "TXN IF VALUE l/1 = one ELSE 3 PUT a 1 ELSE 3 PUT b 2", "[4 0 [[4] [4]]]")
 	d.want(1, "RANGE b", "[4 1 [[b 2 4 4 1 0]]]")
 	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", errLeaseNotFound)
@@ -178,11 +180,13 @@ func TestTransactions(t *testing.T) {
 
 func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	d := newDesk(t)
-	for _, request := range []string{"", "GET a", "RANGE", "RANGE ", "RANGE a LIMIT", "RANGE a LIMIT -1", "RANGE a SORT CREATE",
-		"RANGE a SORT SIZE ASC", "RANGE a LEASE 1", "PUT", "PUT a", "PUT a b LEASE x", "PUT a b PREFIX", "DELETE a LIMIT 1", "TXN IF",
+	for _, request := range []string{"", "GET a", "RANGE", "RANGE ", "RANGE a LIMIT", "RANGE a LIMIT -1",
+		"RANGE a SORT CREATE",
+		"RANGE a SORT SIZE ASC", "RANGE a LEASE 1", "PUT", "PUT a", "PUT a b LEASE x", "PUT a b PREFIX",
+		"DELETE a LIMIT 1", "TXN IF",
 		"TXN IF CREATE a = x", "TXN IF CREATE a ~ 1", "TXN IF SIZE a = 1", "TXN THEN 9 PUT a b", "TXN THEN 2 WATCH a",
-		"TXN THEN x", "TXN ELSEWHERE", "LEASE", "LEASE GRANT", "LEASE GRANT x", "LEASE GRANT 5 x", "LEASE BORROW 1", "WATCH", "WATCH a REV x",
-		"WATCH a BACKWARDS", "UNWATCH", "UNWATCH x", "LEASE GRANT 9999999999999"} {
+		"TXN THEN x", "TXN ELSEWHERE", "LEASE", "LEASE GRANT", "LEASE GRANT x", "LEASE GRANT 5 x", "LEASE BORROW 1",
+		"WATCH", "WATCH a REV x", "WATCH a BACKWARDS", "UNWATCH", "UNWATCH x", "LEASE GRANT 9999999999999"} {
 		if got := d.ask(1, request); !strings.HasPrefix(got, "fencepost: ") && !strings.HasPrefix(got, "etcdserver: ") {
 			t.Errorf("%q: %s", request, got)
 		}
@@ -207,7 +211,8 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	d.Run(granted+sim.Time(5*time.Second+510*ms), nil)
 	d.want(1, "RANGE l/ PREFIX", "[5 1 [[l/1 - 2 4 2 0]]]")
 	d.want(1, "LEASE REVOKE 9", errLeaseNotFound)
-	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-gone l of:c/1 by: expired")
+	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1",
+		"key-gone l of:c/1 by: expired")
 }
 
 func TestKeepalivesProlongALease(t *testing.T) {
@@ -262,7 +267,8 @@ func TestRevokingALeaseDeletesItsKeys(t *testing.T) {
 		t.Error(got)
 	}
 	d.want(1, "RANGE l/ PREFIX", "[5 0 []]")
-	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-gone l of:c/1 by:c/2 deleted", "key-gone l of:c/1 by:c/1 deleted")
+	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-gone l of:c/1 by:c/2 deleted",
+		"key-gone l of:c/1 by:c/1 deleted")
 }
 
 func TestANewLeaderProlongsAllLeases(t *testing.T) {
@@ -322,7 +328,8 @@ func TestAKeepaliveIsPutToTheNextLeader(t *testing.T) {
 	d.Stop(leader, sim.PowerLoss)
 	answer := ""
 	d.AddClient("c", d.Now(), func(env sim.Env) {
-		answer = show(env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: other}, Args: []string{"LEASE", "KEEPALIVE", "9"}})[0])
+		answer = show(env.Call(time.Minute, nil,
+			sim.Request{Conn: sim.Conn{Server: other}, Args: []string{"LEASE", "KEEPALIVE", "9"}})[0])
 	})
 	d.pass(10 * time.Second)
 	d.Restart("etcd-1")

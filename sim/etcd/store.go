@@ -127,7 +127,8 @@ func (o *op) compare(a, b *keyValue) int {
 	return c
 }
 
-// holds judges a condition. A key that is not there has create revision, mod revision, version and lease 0, and no value.
+// holds judges a condition. A key that is not there has create revision, mod revision, version and lease 0, and no
+// value.
 func (s *store) holds(c *compare) bool {
 	k := s.get(c.key)
 	if c.target == "VALUE" {

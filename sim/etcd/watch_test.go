@@ -54,7 +54,8 @@ func TestAWatchTellsOfLaterRevisions(t *testing.T) {
 		}
 	}
 	d.log = w
-	d.told("w [2 1]", "w [1 3 [PUT [l/2 v 3 3 1 0]]]", "w [1 5 [DELETE [l/1  0 5 0 0]] [PUT [l/3 w 5 5 1 0]]]", "w [1 6 [DELETE [l/2  0 6 0 0]]]")
+	d.told("w [2 1]", "w [1 3 [PUT [l/2 v 3 3 1 0]]]", "w [1 5 [DELETE [l/1  0 5 0 0]] [PUT [l/3 w 5 5 1 0]]]",
+		"w [1 6 [DELETE [l/2  0 6 0 0]]]")
 	d.log = x
 	d.told("x [2 1]", "x [1 3 [PUT [l/2 v 3 3 1 0]]]", "x [1 6 [DELETE [l/2  0 6 0 0]]]")
 }

@@ -49,7 +49,8 @@ func TestNodeGivesTheAnswersOfRedis(t *testing.T) {
 		command, reply, _ := strings.Cut(line, " -> ")
 		check(t, command, m.do("client-1/1", command), reply)
 	}
-	check(t, "a message in a script", m.args("client-1/1", "EVAL", "redis.call('del', KEYS[1]) return redis.call('publish', 'free', '0')", "1", "k"), "0")
+	check(t, "a message in a script", m.args("client-1/1", "EVAL",
+		"redis.call('del', KEYS[1]) return redis.call('publish', 'free', '0')", "1", "k"), "0")
 	check(t, "after it", m.do("client-1/1", "EXISTS k"), "0")
 }
 

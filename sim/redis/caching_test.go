@@ -19,7 +19,8 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// Whoever has read a key is told once of its next change: by another, or by himself behind the reply unless he asked not to be.
+// Whoever has read a key is told once of its next change: by another, or by himself behind the reply unless he asked
+// not to be.
 func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -42,13 +43,15 @@ func TestClientsThatCacheAreToldOfChanges(t *testing.T) {
 	})
 	c.run(3 * time.Second)
 	want(t, "said", c.said, "6ms client-1 GET lock: _", "106ms client-2 GET lock: _",
-		"108ms client-2 SET lock a: +OK", "108ms client-1 hears >2 $10 invalidate *1 $4 lock", "110ms client-1 GET lock: $1 a",
+		"108ms client-2 SET lock a: +OK", "108ms client-1 hears >2 $10 invalidate *1 $4 lock",
+		"110ms client-1 GET lock: $1 a",
 		"112ms client-1 SET lock b: +OK", "160ms client-2 CLIENT CACHING YES: +OK", "162ms client-2 GET lock: $1 b",
-		"164ms client-2 DEL lock: :1", "164ms client-2 hears >2 $10 invalidate *1 $4 lock", "1.112s client-1 hears nothing")
+		"164ms client-2 DEL lock: :1", "164ms client-2 hears >2 $10 invalidate *1 $4 lock",
+		"1.112s client-1 hears nothing")
 }
 
-// A key that has expired is forgotten when the node deletes it: in its background cycle, every 100 ms of its life, or when a
-// command comes across it.
+// A key that has expired is forgotten when the node deletes it: in its background cycle, every 100 ms of its life, or
+// when a command comes across it.
 func TestClientsThatCacheAreToldOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
@@ -109,8 +112,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 	})
 	c.run(3 * time.Second)
 	want(t, "said", c.said, "10ms client-1 CLIENT TRACKINGINFO: *6 $5 flags *1 $3 off $8 redirect :-1 $8 prefixes *0",
-		"12ms client-1 GET lock: $-1", "18ms client-1 GET lock: _", "20ms client-1 RESET: +RESET", "22ms client-1 GET lock: $-1",
-		"24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
+		"12ms client-1 GET lock: $-1", "18ms client-1 GET lock: _", "20ms client-1 RESET: +RESET",
+		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
 // In RESP3 a subscribed connection does other things as well, and messages are pushes.
@@ -137,13 +140,15 @@ func TestQuitEndsTheConnectionAfterItsReply(t *testing.T) {
 		s.do(master, "EXEC")
 	})
 	c.run(3 * time.Second)
-	want(t, "said", c.said, "4ms client-1 QUIT: +OK", "4ms client-1 hears closed", "8ms client-1 EXEC: -ERR EXEC without MULTI")
+	want(t, "said", c.said, "4ms client-1 QUIT: +OK", "4ms client-1 hears closed",
+		"8ms client-1 EXEC: -ERR EXEC without MULTI")
 }
 
 func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{Password: "secret"}, 1)
 	c.client("client-1", 0, func(s *session) {
-		for _, command := range []string{"GET lock", "HELLO 3 SETNAME me", "AUTH wrong", "AUTH secret", "SET lock a", "RESET", "GET lock",
+		for _, command := range []string{"GET lock", "HELLO 3 SETNAME me", "AUTH wrong", "AUTH secret", "SET lock a",
+			"RESET", "GET lock",
 			"HELLO 3 AUTH default wrong", "HELLO 3 AUTH default secret SETNAME me", "CLIENT GETNAME", "GET lock"} {
 			reply, _, _ := strings.Cut(s.ask(master, 0, strings.Fields(command)...), " ")
 			s.say("%s: %s", command, reply)
@@ -153,9 +158,10 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 	for i, line := range c.said {
 		_, c.said[i], _ = strings.Cut(line, " client-1 ")
 	}
-	want(t, "said", c.said, "GET lock: -NOAUTH", "HELLO 3 SETNAME me: -NOAUTH", "AUTH wrong: -WRONGPASS", "AUTH secret: +OK", "SET lock a: +OK",
-		"RESET: +RESET", "GET lock: -NOAUTH", "HELLO 3 AUTH default wrong: -WRONGPASS", "HELLO 3 AUTH default secret SETNAME me: %7",
-		"CLIENT GETNAME: $2", "GET lock: $1")
+	want(t, "said", c.said, "GET lock: -NOAUTH", "HELLO 3 SETNAME me: -NOAUTH", "AUTH wrong: -WRONGPASS",
+		"AUTH secret: +OK", "SET lock a: +OK",
+		"RESET: +RESET", "GET lock: -NOAUTH", "HELLO 3 AUTH default wrong: -WRONGPASS",
+		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
 // A library asks the Sentinel who is master and listens to its channel, as RESP has it.
@@ -186,17 +192,24 @@ func TestSentinelTellsLibrariesOfASwitch(t *testing.T) {
 	c.run(5 * time.Second)
 	const fields = "$2 ip $%d %s $4 port $4 6379 $5 flags $%d %s $23 down-after-milliseconds $5 30000"
 	node := func(host, flags string) string { return fmt.Sprintf(fields, len(host), host, len(flags), flags) }
-	want(t, "said", c.said, "4ms client-1 CLIENT SETINFO LIB-NAME go-redis: +OK", "6ms client-1 SENTINEL get-master-addr-by-name redis-1: *2 $7 redis-1 $4 6379",
+	want(t, "said", c.said, "4ms client-1 CLIENT SETINFO LIB-NAME go-redis: +OK",
+		"6ms client-1 SENTINEL get-master-addr-by-name redis-1: *2 $7 redis-1 $4 6379",
 		"8ms client-1 SENTINEL get-master-addr-by-name redis-2: _", "10ms client-1 SENTINEL sentinels redis-1: *0",
-		"12ms client-1 SENTINEL replicas redis-1: *1 %9 $4 name $22 redis-1-replica-1:6379 "+node("redis-1-replica-1", "slave")+
-			" $18 master-link-status $2 ok $11 master-host $7 redis-1 $11 master-port $4 6379 $17 slave-repl-offset $1 0",
-		"14ms client-1 SENTINEL master redis-2: -ERR No such master with that name", "16ms client-1 SUBSCRIBE +switch-master: >3 $9 subscribe $14 +switch-master :1",
-		"52ms client-2 SENTINEL masters: *1 *16 $4 name $7 redis-1 "+node("redis-1", "master")+" $10 num-slaves $1 1 $19 num-other-sentinels $1 0 $6 quorum $1 1",
+		"12ms client-1 SENTINEL replicas redis-1: *1 %9 $4 name $22 redis-1-replica-1:6379 "+
+			node("redis-1-replica-1", "slave")+
+			" $18 master-link-status $2 ok $11 master-host $7 redis-1 $11 master-port $4 6379 $17 slave-repl-offset "+
+			"$1 0",
+		"14ms client-1 SENTINEL master redis-2: -ERR No such master with that name",
+		"16ms client-1 SUBSCRIBE +switch-master: >3 $9 subscribe $14 +switch-master :1",
+		"52ms client-2 SENTINEL masters: *1 *16 $4 name $7 redis-1 "+node("redis-1", "master")+
+			" $10 num-slaves $1 1 $19 num-other-sentinels $1 0 $6 quorum $1 1",
 		"54ms client-2 PSUBSCRIBE +switch*: *3 $10 psubscribe $8 +switch* :1",
-		"56ms client-2 SENTINEL masters: -ERR Can't execute 'sentinel|masters': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+		"56ms client-2 SENTINEL masters: -ERR Can't execute 'sentinel|masters': only (P|S)SUBSCRIBE / "+
+			"(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
 		"1.016s client-1 hears nothing", "1.056s client-2 hears nothing",
 		"1.503s client-1 hears >3 $7 message $14 +switch-master $43 redis-1 redis-1 6379 redis-1-replica-1 6379",
-		"1.503s client-2 hears *4 $8 pmessage $8 +switch* $14 +switch-master $43 redis-1 redis-1 6379 redis-1-replica-1 6379",
+		"1.503s client-2 hears *4 $8 pmessage $8 +switch* $14 +switch-master $43 redis-1 redis-1 6379 "+
+			"redis-1-replica-1 6379",
 		"1.505s client-1 SENTINEL get-master-addr-by-name redis-1: *2 $17 redis-1-replica-1 $4 6379",
 		"1.507s client-1 GET lock: -ERR unknown command 'GET', with args beginning with: ")
 }

@@ -33,7 +33,8 @@ type cluster struct {
 
 // newCluster makes a master and its replicas, all with the properties of cfg.
 func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
-	c := &cluster{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t, names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
+	c := &cluster{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
+		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
 		nodes: map[sim.ProcessID]*redis.Node{}, group: &redis.Group{}}
 	cfg.Group = c.group
 	for i, name := range c.names {
@@ -72,7 +73,8 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 
 // ask sends a command on connection n of a server and gives the reply, or why there is none within ten seconds.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
-	r := s.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
+	r := s.Call(10*time.Second, nil,
+		sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
 	switch r.Status {
 	case sim.Answered:
 		return strings.ReplaceAll(strings.TrimSuffix(string(r.Raw()), "\r\n"), "\r\n", " ")
@@ -130,9 +132,11 @@ func (c *cluster) run(limit time.Duration) (records []string) {
 		switch {
 		case !strings.HasPrefix(string(e.F), "key-"):
 		case e.F == history.KeyGone:
-			records = append(records, strings.TrimSpace(fmt.Sprintf("%s: %s gone of %s, %s %s", e.Process, e.Lock, e.Of, e.Why, e.By)))
+			records = append(records,
+				strings.TrimSpace(fmt.Sprintf("%s: %s gone of %s, %s %s", e.Process, e.Lock, e.Of, e.Why, e.By)))
 		default:
-			records = append(records, strings.TrimSpace(fmt.Sprintf("%s: %s %s of %s by %s", e.Process, e.Lock, strings.TrimPrefix(string(e.F), "key-"), e.Of, e.By)))
+			records = append(records, strings.TrimSpace(fmt.Sprintf("%s: %s %s of %s by %s", e.Process, e.Lock,
+				strings.TrimPrefix(string(e.F), "key-"), e.Of, e.By)))
 		}
 	}
 	return records

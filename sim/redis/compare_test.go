@@ -68,7 +68,8 @@ DELEX list -> 1
 
 func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 	for release, told := range map[string]string{
-		"CAD lock a": "key-gone lock of client-1/1 by client-1/1: deleted", "DELEX lock IFEQ a": "key-gone lock of client-1/1 by client-1/1: deleted",
+		"CAD lock a":                   "key-gone lock of client-1/1 by client-1/1: deleted",
+		"DELEX lock IFEQ a":            "key-gone lock of client-1/1 by client-1/1: deleted",
 		"DELIFEQ lock a":               "key-gone lock of client-1/1 by client-1/1: deleted",
 		"CAS lock a a PX 9000":         "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
 		"SET lock a IFEQ a PX 9000":    "key-set lock of client-1/1 by client-1/1 = a until 9.0006 s",
@@ -87,5 +88,6 @@ func TestReleaseAndRenewalByComparingAreTheOwners(t *testing.T) {
 	m.do("client-1/1", "SET lock a NX PX 8000")
 	m.do("client-1/1", "CAS lock a b EX 9")
 	m.do("client-1/1", "CAD lock b")
-	check(t, "the log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(8*time.Second)+"; SET lock b PXAT "+at(9*time.Second)+"; DEL lock")
+	check(t, "the log", strings.Join(m.node.Log(), "; "),
+		"SET lock a PXAT "+at(8*time.Second)+"; SET lock b PXAT "+at(9*time.Second)+"; DEL lock")
 }

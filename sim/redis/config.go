@@ -19,8 +19,8 @@ type Config struct {
 	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
 	FsyncTime time.Duration
 
-	// Password is what clients must give before anything else, by AUTH or HELLO, as user default (requirepass in redis.conf).
-	// Empty asks for none.
+	// Password is what clients must give before anything else, by AUTH or HELLO, as user default (requirepass in
+	// redis.conf). Empty asks for none.
 	Password string
 
 	// Replicates names the master of a replica; empty for a master. It must be a process of the run.

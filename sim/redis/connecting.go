@@ -14,8 +14,9 @@ func hello(n *Node, args []string) {
 		trouble = n.authenticate(g.User, g.Password)
 	}
 	if trouble == "" && n.cfg.Password != "" && (n.c == nil || !n.c.authed) {
-		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> " +
-			"<pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+		trouble = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> " +
+			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version " +
+			"at the same time"
 	}
 	if trouble != "" {
 		n.data.ReplyError(trouble)
@@ -73,7 +74,8 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 
 // refusesStranger is the error with which a command is refused before the password is given, or nothing.
 func (n *Node) refusesStranger(c *nodeCommand) string {
-	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript || command.IsOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
+	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
+		command.IsOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
 		return ""
 	}
 	return "NOAUTH Authentication required."
@@ -137,7 +139,8 @@ var clientCommands = map[string]func(n *Node, args []string){
 
 // otherConnections refuses what is about connections that nothing is kept for.
 func otherConnections(n *Node, args []string) {
-	n.data.ReplyError("ERR fencepost: CLIENT " + strings.ToUpper(args[1]) + " is not simulated: break connections by faults")
+	n.data.ReplyError("ERR fencepost: CLIENT " + strings.ToUpper(args[1]) +
+		" is not simulated: break connections by faults")
 }
 
 // client is CLIENT.

@@ -18,8 +18,10 @@ import (
 // storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
-	cfg := redis.Config{Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms, SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
-	c := newCluster(t, cfg, 2).watch(sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
+	cfg := redis.Config{Persistence: aof.Policy(r.IntN(4)), FsyncTime: time.Duration(r.IntN(3)) * ms,
+		SemiSync: r.IntN(3) == 0, MinReplicasToWrite: r.IntN(4) / 3}
+	c := newCluster(t, cfg, 2).watch(
+		sentinel.Config{DownAfter: 2 * time.Second, FailoverTimeout: 10 * time.Second, ReconfigureAfter: time.Second})
 	span := func(limit time.Duration) time.Duration { return time.Duration(r.Int64N(int64(limit))) }
 	all := append([]sim.ProcessID{observer}, c.names...)
 	for range 6 {
@@ -47,9 +49,11 @@ func storm(t *testing.T, seed uint64) *cluster {
 			c.at(at, func() { c.ServerFault(p, sim.ServerFault{Kind: sim.FailOver, To: c.names[r.IntN(3)]}) })
 		}
 	}
-	commands := [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"}, {"RPUSH", "l", "x"}, {"GET", "a"},
-		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"}, {"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"}, {"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"},
-		{"FLUSHALL"},
+	commands := [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
+		{"RPUSH", "l", "x"}, {"GET", "a"},
+		{"CAD", "a", "v"}, {"WAIT", "1", "100"}, {"PEXPIRE", "l", "500"}, {"EVAL", releaseScript, "1", "a", "v"},
+		{"HSET", "h", "f", "v"}, {"HSET", "h", "g", "v"}, {"HDEL", "h", "f"}, {"HINCRBY", "h", "n", "1"},
+		{"ZADD", "z", "1", "m"}, {"SADD", "s", "x"}, {"SREM", "s", "x"}, {"FLUSHALL"},
 		{"MULTI"}, {"EXEC"}}
 	for i := range 3 {
 		draw := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -58,7 +62,8 @@ func storm(t *testing.T, seed uint64) *cluster {
 				s.attempt = history.Attempt(fmt.Sprintf("%s/%d", s.Name(), n))
 				conn := sim.Conn{Server: c.names[draw.IntN(3)]}
 				args := commands[draw.IntN(len(commands))]
-				if s.Call(300*ms, nil, sim.Request{Conn: conn, Args: args, Attempt: s.attempt, Phase: args[0]})[0].Status != sim.Answered {
+				if s.Call(300*ms, nil, sim.Request{Conn: conn, Args: args, Attempt: s.attempt,
+					Phase: args[0]})[0].Status != sim.Answered {
 					s.Close(conn)
 				}
 				s.Sleep(time.Duration(draw.Int64N(int64(200 * ms))))
@@ -68,8 +73,8 @@ func storm(t *testing.T, seed uint64) *cluster {
 	return c
 }
 
-// TestNodesConverge lets groups weather storms. In the end one is master, all have what it has, and no key has ceased to
-// be without a record.
+// TestNodesConverge lets groups weather storms. In the end one is master, all have what it has, and no key has ceased
+// to be without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
 	if testkit.Full() {

@@ -32,7 +32,8 @@ func life(m *machine, seed uint64) string {
 			m.freeze(time.Second)
 			m.start()
 		case 3:
-			fmt.Fprintln(&told, m.eval("return {redis.call('set', KEYS[1], math.random(1000)), tostring({}), redis.call('keys', '*')}", "1", v.key()))
+			fmt.Fprintln(&told, m.eval("return {redis.call('set', KEYS[1], math.random(1000)), tostring({}), "+
+				"redis.call('keys', '*')}", "1", v.key()))
 		default:
 			attempt := history.Attempt(fmt.Sprintf("client-%d/%d", m.conn, i))
 			fmt.Fprintf(&told, "%q\n", m.args(attempt, v.spell(v.one(patterns...))...))

@@ -6,20 +6,20 @@
 // append-only file and when it is fsynced (aof), the commands and scripts of locks (command, lua), and here the node:
 // connections, transactions, restarts, replication, publish and subscribe.
 //
-// Client libraries as they are shipped can talk to it: it speaks RESP2 and RESP3, and tells those who cache what they must
-// forget (package tracking).
+// Client libraries as they are shipped can talk to it: it speaks RESP2 and RESP3, and tells those who cache what they
+// must forget (package tracking).
 //
-// Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before they
-// act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what Redis
-// would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real redis-server
-// whose wall clock they move (rig_test.go, testdata/clock.c).
+// Goals: a client cannot tell the node from Redis 7.0 by its replies, save that later commands which compare before
+// they act are there too; a key dies at exactly the instant at which Redis stops serving it; a crash takes exactly what
+// Redis would lose; the same calls give the same bytes, records and log. Tests hold the node to that beside a real
+// redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
 //
-// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), streams, several databases, eviction, cluster,
-// users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING tells. They are refused with an error
-// that names fencepost, never answered wrongly.
+// Non-goals: commands whose reply is random (SPOP) or that block (BLPOP), streams, several databases, eviction,
+// cluster, users other than default, CLIENT KILL and LIST, redirection of what CLIENT TRACKING tells. They are refused
+// with an error that names fencepost, never answered wrongly.
 //
-// Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in the
-// order in which it was made.
+// Known differences: a deadline of 2^63-1 ms is none; what Redis leaves to the order of a hash table is sorted, or in
+// the order in which it was made.
 //
 // # Expiry
 //
@@ -37,18 +37,19 @@
 //
 // # Replication
 //
-// After each turn of its event loop a master sends what the turn changed to its replicas, without waiting for them, after
-// the fsync if there is one. Offsets count effects where Redis counts bytes. Replicas acknowledge once a second and when a
-// WAIT asks; they refuse writes, and hide expired keys until their master deletes them. Semi-synchronous replication, as
-// Tair has it, holds the reply to a write back until one replica has it, and gives that up when it takes too long.
+// After each turn of its event loop a master sends what the turn changed to its replicas, without waiting for them,
+// after the fsync if there is one. Offsets count effects where Redis counts bytes. Replicas acknowledge once a second
+// and when a WAIT asks; they refuse writes, and hide expired keys until their master deletes them. Semi-synchronous
+// replication, as Tair has it, holds the reply to a write back until one replica has it, and gives that up when it
+// takes too long.
 //
-// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes on
-// serving whom it reaches until it is told to follow, and then takes all data anew: every change of master is a full
+// A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has what had arrived. Its old master goes
+// on serving whom it reaches until it is told to follow, and then takes all data anew: every change of master is a full
 // resync, sent in one message; a partial one would leave the same data. Who follows whom outlives a process, as Redis
-// writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the second's
-// acknowledgement, not after repl-timeout. A master that becomes a replica answers those who wait for replicas with
-// -UNBLOCKED and closes their connections. A Sentinel has a node whose role it changes close those of all its clients, the
-// one that it promotes as well.
+// writes it to its configuration. Replicas of replicas are not simulated, and a dead connection is noticed by the
+// second's acknowledgement, not after repl-timeout. A master that becomes a replica answers those who wait for replicas
+// with -UNBLOCKED and closes their connections. A Sentinel has a node whose role it changes close those of all its
+// clients, the one that it promotes as well.
 //
 // # Publish and subscribe
 //
@@ -57,25 +58,25 @@
 //
 // # Connections
 //
-// HELLO chooses the protocol of a connection, and QUIT ends it. A connection that its client has closed takes its subscriptions,
-// its transaction, what it watches and what it tracks with it, once the server hears of that.
+// HELLO chooses the protocol of a connection, and QUIT ends it. A connection that its client has closed takes its
+// subscriptions, its transaction, what it watches and what it tracks with it, once the server hears of that.
 //
-// Whoever tracks keys is told in RESP3 to forget one when it changes, and when it is deleted: a key that has expired is when a
-// command comes across it, or in the background cycle, at most 100 ms later; on a replica, when its master's DEL arrives.
-// Who asked for a change is told of it behind the reply.
+// Whoever tracks keys is told in RESP3 to forget one when it changes, and when it is deleted: a key that has expired is
+// when a command comes across it, or in the background cycle, at most 100 ms later; on a replica, when its master's DEL
+// arrives. Who asked for a change is told of it behind the reply.
 //
 // # Records
 //
 // Only masters record, so that the nodes of a group tell one story between them; [Group] says what a failover and the
 // resyncs after it add.
-// key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY hand
-// the owner on with the value. Each field of a hash and each member of a set or sorted set has an owner and records of its
-// own (keyspace/members.go). A record's Until is the first instant at which the key is no longer served. After a
-// restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline has a
-// key-gone and a key-set with an empty By.
+// key-set, key-prolonged and key-gone name the attempt that owns the key: the one that set it last. RENAME and COPY
+// hand the owner on with the value. Each field of a hash and each member of a set or sorted set has an owner and
+// records of its own (keyspace/members.go). A record's Until is the first instant at which the key is no longer served.
+// After a restart the data is compared with what it was: what a crash took back to an earlier value, owner or deadline
+// has a key-gone and a key-set with an empty By.
 //
 // # Scripts
 //
-// Scripts run in package lua; well-known ones are carried out in Go (command/twins.go), since they do what commands do: find,
-// compare and change keys.
+// Scripts run in package lua; well-known ones are carried out in Go (command/twins.go), since they do what commands do:
+// find, compare and change keys.
 package redis

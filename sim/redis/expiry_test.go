@@ -55,7 +55,8 @@ func TestPausedNodeExpiresAtTheNextAccess(t *testing.T) {
 	m.freeze(5 * time.Second)
 	check(t, "after the pause", m.do("client-2/1", "SET lock b NX PX 1000"), "OK")
 	check(t, "records", m.story(), "5.000 s key-gone other of client-1/1: expired\n"+
-		"5.000 s key-gone lock of client-1/1: expired\n5.000 s key-set lock of client-2/1 by client-2/1 = b until 6.0006 s\n")
+		"5.000 s key-gone lock of client-1/1: expired\n5.000 s key-set lock of client-2/1 by client-2/1 = b until "+
+		"6.0006 s\n")
 }
 
 func TestForwardJumpEndsKeysEarly(t *testing.T) {
@@ -79,8 +80,8 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
 }
 
-// A key that has expired is deleted when a command comes across it or by the background cycle, every 100 ms. If the clock
-// goes back before, it is alive again, and the records say so.
+// A key that has expired is deleted when a command comes across it or by the background cycle, every 100 ms. If the
+// clock goes back before, it is alive again, and the records say so.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -101,7 +102,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 		m := newMachine(everysec)
 		m.do("client-1/1", "SET lock a NX PX 1000")
 		m.jump(2 * time.Second)
-		check(t, c.name+": gone", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 1.0006 s\n0.000 s key-gone lock of client-1/1: expired\n")
+		check(t, c.name+": gone", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 1.0006 "+
+			"s\n0.000 s key-gone lock of client-1/1: expired\n")
 		if c.meanwhile == "release" {
 			m.args("client-2/1", "EVAL", releaseScript, "1", "lock", "b")
 		} else {
@@ -111,7 +113,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 		m.jump(-2 * time.Second)
 		records, value, log := "", "null", "; DEL lock"
 		if c.alive {
-			records, value, log = seconds(history.Time(c.pass))+" key-set lock of client-1/1 = a until 1.0006 s\n", "a", ""
+			records, value, log = seconds(history.Time(c.pass))+" key-set lock of client-1/1 = a until 1.0006 s\n", "a",
+				""
 		}
 		check(t, c.name+": records", m.story(), records)
 		check(t, c.name+": the key", m.do("client-3/1", "GET lock"), value)

@@ -31,8 +31,10 @@ func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
 	want(t, "said", c.said, "2ms client-1 SET old x PX 60000: +OK", "4ms client-1 SET lock a NX PX 60000: +OK",
 		"8.002s client-2 SENTINEL GET-MASTER-ADDR-BY-NAME redis-1: *2 $17 redis-1-replica-1 $4 6379",
 		"8.004s client-2 GET old: $1 x", "8.006s client-2 SET lock b NX PX 60000: +OK")
-	want(t, "records", records, "redis-1: old set of client-1/1 by client-1/1", "redis-1: lock set of client-1/1 by client-1/1",
-		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1-replica-1: lock set of client-2/1 by client-2/1")
+	want(t, "records", records, "redis-1: old set of client-1/1 by client-1/1",
+		"redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover",
+		"redis-1-replica-1: lock set of client-2/1 by client-2/1")
 }
 
 func TestLockThatAReplicaAcknowledgedOutlivesTheFailover(t *testing.T) {
@@ -63,7 +65,8 @@ func TestWaitThatReturnsZeroPromisesNothing(t *testing.T) {
 	want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK", "505ms client-1 WAIT 1 500: :0",
 		"517ms client-1 SET lock b NX PX 60000: +OK")
 	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
-		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1-replica-1: lock set of client-1/1 by client-1/1")
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover",
+		"redis-1-replica-1: lock set of client-1/1 by client-1/1")
 }
 
 func TestFailoverInsideWait(t *testing.T) {
@@ -91,7 +94,8 @@ func TestFailoverInsideWait(t *testing.T) {
 		c.at(3*time.Second, func() { c.Heal(master, replica1) })
 		c.run(20 * time.Second)
 		want(t, "said", c.said, "2ms client-1 SET lock a NX PX 60000: +OK",
-			"1.002s client-1 WAIT 1 0: reset", "1.006s client-1 GET lock: $1 a") // the Sentinel has all clients disconnected
+			// the Sentinel has all clients disconnected
+			"1.002s client-1 WAIT 1 0: reset", "1.006s client-1 GET lock: $1 a")
 	})
 }
 
@@ -124,7 +128,8 @@ func TestWaitAsLongAsTheTTLReturnsWhenTheLockIsGone(t *testing.T) {
 		s.do(master, "GET lock")
 	})
 	c.run(20 * time.Second)
-	want(t, "said", c.said, "2ms client-1 SET lock a NX EX 5: +OK", "5.005s client-1 WAIT 1 5000: :0", "5.007s client-1 GET lock: $-1")
+	want(t, "said", c.said, "2ms client-1 SET lock a NX EX 5: +OK", "5.005s client-1 WAIT 1 5000: :0",
+		"5.007s client-1 GET lock: $-1")
 }
 
 func TestFailoverLosesARelease(t *testing.T) {
@@ -144,7 +149,8 @@ func TestFailoverLosesARelease(t *testing.T) {
 	records := c.run(9 * time.Second)
 	want(t, "said", c.said[2:], "8ms client-1 CAD lock a: :1", "1.01s client-1 SET lock b NX PX 8000: $-1",
 		"8.012s client-1 SET lock b NX PX 8000: +OK")
-	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1", "redis-1: lock gone of client-1/1, deleted client-1/1",
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1: lock gone of client-1/1, deleted client-1/1",
 		"redis-1-replica-1: lock set of client-1/1 by", "redis-1-replica-1: lock gone of client-1/1, expired",
 		"redis-1-replica-1: lock set of client-1/1 by client-1/1")
 }
@@ -166,9 +172,11 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	})
 	records := c.run(30 * time.Second)
 	want(t, "said", c.said, "2ms client-1 SET both x PX 60000: +OK", "9.002s client-2 SET lock b NX PX 90000: +OK",
-		"10.002s client-3 SET lock a NX PX 90000: +OK", "19.002s client-4 GET lock: $1 a", "24.006s client-4 GET lock: $1 b",
+		"10.002s client-3 SET lock a NX PX 90000: +OK", "19.002s client-4 GET lock: $1 a",
+		"24.006s client-4 GET lock: $1 b",
 		"24.008s client-4 DEL lock: -READONLY You can't write against a read only replica.")
-	want(t, "records", records, "redis-1: both set of client-1/1 by client-1/1", "redis-1-replica-1: lock set of client-2/1 by client-2/1",
+	want(t, "records", records, "redis-1: both set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock set of client-2/1 by client-2/1",
 		"redis-1: lock set of client-3/1 by client-3/1", "redis-1: lock gone of client-3/1, lost in failover")
 	want(t, "switches", switches, "redis-1 redis-1-replica-1")
 	if a, b := c.keys(master), c.keys(replica1); a != b || a != "both=x(client-1/1) lock=b(client-2/1)" {
@@ -191,9 +199,11 @@ func TestRestartedOldMasterComesBackAsAMaster(t *testing.T) {
 		s.do(master, "GET lock")
 	})
 	records := c.run(30 * time.Second)
-	want(t, "said", c.said[1:], "8.004s client-1 GET lock: reset", "8.008s client-1 SET stale x: +OK", "23.012s client-1 GET lock: $-1")
+	want(t, "said", c.said[1:], "8.004s client-1 GET lock: reset", "8.008s client-1 SET stale x: +OK",
+		"23.012s client-1 GET lock: $-1")
 	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
-		"redis-1-replica-1: lock gone of client-1/1, lost in failover", "redis-1: stale set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover",
+		"redis-1: stale set of client-1/1 by client-1/1",
 		"redis-1: lock gone of client-1/1, lost in failover", "redis-1: stale gone of client-1/1, lost in failover")
 }
 
@@ -209,7 +219,8 @@ func TestMasterWithoutPersistenceComesBackEmptyAndEmptiesItsReplicas(t *testing.
 	})
 	records := c.run(5 * time.Second)
 	want(t, "said", c.said[2:], "2.008s client-1 GET lock: $-1")
-	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1", "redis-1: lock gone of client-1/1, lost in crash (no persistence)",
+	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
+		"redis-1: lock gone of client-1/1, lost in crash (no persistence)",
 		"redis-1-replica-1: lock gone of client-1/1, lost in crash (no persistence)")
 }
 

@@ -14,8 +14,9 @@ import (
 // The records of a group are its masters'. A replica is silent until it is promoted. Then every key that the old master
 // had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
 // arrive, as set again by nobody. What a deposed master was told later is recorded as lost when it drops it for the new
-// master's data; keys that a replica drops since its master came back without them go as they went there. A node that comes back
-// as a master, deposed or not, says what has become of all that stood by its own records: a reader has no others of it.
+// master's data; keys that a replica drops since its master came back without them go as they went there. A node that
+// comes back as a master, deposed or not, says what has become of all that stood by its own records: a reader has no
+// others of it.
 //
 // A run needs a Group for each group, a new one each time; the zero Group is ready.
 type Group struct {

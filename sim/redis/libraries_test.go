@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// libraryScripts are scripts as libraries ship them, with the file that they stand in, to be compared on a real Redis: keys
-// and argv are patterns of [vocabulary.spell].
+// libraryScripts are scripts as libraries ship them, with the file that they stand in, to be compared on a real Redis:
+// keys and argv are patterns of [vocabulary.spell].
 var libraryScripts = []struct{ source, keys, argv, text string }{
 	{"redsync 4, mutex.go: acquire is SET NX; release", "K", "tom|tim", `local val = redis.call("GET", KEYS[1])
 		if val == ARGV[1] then return redis.call("DEL", KEYS[1]) elseif val == false then return -1 else return 0 end`},
@@ -52,8 +52,10 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 		for i, _ in ipairs(KEYS) do if values[i] == ARGV[1] then ttl = redis.call("pttl", KEYS[i]) else return -3 end end
 		return ttl`},
 
-	{"rueidislock, lock.go: delkey", "K", "tom|tim", `if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) else return 0 end`},
-	{"rueidislock, lock.go: extend", "K", "tom|tim A", `if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("PEXPIREAT",KEYS[1],ARGV[2]) else return 0 end`},
+	{"rueidislock, lock.go: delkey", "K", "tom|tim",
+		`if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) else return 0 end`},
+	{"rueidislock, lock.go: extend", "K", "tom|tim A",
+		`if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("PEXPIREAT",KEYS[1],ARGV[2]) else return 0 end`},
 
 	{"redis-py, lock.py: LUA_RELEASE_SCRIPT", "K", "tom|tim", `local token = redis.call('get', KEYS[1])
 		if not token or token ~= ARGV[1] then return 0 end
@@ -70,33 +72,41 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 		if not token or token ~= ARGV[1] then return 0 end
 		redis.call('pexpire', KEYS[1], ARGV[2]) return 1`},
 
-	{"node-redlock 5, index.ts: ACQUIRE_SCRIPT", "a|b c|d", "tom|tim P", `for i, key in ipairs(KEYS) do if redis.call("exists", key) == 1 then return 0 end end
+	{"node-redlock 5, index.ts: ACQUIRE_SCRIPT", "a|b c|d", "tom|tim P",
+		`for i, key in ipairs(KEYS) do if redis.call("exists", key) == 1 then return 0 end end
 		for i, key in ipairs(KEYS) do redis.call("set", key, ARGV[1], "PX", ARGV[2]) end return #KEYS`},
-	{"node-redlock 5, index.ts: EXTEND_SCRIPT", "a|b c|d", "tom|tim P", `for i, key in ipairs(KEYS) do if redis.call("get", key) ~= ARGV[1] then return 0 end end
+	{"node-redlock 5, index.ts: EXTEND_SCRIPT", "a|b c|d", "tom|tim P",
+		`for i, key in ipairs(KEYS) do if redis.call("get", key) ~= ARGV[1] then return 0 end end
 		for i, key in ipairs(KEYS) do redis.call("set", key, ARGV[1], "PX", ARGV[2]) end return #KEYS`},
 	{"node-redlock 5, index.ts: RELEASE_SCRIPT", "a|b c|d", "tom|tim", `local count = 0 for i, key in ipairs(KEYS) do
 		if redis.call("get", key) == ARGV[1] then redis.pcall("del", key) count = count + 1 end end return count`},
 
-	{"redlock-rb, scripts.rb: LOCK_SCRIPT", "K", "tom|tim P yes|no", `if (redis.call("exists", KEYS[1]) == 0 and ARGV[3] == "yes") or redis.call("get", KEYS[1]) == ARGV[1] then
+	{"redlock-rb, scripts.rb: LOCK_SCRIPT", "K", "tom|tim P yes|no",
+		`if (redis.call("exists", KEYS[1]) == 0 and ARGV[3] == "yes") or redis.call("get", KEYS[1]) == ARGV[1] then
 		return redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2]) end`},
-	{"redlock-rb, scripts.rb: UNLOCK_SCRIPT", "K", "tom|tim", `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`},
-	{"redlock-rb, scripts.rb: PTTL_SCRIPT", "K", "", `return { redis.call("get", KEYS[1]), redis.call("pttl", KEYS[1]) }`},
+	{"redlock-rb, scripts.rb: UNLOCK_SCRIPT", "K", "tom|tim",
+		`if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`},
+	{"redlock-rb, scripts.rb: PTTL_SCRIPT", "K", "",
+		`return { redis.call("get", KEYS[1]), redis.call("pttl", KEYS[1]) }`},
 
-	{"redis-semaphore, semaphore/acquire/lua.ts", "K", "1|2 tom|tim P A", `local key = KEYS[1] local limit = tonumber(ARGV[1])
+	{"redis-semaphore, semaphore/acquire/lua.ts", "K", "1|2 tom|tim P A",
+		`local key = KEYS[1] local limit = tonumber(ARGV[1])
 		local identifier = ARGV[2] local lockTimeout = tonumber(ARGV[3]) local now = tonumber(ARGV[4])
 		local expiredTimestamp = now - lockTimeout
 		redis.call('zremrangebyscore', key, '-inf', expiredTimestamp)
 		if redis.call('zcard', key) < limit then
 			redis.call('zadd', key, now, identifier) redis.call('pexpire', key, lockTimeout) return 1
 		else return 0 end`},
-	{"redis-semaphore, semaphore/refresh/lua.ts", "K", "1|2 tom|tim P A", `local key = KEYS[1] local limit = tonumber(ARGV[1])
+	{"redis-semaphore, semaphore/refresh/lua.ts", "K", "1|2 tom|tim P A",
+		`local key = KEYS[1] local limit = tonumber(ARGV[1])
 		local identifier = ARGV[2] local lockTimeout = tonumber(ARGV[3]) local now = tonumber(ARGV[4])
 		local expiredTimestamp = now - lockTimeout
 		redis.call('zremrangebyscore', key, '-inf', expiredTimestamp)
 		if redis.call('zscore', key, identifier) then
 			redis.call('zadd', key, now, identifier) redis.call('pexpire', key, lockTimeout) return 1
 		else return 0 end`},
-	{"redis-semaphore, multiSemaphore/acquire/lua.ts", "K", "2|3 1|2 tom|tim P A", `local key = KEYS[1] local limit = tonumber(ARGV[1])
+	{"redis-semaphore, multiSemaphore/acquire/lua.ts", "K", "2|3 1|2 tom|tim P A",
+		`local key = KEYS[1] local limit = tonumber(ARGV[1])
 		local permits = tonumber(ARGV[2]) local identifier = ARGV[3] local lockTimeout = tonumber(ARGV[4]) local now = tonumber(ARGV[5])
 		local expiredTimestamp = now - lockTimeout local args = {}
 		redis.call('zremrangebyscore', key, '-inf', expiredTimestamp)
@@ -104,23 +114,29 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 			for i=0, permits - 1 do table.insert(args, now) table.insert(args, identifier .. '_' .. i) end
 			redis.call('zadd', key, unpack(args)) redis.call('pexpire', key, lockTimeout) return 1
 		else return 0 end`},
-	{"redis-semaphore, multiSemaphore/release/lua.ts", "K", "1|2 tom|tim", `local key = KEYS[1] local permits = tonumber(ARGV[1])
+	{"redis-semaphore, multiSemaphore/release/lua.ts", "K", "1|2 tom|tim",
+		`local key = KEYS[1] local permits = tonumber(ARGV[1])
 		local identifier = ARGV[2] local args = {}
 		for i=0, permits - 1 do table.insert(args, identifier .. '_' .. i) end
 		return redis.call('zrem', key, unpack(args))`},
 
-	{"Redisson 3, RedissonLock.java: tryLockInnerAsync", "K", "P tom|tim", `if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then
+	{"Redisson 3, RedissonLock.java: tryLockInnerAsync", "K", "P tom|tim",
+		`if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then
 		redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; return redis.call('pttl', KEYS[1]);`},
-	{"Redisson 3, RedissonLock.java: unlockInnerAsync", "K one latch", "0 P tom|tim publish|spublish P", `local val = redis.call('get', KEYS[3]);
+	{"Redisson 3, RedissonLock.java: unlockInnerAsync", "K one latch", "0 P tom|tim publish|spublish P",
+		`local val = redis.call('get', KEYS[3]);
 		if val ~= false then return tonumber(val); end;
 		if (redis.call('hexists', KEYS[1], ARGV[3]) == 0) then return nil; end;
 		local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1);
 		if (counter > 0) then redis.call('pexpire', KEYS[1], ARGV[2]); redis.call('set', KEYS[3], 0, 'px', ARGV[5]); return 0;
 		else redis.call('del', KEYS[1]); redis.call(ARGV[4], KEYS[2], ARGV[1]); redis.call('set', KEYS[3], 1, 'px', ARGV[5]); return 1; end;`},
-	{"Redisson 3, RedissonLock.java: forceUnlockAsync", "K one", "0 publish", `if (redis.call('del', KEYS[1]) == 1) then redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end`},
-	{"Redisson 3, RedissonBaseLock.java: renewExpirationAsync", "K", "P tom|tim", `if (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
+	{"Redisson 3, RedissonLock.java: forceUnlockAsync", "K one", "0 publish",
+		`if (redis.call('del', KEYS[1]) == 1) then redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end`},
+	{"Redisson 3, RedissonBaseLock.java: renewExpirationAsync", "K", "P tom|tim",
+		`if (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
 		redis.call('pexpire', KEYS[1], ARGV[1]); return 1; end; return 0;`},
-	{"Redisson 3, RedissonReadLock.java: tryLockInnerAsync", "K timeout", "P tom|tim tom:write|tim:write", `local mode = redis.call('hget', KEYS[1], 'mode');
+	{"Redisson 3, RedissonReadLock.java: tryLockInnerAsync", "K timeout", "P tom|tim tom:write|tim:write",
+		`local mode = redis.call('hget', KEYS[1], 'mode');
 		if (mode == false) then redis.call('hset', KEYS[1], 'mode', 'read'); redis.call('hset', KEYS[1], ARGV[2], 1);
 			redis.call('set', KEYS[2] .. ':1', 1); redis.call('pexpire', KEYS[2] .. ':1', ARGV[1]); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end;
 		if (mode == 'read') or (mode == 'write' and redis.call('hexists', KEYS[1], ARGV[3]) == 1) then
@@ -128,7 +144,8 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 			redis.call('set', key, 1); redis.call('pexpire', key, ARGV[1]);
 			local remainTime = redis.call('pttl', KEYS[1]); redis.call('pexpire', KEYS[1], math.max(remainTime, ARGV[1])); return nil; end;
 		return redis.call('pttl', KEYS[1]);`},
-	{"Redisson 3, RedissonReadLock.java: unlockInnerAsync", "K one timeout prefix", "0 tom|tim", `local mode = redis.call('hget', KEYS[1], 'mode');
+	{"Redisson 3, RedissonReadLock.java: unlockInnerAsync", "K one timeout prefix", "0 tom|tim",
+		`local mode = redis.call('hget', KEYS[1], 'mode');
 		if (mode == false) then redis.call('publish', KEYS[2], ARGV[1]); return 1; end;
 		local lockExists = redis.call('hexists', KEYS[1], ARGV[2]); if (lockExists == 0) then return nil; end;
 		local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1); if (counter == 0) then redis.call('hdel', KEYS[1], ARGV[2]); end;
@@ -142,12 +159,14 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 			if maxRemainTime > 0 then redis.call('pexpire', KEYS[1], maxRemainTime); return 0; end;
 			if mode == 'write' then return 0; end; end;
 		redis.call('del', KEYS[1]); redis.call('publish', KEYS[2], ARGV[1]); return 1;`},
-	{"Redisson 3, RedissonWriteLock.java: tryLockInnerAsync", "K", "P tom:write|tim:write", `local mode = redis.call('hget', KEYS[1], 'mode');
+	{"Redisson 3, RedissonWriteLock.java: tryLockInnerAsync", "K", "P tom:write|tim:write",
+		`local mode = redis.call('hget', KEYS[1], 'mode');
 		if (mode == false) then redis.call('hset', KEYS[1], 'mode', 'write'); redis.call('hset', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end;
 		if (mode == 'write') then if (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then redis.call('hincrby', KEYS[1], ARGV[2], 1);
 			local currentExpire = redis.call('pttl', KEYS[1]); redis.call('pexpire', KEYS[1], currentExpire + ARGV[1]); return nil; end; end;
 		return redis.call('pttl', KEYS[1]);`},
-	{"Redisson 3, RedissonWriteLock.java: unlockInnerAsync", "K one", "0 P tom:write|tim:write", `local mode = redis.call('hget', KEYS[1], 'mode');
+	{"Redisson 3, RedissonWriteLock.java: unlockInnerAsync", "K one", "0 P tom:write|tim:write",
+		`local mode = redis.call('hget', KEYS[1], 'mode');
 		if (mode == false) then redis.call('publish', KEYS[2], ARGV[1]); return 1; end;
 		if (mode == 'write') then local lockExists = redis.call('hexists', KEYS[1], ARGV[3]); if (lockExists == 0) then return nil;
 			else local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1);
@@ -157,8 +176,8 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 					else redis.call('hset', KEYS[1], 'mode', 'read'); end; return 1; end; end; end; return nil;`},
 }
 
-// TestScriptsOfLibrariesAnswerAsInRedis runs the scripts of lock libraries one after another on the same few keys, by two
-// owners on two connections.
+// TestScriptsOfLibrariesAnswerAsInRedis runs the scripts of lock libraries one after another on the same few keys, by
+// two owners on two connections.
 func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
 	r := newRig(t)
 	shipped := func(v vocabulary) []string {
@@ -167,7 +186,8 @@ func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
 		args := append([]string{"EVAL", s.text, strconv.Itoa(len(keys))}, keys...)
 		return append(args, v.spell(s.argv)...)
 	}
-	between := []string{"SET K tom|tim NX PX P", "PTTL K", "HGETALL K", "DEL K", "DEL K", "GET K", "ZRANGE K 0 -1 WITHSCORES", "SUBSCRIBE one", "UNSUBSCRIBE", "DBSIZE"}
+	between := []string{"SET K tom|tim NX PX P", "PTTL K", "HGETALL K", "DEL K", "DEL K", "GET K",
+		"ZRANGE K 0 -1 WITHSCORES", "SUBSCRIBE one", "UNSUBSCRIBE", "DBSIZE"}
 	compareRandom(t, r, "libraries", func(v vocabulary) []string {
 		if v.IntN(4) == 0 {
 			return v.spell(v.one(between...))

@@ -26,24 +26,32 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 		{"client-1/1", "PEXPIRE lock 5000", "key-prolonged lock.a of client-1/1 by client-1/1 until 5.0006 s"},
 		{"client-2/1", "HINCRBY lock b 1", "key-set lock.b of client-2/1 by client-2/1 = 1 until 5.0006 s"},
 		{"client-2/1", "HINCRBY lock b 1", ""}, // a counter that is there keeps its owner
-		{"client-2/1", "PEXPIRE lock 8000", "key-prolonged lock.a of client-1/1 until 8.0006 s; key-prolonged lock.b of client-2/1 by client-2/1 until 8.0006 s"},
-		{"client-2/1", "PEXPIRE lock 6000", "key-prolonged lock.a of client-1/1 by client-2/1 until 6.0006 s; key-prolonged lock.b of client-2/1 by client-2/1 until 6.0006 s"},
-		{"client-3/1", "PEXPIRE lock 9000", "key-prolonged lock.a of client-1/1 by client-3/1 until 9.0006 s; key-prolonged lock.b of client-2/1 by client-3/1 until 9.0006 s"},
+		{"client-2/1", "PEXPIRE lock 8000", "key-prolonged lock.a of client-1/1 until 8.0006 s; key-prolonged lock.b " +
+			"of client-2/1 by client-2/1 until 8.0006 s"},
+		{"client-2/1", "PEXPIRE lock 6000", "key-prolonged lock.a of client-1/1 by client-2/1 until 6.0006 s; " +
+			"key-prolonged lock.b of client-2/1 by client-2/1 until 6.0006 s"},
+		{"client-3/1", "PEXPIRE lock 9000", "key-prolonged lock.a of client-1/1 by client-3/1 until 9.0006 s; " +
+			"key-prolonged lock.b of client-2/1 by client-3/1 until 9.0006 s"},
 		{"client-3/1", "HSET lock a 2", "key-set lock.a of client-3/1 by client-3/1 = 2 until 9.0006 s"},
 		{"client-2/1", "HDEL lock b", "key-gone lock.b of client-2/1 by client-2/1: deleted"},
 		{"client-1/1", "DEL lock", "key-gone lock.a of client-3/1 by client-1/1: deleted"},
 		{"client-1/2", "ZADD sem 10 x", "key-set sem.x of client-1/2 by client-1/2 = 10 until never"},
-		{"client-2/2", "ZADD sem 20 y 30 z", "key-set sem.y of client-2/2 by client-2/2 = 20 until never; key-set sem.z of client-2/2 by client-2/2 = 30 until never"},
+		{"client-2/2", "ZADD sem 20 y 30 z", "key-set sem.y of client-2/2 by client-2/2 = 20 until never; key-set " +
+			"sem.z of client-2/2 by client-2/2 = 30 until never"},
 		{"client-2/2", "ZADD sem NX 40 x", ""},
 		{"client-1/2", "ZADD sem 15 x", "key-set sem.x of client-1/2 by client-1/2 = 15 until never"},
 		{"client-3/2", "ZREMRANGEBYSCORE sem -inf 15", "key-gone sem.x of client-1/2: expired"},
 		{"client-3/2", "ZREM sem y", "key-gone sem.y of client-2/2 by client-3/2: deleted"},
-		{"client-3/2", "RENAME sem moved", "key-set moved.z of client-2/2 by client-3/2 = 30 until never; key-gone sem.z of client-2/2 by client-3/2: deleted"},
-		{"client-3/2", "SET moved v", "key-gone moved.z of client-2/2 by client-3/2: deleted; key-set moved of client-3/2 by client-3/2 = v until never"},
-		{"client-1/3", "SADD set p q", "key-set set.p of client-1/3 by client-1/3 until never; key-set set.q of client-1/3 by client-1/3 until never"},
+		{"client-3/2", "RENAME sem moved", "key-set moved.z of client-2/2 by client-3/2 = 30 until never; key-gone " +
+			"sem.z of client-2/2 by client-3/2: deleted"},
+		{"client-3/2", "SET moved v", "key-gone moved.z of client-2/2 by client-3/2: deleted; key-set moved of " +
+			"client-3/2 by client-3/2 = v until never"},
+		{"client-1/3", "SADD set p q", "key-set set.p of client-1/3 by client-1/3 until never; key-set set.q of " +
+			"client-1/3 by client-1/3 until never"},
 		{"client-2/3", "SADD set q r", "key-set set.r of client-2/3 by client-2/3 until never"},
-		{"client-3/3", "FLUSHALL", "key-gone moved of client-3/2 by client-3/3: flushed; key-gone set.p of client-1/3 by client-3/3: flushed; " +
-			"key-gone set.q of client-1/3 by client-3/3: flushed; key-gone set.r of client-2/3 by client-3/3: flushed"},
+		{"client-3/3", "FLUSHALL", "key-gone moved of client-3/2 by client-3/3: flushed; key-gone set.p of " +
+			"client-1/3 by client-3/3: flushed; key-gone set.q of client-1/3 by client-3/3: flushed; key-gone set.r " +
+			"of client-2/3 by client-3/3: flushed"},
 	} {
 		m.do(history.Attempt(step.attempt), step.command)
 		check(t, step.command+" of "+step.attempt, m.tell(), step.told)
@@ -58,13 +66,15 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m.do("client-1/1", "HDEL lock first")
 	m.tell()
 	m.do("client-2/1", "DEL lock")
-	check(t, "the last reader leaves", m.tell(), "key-gone lock.mode of  by client-2/1: deleted; key-gone lock.second of client-2/1 by client-2/1: deleted")
+	check(t, "the last reader leaves", m.tell(),
+		"key-gone lock.mode of  by client-2/1: deleted; key-gone lock.second of client-2/1 by client-2/1: deleted")
 	m.do("client-1/2", "HSET lock mode read first 1")
 	m.do("client-2/2", "HSET lock second 1")
 	m.tell()
 	m.do("client-2/2", "DEL lock")
 	check(t, "while another is inside", m.tell(), "key-gone lock.first of client-1/2 by client-2/2: deleted; "+
-		"key-gone lock.mode of client-1/2 by client-2/2: deleted; key-gone lock.second of client-2/2 by client-2/2: deleted")
+		"key-gone lock.mode of client-1/2 by client-2/2: deleted; key-gone lock.second of client-2/2 by client-2/2: "+
+		"deleted")
 }
 
 // Owners outlive expiry, a clock that goes back, a restart and a loss of power.
@@ -84,6 +94,8 @@ func TestMembersKeepTheirOwners(t *testing.T) {
 	m.do("client-1/1", "HDEL lock a")
 	m.do("client-3/1", "HSET lock b 2 c 1")
 	m.tell()
-	check(t, "a loss of power", m.restart(sim.PowerLoss, 100*time.Millisecond), "key-set lock.a of client-1/1 = 1 until 5.0006 s; "+
-		"key-gone lock.b of client-3/1: lost in crash (unsynced); key-set lock.b of client-2/1 = 1 until 5.0006 s; key-gone lock.c of client-3/1: lost in crash (unsynced)")
+	check(t, "a loss of power", m.restart(sim.PowerLoss, 100*time.Millisecond),
+		"key-set lock.a of client-1/1 = 1 until 5.0006 s; "+
+			"key-gone lock.b of client-3/1: lost in crash (unsynced); key-set lock.b of client-2/1 = 1 until 5.0006 "+
+			"s; key-gone lock.c of client-3/1: lost in crash (unsynced)")
 }

@@ -67,8 +67,8 @@ type arrival struct {
 	closed  uint64
 }
 
-// heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to is
-// nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
+// heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to
+// is nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // of a push

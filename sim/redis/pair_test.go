@@ -21,7 +21,8 @@ func startRealPair(t *testing.T) (pair [2]*realRedis, masterPort string) {
 		}
 		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 		l.Close()
-		args := []string{"--port", ports[i], "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0"}
+		args := []string{"--port", ports[i], "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
+			"--repl-diskless-sync-delay", "0"}
 		if i == 1 {
 			args = append(args, "--replicaof", "127.0.0.1 "+ports[0])
 		}
@@ -85,7 +86,8 @@ func TestReplicationAnswersAsRedis(t *testing.T) {
 	w.AddClient("client-1", 0, func(env sim.Env) {
 		for _, line := range script {
 			args := strings.Fields(line)
-			i, theirs := int(args[0][0]-'1'), strings.Fields(strings.NewReplacer("HOST", "127.0.0.1", "PORT", port).Replace(line))
+			i, theirs := int(args[0][0]-'1'),
+				strings.Fields(strings.NewReplacer("HOST", "127.0.0.1", "PORT", port).Replace(line))
 			ours := strings.Fields(strings.NewReplacer("HOST", "redis-1", "PORT", "6379").Replace(line))
 			got := env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: names[i]}, Args: ours[1:]})[0]
 			if want := real[i].do(theirs[1:]...); string(got.Raw()) != want {

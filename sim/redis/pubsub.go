@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in the
-// file, but replicas get it in the stream of effects, for their own subscribers.
+// Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in
+// the file, but replicas get it in the stream of effects, for their own subscribers.
 
 // audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
@@ -50,8 +50,8 @@ func (c *connection) subscriptions(sort int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether the connection has any subscription and may therefore do little else, as it does not speak
-// RESP3, in which messages cannot be taken for replies.
+// listensOnly reports whether the connection has any subscription and may therefore do little else, as it does not
+// speak RESP3, in which messages cannot be taken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
@@ -93,8 +93,8 @@ func subscribe(sort int) func(n *Node, args []string) {
 	}
 }
 
-// unsubscribe is UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it leaves all, in the order in which they were
-// subscribed to; Redis leaves that order open.
+// unsubscribe is UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it leaves all, in the order in which they
+// were subscribed to; Redis leaves that order open.
 func unsubscribe(sort int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[sort]
@@ -154,8 +154,8 @@ func publish(sort int) func(n *Node, args []string) {
 	}
 }
 
-// publish hands a message to all who listen here: subscribers of the channel, then those of patterns, each in the order of
-// their subscriptions.
+// publish hands a message to all who listen here: subscribers of the channel, then those of patterns, each in the order
+// of their subscriptions.
 func (n *Node) publish(sort int, name, message string) (receivers int64) {
 	if i, found := n.audiences[sort].find(name); found {
 		a := &n.audiences[sort]
@@ -202,7 +202,8 @@ func pubSub(n *Node, args []string) {
 	switch sub {
 	case "channels", "shardchannels":
 		if len(args) > 3 {
-			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) + "'. Try PUBSUB HELP.")
+			n.data.ReplyError("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(args[1], 128) +
+				"'. Try PUBSUB HELP.")
 			return
 		}
 		var names []string

@@ -43,8 +43,8 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 		"4ms client-1 PSUBSCRIBE f*: *3 $10 psubscribe $2 f* :3",
 		"102ms client-2 PUBLISH free 1: :2", "102ms client-1 hears *3 $7 message $4 free $1 1",
 		"102ms client-1 hears *4 $8 pmessage $2 f* $4 free $1 1",
-		"104ms client-2 PUBLISH one 2: :1", "104ms client-1 hears *3 $7 message $3 one $1 2", "106ms client-2 PUBLISH two 3: :0",
-		"1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
+		"104ms client-2 PUBLISH one 2: :1", "104ms client-1 hears *3 $7 message $3 one $1 2",
+		"106ms client-2 PUBLISH two 3: :0", "1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
 }
 
 // A message goes to the subscribers of replicas as well, but not back, and not into the file.
@@ -60,8 +60,10 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 		s.do(replica1, "PUBLISH free 2")
 	})
 	c.run(3 * time.Second)
-	want(t, "said", c.said, "2ms client-1 SUBSCRIBE free: *3 $9 subscribe $4 free :1", "102ms client-2 PUBLISH free 1: :0",
-		"103ms client-1 hears *3 $7 message $4 free $1 1", "104ms client-2 PUBLISH free 2: :1", "104ms client-1 hears *3 $7 message $4 free $1 2")
+	want(t, "said", c.said, "2ms client-1 SUBSCRIBE free: *3 $9 subscribe $4 free :1",
+		"102ms client-2 PUBLISH free 1: :0",
+		"103ms client-1 hears *3 $7 message $4 free $1 1", "104ms client-2 PUBLISH free 2: :1",
+		"104ms client-1 hears *3 $7 message $4 free $1 2")
 	want(t, "the files", append(c.nodes[master].Log(), c.nodes[replica1].Log()...))
 }
 
@@ -73,14 +75,16 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 		s.listen(master, 0)
 	})
 	c.client("client-2", 100*ms, func(s *session) {
-		got := s.ask(master, 0, "EVAL", "redis.call('set', KEYS[1], 'v') return redis.call('publish', 'free', '1')", "1", "lock")
+		got := s.ask(master, 0, "EVAL", "redis.call('set', KEYS[1], 'v') return redis.call('publish', 'free', '1')",
+			"1", "lock")
 		s.say("EVAL: %s", got)
 	})
 	c.run(3 * time.Second)
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// What a connection has on the server goes with it, however it ends: its subscriptions, its transaction, what it watches.
+// What a connection has on the server goes with it, however it ends: its subscriptions, its transaction, what it
+// watches.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	begin := func(s *session) {
@@ -108,8 +112,8 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 		s.do(master, "PUBSUB CHANNELS")
 	})
 	c.run(10 * time.Second)
-	want(t, "said", c.said, "102ms client-3 PUBSUB NUMSUB free: *2 $4 free :1", "1.104s client-3 PUBSUB NUMSUB free: *2 $4 free :0",
-		"1.106s client-3 PUBSUB CHANNELS: *0")
+	want(t, "said", c.said, "102ms client-3 PUBSUB NUMSUB free: *2 $4 free :1",
+		"1.104s client-3 PUBSUB NUMSUB free: *2 $4 free :0", "1.106s client-3 PUBSUB CHANNELS: *0")
 	if open := redis.Connections(c.nodes[master]); open != 1 {
 		t.Errorf("the node keeps %d connections, and one is open", open)
 	}
@@ -135,8 +139,8 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	want(t, "said", c.said, "502ms client-2 PUBLISH free 1: :1", "1.504s client-2 PUBLISH free 2: :0")
 }
 
-// A Sentinel has a node whose role it changes disconnect its clients (sentinelSendSlaveOf in Redis's sentinel.c), so that they
-// ask anew who is master: the old master as it is reconfigured, and the one it promotes.
+// A Sentinel has a node whose role it changes disconnect its clients (sentinelSendSlaveOf in Redis's sentinel.c), so
+// that they ask anew who is master: the old master as it is reconfigured, and the one it promotes.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(sentinel.Config{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -152,9 +156,12 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	}
 	c.at(1500*ms, func() { c.failOver(replica1) })
 	c.run(10 * time.Second)
-	want(t, "said", c.said, "1.004s client-1 hears nothing", "1.004s client-2 hears nothing", "1.502s client-2 hears closed",
-		"1.506s client-2 EXEC: -ERR EXEC without MULTI", "1.51s client-2 PUBSUB CHANNELS: *0", "2.004s client-1 hears nothing",
-		"3.004s client-1 hears nothing", "4.002s client-1 hears closed", // two seconds after it was found to be a master still
+	want(t, "said", c.said, "1.004s client-1 hears nothing", "1.004s client-2 hears nothing",
+		"1.502s client-2 hears closed",
+		"1.506s client-2 EXEC: -ERR EXEC without MULTI", "1.51s client-2 PUBSUB CHANNELS: *0",
+		"2.004s client-1 hears nothing",
+		// two seconds after it was found to be a master still
+		"3.004s client-1 hears nothing", "4.002s client-1 hears closed",
 		"4.006s client-1 EXEC: -ERR EXEC without MULTI", "4.01s client-1 PUBSUB CHANNELS: *0")
 }
 
@@ -164,13 +171,15 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	c.Cut(master, replica1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
-		r := s.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: master}, Args: []string{"WAIT", "1", "0"}})[0]
+		r := s.Call(10*time.Second, nil,
+			sim.Request{Conn: sim.Conn{Server: master}, Args: []string{"WAIT", "1", "0"}})[0]
 		s.say("WAIT: reset %v", r.Status == sim.Reset)
 		s.listen(master, 0)
 	})
 	c.at(500*ms, func() { c.failOver(replica1) })
 	c.run(20 * time.Second)
-	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "1.002s client-1 WAIT: reset true", "1.002s client-1 hears closed")
+	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "1.002s client-1 WAIT: reset true",
+		"1.002s client-1 hears closed")
 }
 
 // REPLICAOF by hand disconnects only those who wait for replicas; these are told why.
@@ -190,6 +199,7 @@ func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	})
 	c.run(5 * time.Second)
 	want(t, "said", c.said, "2ms client-1 SET lock a: +OK",
-		"504ms client-1 WAIT 1 0: -UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+		"504ms client-1 WAIT 1 0: -UNBLOCKED force unblock from blocking operation, instance state changed (master "+
+			"-> replica?)",
 		"504ms client-1 hears closed", "506ms client-2 EXEC: *0")
 }

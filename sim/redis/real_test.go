@@ -79,8 +79,8 @@ func connect(t *testing.T, network, address string) *realRedis {
 	return &realRedis{t: t, conn: conn, r: bufio.NewReader(conn)}
 }
 
-// realServer is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder. The test
-// moves its wall clock. It deletes no key by itself, only when it comes across it.
+// realServer is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder. The
+// test moves its wall clock. It deletes no key by itself, only when it comes across it.
 type realServer struct {
 	t      *testing.T
 	socket string
@@ -91,7 +91,8 @@ func startRealRedis(t *testing.T) *realServer {
 	t.Helper()
 	dir := t.TempDir()
 	shim, clock := filepath.Join(dir, "clock.so"), filepath.Join(dir, "clock")
-	if out, err := exec.Command(tool(t, "gcc"), "-shared", "-fPIC", "-O2", "-o", shim, "testdata/clock.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(tool(t, "gcc"), "-shared", "-fPIC", "-O2", "-o", shim,
+		"testdata/clock.c").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	f, err := os.Create(clock)
@@ -101,8 +102,8 @@ func startRealRedis(t *testing.T) *realServer {
 	s := &realServer{t: t, socket: filepath.Join(dir, "s"), clock: f}
 	t.Cleanup(func() { _ = f.Close() })
 	s.setClock(epoch)
-	start(t, "ready to accept", []string{"LD_PRELOAD=" + shim, "FENCEPOST_CLOCK=" + clock}, "--port", "0", "--unixsocket", s.socket,
-		"--save", "", "--appendonly", "no", "--dir", dir, "--enable-debug-command", "yes")
+	start(t, "ready to accept", []string{"LD_PRELOAD=" + shim, "FENCEPOST_CLOCK=" + clock}, "--port", "0",
+		"--unixsocket", s.socket, "--save", "", "--appendonly", "no", "--dir", dir, "--enable-debug-command", "yes")
 	s.dial().do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	return s
 }

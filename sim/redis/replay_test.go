@@ -23,8 +23,8 @@ type groupOfThree struct {
 	told  []string // what has been done, for a test that fails
 }
 
-// member is a node, and an obvious account of the data that has reached it: the effects in the order in which they came,
-// to be carried out by a node that never hides anything.
+// member is a node, and an obvious account of the data that has reached it: the effects in the order in which they
+// came, to be carried out by a node that never hides anything.
 type member struct {
 	*machine
 	name    sim.ProcessID
@@ -176,15 +176,17 @@ func (s *groupOfThree) step(v vocabulary) {
 		tell("takes a message")
 		s.deliver(m)
 	default:
-		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200", "SET K V", "DEL K", "GET K", "INCR K", "HSET K M V", "HDEL K M", "ZADD K 1|2 M",
-			"SADD K M", "RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE", "DBSIZE", "KEYS *", "FLUSHALL", "GETDEL K", "APPEND K V"))
+		args := v.spell(v.one("SET K V PX 100|200|300", "SET K V NX PX 100|200", "SET K V", "DEL K", "GET K", "INCR K",
+			"HSET K M V", "HDEL K M", "ZADD K 1|2 M",
+			"SADD K M", "RPUSH K V", "LPOP K", "PEXPIRE K 100|200", "PERSIST K", "RENAME K K", "COPY K K REPLACE",
+			"DBSIZE", "KEYS *", "FLUSHALL", "GETDEL K", "APPEND K V"))
 		tell("does %q", args)
 		m.send("client-1/1", args...)
 	}
 }
 
-// TestDataOutlivesRestartsAndPromotions lets random commands, clocks that go both ways, restarts and promotions loose on a
-// group. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
+// TestDataOutlivesRestartsAndPromotions lets random commands, clocks that go both ways, restarts and promotions loose
+// on a group. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {

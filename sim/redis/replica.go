@@ -103,7 +103,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has come.
+// replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has
+// come.
 func (n *Node) replicate(master sim.ProcessID) {
 	r := &n.repl
 	n.feed()
@@ -124,7 +125,8 @@ func (n *Node) replicate(master sim.ProcessID) {
 		if r.told == nil {
 			r.told = map[keyspace.Title]bool{} // nobody was promoted in its place: it alone has all that it has
 		}
-		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n")
+		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
+			"replica?)\r\n")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
-// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how far
-// they have come once a second, and at once when asked. Offsets count effects, where Redis counts bytes.
+// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how
+// far they have come once a second, and at once when asked. Offsets count effects, where Redis counts bytes.
 
 // streamID names a stream of effects: each life of a master and each promotion begins another. Offsets of different
 // streams cannot be compared. The zero streamID is none.
@@ -49,8 +49,8 @@ type replication struct {
 	outbox  []outgoing
 	ordered sim.ProcessID // by a FailOver that has not been carried out
 
-	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new master's
-	// data.
+	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
+	// master's data.
 	told map[keyspace.Title]bool
 	had  *keyspace.Snapshot
 }
@@ -162,7 +162,8 @@ func (n *Node) endReplication() {
 	clear(r.waiting)
 	clear(r.outbox)
 	r.replicas, r.pending, r.waiting, r.outbox = r.replicas[:0], nil, r.waiting[:0], r.outbox[:0]
-	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.block, r.ordered = streamID{}, false, false, false, false, nil, ""
+	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.block, r.ordered = streamID{}, false, false, false, false, nil,
+		""
 	if r.master != "" {
 		r.offset = 0 // nothing that it could say how far it has come
 	}
@@ -328,8 +329,8 @@ func (n *Node) refusesWrites() string {
 	return ""
 }
 
-// goodReplicas counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the wall
-// clock. Redis counts once a second; here the count is never stale.
+// goodReplicas counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the
+// wall clock. Redis counts once a second; here the count is never stale.
 func (n *Node) goodReplicas() (count int) {
 	for i := range n.repl.replicas {
 		lag := n.repl.replicas[i].lag(n.data.Wall)

@@ -37,13 +37,17 @@ func TestWait(t *testing.T) {
 	})
 	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // others' writes are no concern
 	c.run(5 * time.Second)
-	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated."
+	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
+		"replica is configured to be writable (which is not the default) writes to replicas are just local and are " +
+		"not propagated."
 	want(t, "said", c.said, "2ms client-1 WAIT 2 0: :2", "4ms client-1 SET lock a: +OK", "6ms client-1 WAIT 0 0: :0",
-		"10ms client-1 WAIT 1 0: :1", "12ms client-1 GET lock: $1 a", "14ms client-1 WAIT 1 0: :1", "117ms client-1 WAIT 2 100: :1",
+		"10ms client-1 WAIT 1 0: :1", "12ms client-1 GET lock: $1 a", "14ms client-1 WAIT 1 0: :1",
+		"117ms client-1 WAIT 2 100: :1",
 		"119ms client-1 SET lock b: +OK", "121ms client-1 MULTI: +OK", "123ms client-1 SET lock c: +QUEUED",
 		"125ms client-1 WAIT 2 0: +QUEUED", "127ms client-1 EXEC: *2 +OK :0", "129ms client-1 :2",
 		"131ms client-1 WAIT x 0: -ERR value is not an integer or out of range",
-		"133ms client-1 WAIT 1 x: -ERR timeout is not an integer or out of range", "135ms client-1 WAIT 1 -1: -ERR timeout is negative",
+		"133ms client-1 WAIT 1 x: -ERR timeout is not an integer or out of range",
+		"135ms client-1 WAIT 1 -1: -ERR timeout is negative",
 		"137ms client-1 WAIT 0 0: "+onReplica, "139ms client-1 WAIT x 0: "+onReplica, "1.002s client-2 WAIT 1 0: :2")
 }
 
@@ -52,7 +56,8 @@ func TestRequestsBehindAWaitWaitAndOtherConnectionsGoOn(t *testing.T) {
 	c.Cut(master, replica1)
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
-		for _, args := range [][]string{{"WAIT", "1", "1000"}, {"SET", "lock", "b"}, {"WAIT", "1", "0"}, {"GET", "lock"}} {
+		for _, args := range [][]string{{"WAIT", "1", "1000"}, {"SET", "lock", "b"}, {"WAIT", "1", "0"},
+			{"GET", "lock"}} {
 			s.Go("pipelined", func(env sim.Env) { (&session{env, c, s.attempt}).do(master, strings.Join(args, " ")) })
 		}
 		s.Sleep(10 * ms)
@@ -61,7 +66,8 @@ func TestRequestsBehindAWaitWaitAndOtherConnectionsGoOn(t *testing.T) {
 	c.at(3*time.Second, func() { c.Heal(master, replica1) })
 	c.run(8 * time.Second)
 	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "14ms client-1 another connection: $1 a",
-		"1.005s client-1 WAIT 1 1000: :0", "1.005s client-1 SET lock b: +OK", "3.003s client-1 WAIT 1 0: :1", "3.003s client-1 GET lock: $1 b")
+		"1.005s client-1 WAIT 1 1000: :0", "1.005s client-1 SET lock b: +OK", "3.003s client-1 WAIT 1 0: :1",
+		"3.003s client-1 GET lock: $1 b")
 }
 
 func TestWaitOfAMasterWithoutReplicasLastsToItsEnd(t *testing.T) {
@@ -73,8 +79,8 @@ func TestWaitOfAMasterWithoutReplicasLastsToItsEnd(t *testing.T) {
 		s.do(master, "WAIT 1 0")
 	})
 	c.run(30 * time.Second)
-	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "4ms client-1 WAIT 0 0: :0", "107ms client-1 WAIT 1 100: :0",
-		"10.107s client-1 WAIT 1 0: no reply")
+	want(t, "said", c.said, "2ms client-1 SET lock a: +OK", "4ms client-1 WAIT 0 0: :0",
+		"107ms client-1 WAIT 1 100: :0", "10.107s client-1 WAIT 1 0: no reply")
 }
 
 func TestWaitCountsOnTheWallClock(t *testing.T) {
@@ -100,7 +106,8 @@ func TestSemiSynchronousReplyWaitsForOneReplica(t *testing.T) {
 		s.do(replica1, "GET lock")
 	})
 	c.run(20 * time.Second)
-	want(t, "said", c.said, "4ms client-1 SET lock a NX PX 60000: +OK", "6ms client-1 SET lock a NX PX 60000: $-1", "8.008s client-1 GET lock: $1 a")
+	want(t, "said", c.said, "4ms client-1 SET lock a NX PX 60000: +OK", "6ms client-1 SET lock a NX PX 60000: $-1",
+		"8.008s client-1 GET lock: $1 a")
 }
 
 func TestSemiSynchronousReplicationFallsBackAndReturns(t *testing.T) {
@@ -121,8 +128,10 @@ func TestSemiSynchronousReplicationFallsBackAndReturns(t *testing.T) {
 		s.do(master, "SET lock c")
 	})
 	c.run(30 * time.Second)
-	want(t, "said", c.said, "1.5s client-1 degraded false", "2.502s client-1 SET lock a: +OK", "2.502s client-1 degraded true",
-		"2.502s client-1 other connection: +OK", "2.504s client-1 SET lock b: +OK", "12.504s client-1 degraded false", "12.508s client-1 SET lock c: +OK")
+	want(t, "said", c.said, "1.5s client-1 degraded false", "2.502s client-1 SET lock a: +OK",
+		"2.502s client-1 degraded true",
+		"2.502s client-1 other connection: +OK", "2.504s client-1 SET lock b: +OK", "12.504s client-1 degraded false",
+		"12.508s client-1 SET lock c: +OK")
 }
 
 func TestDegradedSemiSynchronousReplicationLosesALock(t *testing.T) {
@@ -135,7 +144,8 @@ func TestDegradedSemiSynchronousReplicationLosesALock(t *testing.T) {
 		s.do(replica1, "SET lock b NX PX 60000")
 	})
 	records := c.run(20 * time.Second)
-	want(t, "said", c.said, "1.002s client-1 SET lock a NX PX 60000: +OK", "10.004s client-1 SET lock b NX PX 60000: +OK")
+	want(t, "said", c.said, "1.002s client-1 SET lock a NX PX 60000: +OK",
+		"10.004s client-1 SET lock b NX PX 60000: +OK")
 	want(t, "records", records[1:2], "redis-1-replica-1: lock gone of client-1/1, lost in failover")
 }
 
@@ -161,9 +171,10 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		t.Fatalf("said %q", c.said)
 	}
 	c.said[3] = ""
-	want(t, "said", c.said, "10.002s client-1 SET lock a NX PX 60000: +OK", "11.004s client-1 SET lock b XX: -"+refused, "11.006s client-1 $1 a",
-		"", "11.01s client-1 MULTI: +OK", "11.012s client-1 DEL lock: -"+refused,
-		"11.014s client-1 EXEC: -EXECABORT Transaction discarded because of previous errors.", "12.016s client-1 DEL lock: :1")
+	want(t, "said", c.said, "10.002s client-1 SET lock a NX PX 60000: +OK", "11.004s client-1 SET lock b XX: -"+refused,
+		"11.006s client-1 $1 a", "", "11.01s client-1 MULTI: +OK", "11.012s client-1 DEL lock: -"+refused,
+		"11.014s client-1 EXEC: -EXECABORT Transaction discarded because of previous errors.",
+		"12.016s client-1 DEL lock: :1")
 }
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
@@ -173,7 +184,8 @@ func TestReplicaRefusesWritesOfClients(t *testing.T) {
 	const refused = "-READONLY You can't write against a read only replica."
 	c.client("client-1", 0, func(s *session) {
 		s.do(master, "SET lock a")
-		for _, command := range []string{"SET lock b", "DEL lock", "CAD lock a", "PEXPIRE lock 1", "INCR n", "HSET h f v", "SUNIONSTORE a b c", "FLUSHALL"} {
+		for _, command := range []string{"SET lock b", "DEL lock", "CAD lock a", "PEXPIRE lock 1", "INCR n",
+			"HSET h f v", "SUNIONSTORE a b c", "FLUSHALL"} {
 			if got := s.ask(replica1, 0, strings.Fields(command)...); got != refused {
 				t.Errorf("%s: %s", command, got)
 			}
@@ -189,9 +201,12 @@ func TestReplicaRefusesWritesOfClients(t *testing.T) {
 		s.do(master, "ROLE")
 	})
 	c.run(3 * time.Second)
-	want(t, "said", c.said[1:4], "22ms client-1 MULTI: +OK", "24ms client-1 GET lock: +QUEUED", "26ms client-1 EXEC: *1 $1 a")
-	if !strings.Contains(c.said[4], "role:slave master_host:redis-1 master_port:6379 master_link_status:up slave_repl_offset:1 ") ||
-		!strings.Contains(c.said[5], "role:master connected_slaves:1 slave0:ip=redis-1-replica-1,port=6379,state=online,offset=0,lag=0") {
+	want(t, "said", c.said[1:4], "22ms client-1 MULTI: +OK", "24ms client-1 GET lock: +QUEUED",
+		"26ms client-1 EXEC: *1 $1 a")
+	if !strings.Contains(c.said[4],
+		"role:slave master_host:redis-1 master_port:6379 master_link_status:up slave_repl_offset:1 ") ||
+		!strings.Contains(c.said[5],
+			"role:master connected_slaves:1 slave0:ip=redis-1-replica-1,port=6379,state=online,offset=0,lag=0") {
 		t.Errorf("INFO: %s\n%s", c.said[4], c.said[5])
 	}
 	want(t, "role", c.said[6:], "32ms client-1 ROLE: *3 $6 master :1 *1 *3 $17 redis-1-replica-1 $4 6379 $1 0")
@@ -231,8 +246,10 @@ func TestReplicaHidesExpiredKeysAndWaitsForItsMasterToDeleteThem(t *testing.T) {
 	for i, line := range c.said[3:] {
 		_, c.said[3+i], _ = strings.Cut(line, "client-1 ")
 	}
-	want(t, "said", c.said[3:], "GET lock: $-1", "EXISTS lock list: :0", "KEYS *: *0", "DBSIZE: :2", "PTTL list: :-2", "TYPE list: +none",
-		"PEXPIRE list 60000: :1", "LRANGE list 0 -1: *1 $1 x", "GET lock: $1 a", "GET lock: $-1", "DBSIZE: :2", "DBSIZE: :1")
+	want(t, "said", c.said[3:], "GET lock: $-1", "EXISTS lock list: :0", "KEYS *: *0", "DBSIZE: :2", "PTTL list: :-2",
+		"TYPE list: +none",
+		"PEXPIRE list 60000: :1", "LRANGE list 0 -1: *1 $1 x", "GET lock: $1 a", "GET lock: $-1", "DBSIZE: :2",
+		"DBSIZE: :1")
 	for _, r := range records {
 		if !strings.HasPrefix(r, "redis-1: ") {
 			t.Errorf("the replica recorded %s", r)
@@ -262,7 +279,8 @@ func TestReplyAndEffectsOfAlwaysWaitForTheFsync(t *testing.T) {
 		}
 	})
 	c.run(time.Second)
-	want(t, "said", c.said, "12ms client-1 SET lock a: +OK", "24ms client-1 WAIT 1 0: :1") // 11 + 1, then the replica's own fsync to 22, + 1 + 1
+	// 11 + 1, then the replica's own fsync to 22, + 1 + 1
+	want(t, "said", c.said, "12ms client-1 SET lock a: +OK", "24ms client-1 WAIT 1 0: :1")
 }
 
 func TestReplicaOfMovesANode(t *testing.T) {
@@ -281,7 +299,8 @@ func TestReplicaOfMovesANode(t *testing.T) {
 	records := c.run(time.Second)
 	want(t, "said", c.said, "2ms client-1 REPLICAOF redis-1 6379: +OK Already connected to specified master",
 		"4ms client-1 REPLICAOF nowhere 6379: -ERR fencepost: nowhere:6379 is no node that this one has heard of",
-		"6ms client-1 REPLICAOF redis-1 x: -ERR Invalid master port", "8ms client-1 REPLICAOF NO ONE: +OK", "10ms client-1 SET own x: +OK",
+		"6ms client-1 REPLICAOF redis-1 x: -ERR Invalid master port", "8ms client-1 REPLICAOF NO ONE: +OK",
+		"10ms client-1 SET own x: +OK",
 		"12ms client-1 SLAVEOF redis-1 6379: +OK", "24ms client-1 GET own: $-1", "26ms client-1 WAIT 1 10: :1")
 	want(t, "records", records, "redis-1-replica-1: own set of client-1/1 by client-1/1",
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")

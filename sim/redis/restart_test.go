@@ -53,7 +53,8 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 	}
 	m := newMachine(everysec)
 	m.do("client-1/1", "SET lock a NX PX 10000")
-	check(t, "a lost disk", m.restart(sim.LoseAllState, time.Second), "key-gone lock of client-1/1: lost in crash (no persistence)")
+	check(t, "a lost disk", m.restart(sim.LoseAllState, time.Second),
+		"key-gone lock of client-1/1: lost in crash (no persistence)")
 }
 
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
@@ -65,7 +66,8 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 		{"in the first second of a life", 0, 500 * time.Millisecond, 400 * time.Millisecond, false, false},
 		{"the second is over", 0, 500 * time.Millisecond, 501 * time.Millisecond, true, true},
 		{"the fsync still runs", 0, 500 * time.Millisecond, 500 * time.Millisecond, false, false},
-		{"the first write after a quiet second", 2 * time.Second, 10 * time.Millisecond, 900 * time.Millisecond, true, false},
+		{"the first write after a quiet second", 2 * time.Second, 10 * time.Millisecond, 900 * time.Millisecond, true,
+			false},
 		{"and its second is over", 2 * time.Second, 10 * time.Millisecond, 991 * time.Millisecond, true, true},
 	} {
 		m := newMachine(everysec)
@@ -80,8 +82,8 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	}
 }
 
-// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync): what matters is not how long ago the last fsync
-// was, but whether the wall clock has begun another second.
+// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync): what matters is not how long ago the last
+// fsync was, but whether the wall clock has begun another second.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
 		begin, write, loss time.Duration // after a full second of the wall clock
@@ -118,7 +120,8 @@ func TestStuckFsyncPostponesWritesWhileRepliesGoOut(t *testing.T) {
 	check(t, "the reply does not wait", readable(*reply), "OK")
 	m.sleep(10 * time.Second)
 	check(t, "all is lost", m.restart(sim.PowerLoss, time.Second),
-		"key-gone first of client-1/1: lost in crash (unsynced); key-gone second of client-1/1: lost in crash (unsynced)")
+		"key-gone first of client-1/1: lost in crash (unsynced); key-gone second of client-1/1: lost in crash "+
+			"(unsynced)")
 }
 
 func TestSlowFsyncEndsWithTheFault(t *testing.T) {
@@ -156,7 +159,8 @@ func TestAlwaysLosesOnlyWhatWasNotAnswered(t *testing.T) {
 	m.do("client-1/1", "SET first a")
 	reply := m.send("client-1/2", "SET", "second", "b")
 	m.sleep(999 * time.Microsecond)
-	check(t, "records", m.restart(sim.PowerLoss, time.Second), "key-gone second of client-1/2: lost in crash (unsynced)")
+	check(t, "records", m.restart(sim.PowerLoss, time.Second),
+		"key-gone second of client-1/2: lost in crash (unsynced)")
 	m.sleep(time.Second)
 	check(t, "the reply never left", *reply, "")
 	check(t, "the first", m.do("client-1/1", "GET first"), "a")
@@ -182,10 +186,13 @@ func TestWithoutFsyncTheOperatingSystemWritesBackLate(t *testing.T) {
 func TestPowerLossTakesUnsyncedChangesBack(t *testing.T) {
 	for _, c := range []struct{ change, want string }{
 		{"DEL lock", "key-set lock of client-1/1 = a until 60.0006 s"},
-		{"SET lock b PX 60000", "key-gone lock of client-2/1: lost in crash (unsynced); key-set lock of client-1/1 = a until 60.0006 s"},
-		{"PEXPIRE lock 90000", "key-gone lock of client-1/1: lost in crash (unsynced); key-set lock of client-1/1 = a until 60.0006 s"},
+		{"SET lock b PX 60000",
+			"key-gone lock of client-2/1: lost in crash (unsynced); key-set lock of client-1/1 = a until 60.0006 s"},
+		{"PEXPIRE lock 90000",
+			"key-gone lock of client-1/1: lost in crash (unsynced); key-set lock of client-1/1 = a until 60.0006 s"},
 		{"SET new c", "key-gone new of client-2/1: lost in crash (unsynced)"},
-		{"RENAME lock new", "key-set lock of client-1/1 = a until 60.0006 s; key-gone new of client-1/1: lost in crash (unsynced)"},
+		{"RENAME lock new", "key-set lock of client-1/1 = a until 60.0006 s; key-gone new of client-1/1: lost in " +
+			"crash (unsynced)"},
 		{"GET lock", ""},
 	} {
 		m := newMachine(everysec)
@@ -210,19 +217,23 @@ func TestExpiryIsLoggedAsADeletion(t *testing.T) {
 	m.do("client-1/1", "SET lock a PX 10")
 	m.sleep(time.Second)
 	m.do("client-2/1", "SET lock b PX 10000")
-	check(t, "log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(10*time.Millisecond)+"; DEL lock; SET lock b PXAT "+at(11*time.Second))
+	check(t, "log", strings.Join(m.node.Log(), "; "),
+		"SET lock a PXAT "+at(10*time.Millisecond)+"; DEL lock; SET lock b PXAT "+at(11*time.Second))
 }
 
 func TestScriptsAndTransactionsAreLoggedAsTheirWrites(t *testing.T) {
 	m := newMachine(everysec)
-	m.args("client-1/1", "EVAL", `redis.call('set', KEYS[1], ARGV[1], 'EX', 5) redis.call('get', KEYS[1]) return redis.call('incr', 'n')`, "1", "lock", "a")
+	m.args("client-1/1", "EVAL",
+		`redis.call('set', KEYS[1], ARGV[1], 'EX', 5) redis.call('get', KEYS[1]) return redis.call('incr', 'n')`, "1",
+		"lock", "a")
 	m.do("client-1/1", "MULTI")
 	m.do("client-1/1", "PEXPIRE lock 9000")
 	m.do("client-1/1", "LPUSH list x")
 	m.do("client-1/1", "EXEC")
 	m.do("client-1/1", "SET lock b NX")
 	m.do("client-1/1", "LPUSHX none x")
-	check(t, "log", strings.Join(m.node.Log(), "; "), "SET lock a PXAT "+at(5*time.Second)+"; incr n; PEXPIREAT lock "+at(9*time.Second)+"; lpush list x")
+	check(t, "log", strings.Join(m.node.Log(), "; "),
+		"SET lock a PXAT "+at(5*time.Second)+"; incr n; PEXPIREAT lock "+at(9*time.Second)+"; lpush list x")
 }
 
 func TestNothingExpiresWhileLoading(t *testing.T) {
@@ -240,5 +251,6 @@ func TestRestartDropsConnectionsAndScripts(t *testing.T) {
 	m.do("client-1/1", "MULTI")
 	m.restart(sim.ShutDown, 0)
 	check(t, "transaction", m.do("client-1/1", "EXEC"), "-ERR EXEC without MULTI")
-	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "1", "lock", "a"), "-NOSCRIPT No matching script. Please use EVAL.")
+	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "1", "lock", "a"),
+		"-NOSCRIPT No matching script. Please use EVAL.")
 }

@@ -25,7 +25,8 @@ func (s step) String() string {
 	return fmt.Sprintf("connection %d: %q", s.conn+1, s.args)
 }
 
-// rig does the same to a node and to a real Redis. All that comes on a connection is compared, replies and pushes alike.
+// rig does the same to a node and to a real Redis. All that comes on a connection is compared, replies and pushes
+// alike.
 type rig struct {
 	t        *testing.T
 	server   *realServer
@@ -68,7 +69,8 @@ func (r *rig) play(steps []step) string {
 	r.node.Reset(Config{})
 	m := &twoClients{machine: &machine{wall: epoch, node: r.node, up: true, quiet: true}}
 	r.node.Start(m)
-	last := []step{{conn: 0, args: []string{"PING", "end"}}, {conn: 1, args: []string{"PING", "end"}}} // nothing else is to come
+	// nothing else is to come
+	last := []step{{conn: 0, args: []string{"PING", "end"}}, {conn: 1, args: []string{"PING", "end"}}}
 	for i, s := range slices.Concat(steps, last) {
 		if s.args == nil {
 			m.jump(s.move)
@@ -87,7 +89,8 @@ func (r *rig) play(steps []step) string {
 func (r *rig) both(m *twoClients, s step) string {
 	r.compared++
 	m.came = [2]string{}
-	r.node.Serve(sim.NewIncoming("client-1", uint64(s.conn+1), "client-1/1", s.args, func(b []byte) { m.came[s.conn] += string(b) }))
+	r.node.Serve(sim.NewIncoming("client-1", uint64(s.conn+1), "client-1/1", s.args,
+		func(b []byte) { m.came[s.conn] += string(b) }))
 	for _, i := range []int{s.conn, 1 - s.conn} {
 		got, want, err := m.came[i], "", error(nil)
 		if i == s.conn {
@@ -149,7 +152,8 @@ func TestDifferencesAreShrunkToTheStepsThatShowThem(t *testing.T) {
 	has := func(list []step, conn int) bool {
 		return slices.ContainsFunc(list, func(s step) bool { return s.conn == conn })
 	}
-	got := shrink(steps, func(list []step) bool { return has(list, 17) && has(list, 80) || has(list, 3) && len(list) > 90 })
+	got := shrink(steps,
+		func(list []step) bool { return has(list, 17) && has(list, 80) || has(list, 3) && len(list) > 90 })
 	if len(got) != 2 || got[0].conn != 17 || got[1].conn != 80 {
 		t.Errorf("left are %v", got)
 	}

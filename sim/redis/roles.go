@@ -49,7 +49,8 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf is REPLICAOF and SLAVEOF. The node takes up its new role when its turn ends. It must have heard of a master.
+// replicaOf is REPLICAOF and SLAVEOF. The node takes up its new role when its turn ends. It must have heard of a
+// master.
 func replicaOf(n *Node, args []string) {
 	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
 		n.repl.involved, n.repl.ordered = true, n.host.Name()
@@ -65,7 +66,8 @@ func replicaOf(n *Node, args []string) {
 	case master == n.repl.master:
 		n.data.ReplyStatus("OK Already connected to specified master")
 	case master == n.host.Name() || args[2] != Port || !n.knows(master):
-		n.data.ReplyError("ERR fencepost: " + command.Clip(args[1], 128) + ":" + args[2] + " is no node that this one has heard of")
+		n.data.ReplyError("ERR fencepost: " + command.Clip(args[1], 128) + ":" + args[2] +
+			" is no node that this one has heard of")
 	default:
 		n.repl.involved, n.repl.ordered = true, master
 		n.data.ReplyOK()

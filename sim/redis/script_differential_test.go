@@ -105,7 +105,8 @@ func TestScriptsAnswerAsInRedis(t *testing.T) {
 			setup := v.spell(v.one("SET K V", "DEL K", "LPUSH K V", "PERSIST K"))
 			real.do(setup...)
 			m.send("client-1/1", setup...)
-			args := append([]string{"EVAL", text}, v.spell(v.one("0", "1 K", "1 K V", "1 K V T", "1 K v 100000", "2 K K V", "3 K", "-1", "x"))...)
+			args := append([]string{"EVAL", text},
+				v.spell(v.one("0", "1 K", "1 K V", "1 K V T", "1 K v 100000", "2 K K V", "3 K", "-1", "x"))...)
 			want, got := real.do(args...), *m.send("client-1/1", args...)
 			if got != want && !sameScriptExcept[text] {
 				t.Errorf("round %d, %q after %q:\n node %q\nRedis %q", round, args, setup, got, want)

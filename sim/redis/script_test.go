@@ -30,7 +30,8 @@ func TestScriptCacheIsBounded(t *testing.T) {
 		t.Errorf("%d scripts are kept compiled", n)
 	}
 	m.do("client-1/1", "SCRIPT FLUSH")
-	check(t, "after SCRIPT FLUSH", m.args("client-1/1", "EVALSHA", first, "0"), "-NOSCRIPT No matching script. Please use EVAL.")
+	check(t, "after SCRIPT FLUSH", m.args("client-1/1", "EVALSHA", first, "0"),
+		"-NOSCRIPT No matching script. Please use EVAL.")
 	if n := len(m.node.scripts.bySHA); n > maxScripts {
 		t.Errorf("%d scripts are kept after SCRIPT FLUSH", n)
 	}
@@ -49,7 +50,8 @@ func TestRepliesOfScriptsAreBoundedOneByOne(t *testing.T) {
 
 func TestBrokenScriptIsNotLoaded(t *testing.T) {
 	m := newMachine(Config{})
-	if got := m.args("client-1/1", "SCRIPT", "LOAD", "retrun 1"); !strings.HasPrefix(got, "-ERR Error compiling script (new function): ") {
+	if got := m.args("client-1/1", "SCRIPT", "LOAD", "retrun 1"); !strings.HasPrefix(got,
+		"-ERR Error compiling script (new function): ") {
 		t.Error(got)
 	}
 	sum := m.eval("return redis.sha1hex('retrun 1')")
@@ -59,8 +61,8 @@ func TestBrokenScriptIsNotLoaded(t *testing.T) {
 func TestTransactionsAreAbortedByWatchedKeys(t *testing.T) {
 	for _, c := range []struct{ meanwhile, want string }{
 		{"GET lock", "[OK]"}, {"SET other x", "[OK]"}, {"SET lock x", "null array"}, {"DEL lock", "null array"},
-		{"PEXPIRE lock 5", "null array"}, {"FLUSHALL", "null array"}, {"RENAME lock other", "null array"}, {"APPEND lock x", "null array"},
-		{"INCR lock", "null array"}, {"LPUSH none x", "[OK]"},
+		{"PEXPIRE lock 5", "null array"}, {"FLUSHALL", "null array"}, {"RENAME lock other", "null array"},
+		{"APPEND lock x", "null array"}, {"INCR lock", "null array"}, {"LPUSH none x", "[OK]"},
 	} {
 		m := newMachine(Config{})
 		m.do("client-1/1", "SET lock 1 PX 1000")

@@ -37,7 +37,8 @@ func findCommand(name string) *nodeCommand {
 }
 
 // own is a row of the table below.
-func own(name string, arity int, flags command.Flag, run func(n *Node, args []string), subs ...command.Arities) nodeCommand {
+func own(name string, arity int, flags command.Flag, run func(n *Node, args []string),
+	subs ...command.Arities) nodeCommand {
 	c := &command.Command{Name: name, Arity: arity, Flags: flags}
 	if len(subs) > 0 {
 		c.Subs = subs[0]

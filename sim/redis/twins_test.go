@@ -28,7 +28,8 @@ func drawTwinCase(seed uint64) twinCase {
 
 // prepare draws a command that leaves data for scripts.
 func (c twinCase) prepare() []string {
-	return c.spell(c.one("SET K a", "SET K b PX 5|1000", "SET K V", "LPUSH K a", "HSET K f v", "DEL K", "SET K 9007199254740993|9223372036854775807|x",
+	return c.spell(c.one("SET K a", "SET K b PX 5|1000", "SET K V", "LPUSH K a", "HSET K f v", "DEL K",
+		"SET K 9007199254740993|9223372036854775807|x",
 		"PEXPIRE K 1|500", "SET K a PXAT 1", "INCR K", "PERSIST K", "SET K a PX T"))
 }
 
@@ -37,7 +38,8 @@ func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())
 	}
-	argv = []string{c.one("a", "a", "a", "b", ""), c.one("1000", "5", "1", "0", "-1", "x", "", "+5", "1.5", "9223372036854775807", "9223372036854775"),
+	argv = []string{c.one("a", "a", "a", "b", ""),
+		c.one("1000", "5", "1", "0", "-1", "x", "", "+5", "1.5", "9223372036854775807", "9223372036854775"),
 		c.one("yes", "no", "YES")}
 	return keys, argv[:c.IntN(4)]
 }
@@ -120,7 +122,8 @@ func TestWellKnownScriptsAreRecognised(t *testing.T) {
 	for _, w := range command.WellKnown {
 		check(t, w.Name, command.FindTwin("-- "+w.Name+"\n"+strings.ReplaceAll(w.Text, `"`, "'")) != nil, true)
 	}
-	renewal := "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"expire\",KEYS[1], ARGV[2])\nelse\n    return 0\nend"
+	renewal := "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n    return redis.call(\"expire\",KEYS[1], " +
+		"ARGV[2])\nelse\n    return 0\nend"
 	check(t, "Tair's renewal", command.FindTwin(renewal) != nil, true)
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// blocked is a request that waits for replicas: a WAIT, or a write under semi-synchronous replication. Later requests of
-// its connection wait behind it, other connections go on.
+// blocked is a request that waits for replicas: a WAIT, or a write under semi-synchronous replication. Later requests
+// of its connection wait behind it, other connections go on.
 type blocked struct {
 	r      *sim.Incoming
 	c      *connection
@@ -23,8 +23,9 @@ type blocked struct {
 // 7.0 refuses it in scripts, and takes every command for a write: a WAIT after a WAIT may count less.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
-		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
-			"configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
+		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if " +
+			"a replica is configured to be writable (which is not the default) writes to replicas are just local and " +
+			"are not propagated.")
 		return
 	}
 	need, ok := resp.ParseInt(args[1])

@@ -15,8 +15,9 @@ import (
 
 // call sends one command to redis-1 and gives the reply in RESP, without its line ends.
 func call(env sim.Env, attempt history.Attempt, command string) string {
-	reply := env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: strings.Fields(command), Attempt: attempt,
-		Phase: command})[0]
+	reply := env.Call(time.Second, nil,
+		sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: strings.Fields(command), Attempt: attempt,
+			Phase: command})[0]
 	if reply.Status != sim.Answered {
 		return fmt.Sprint("status ", reply.Status)
 	}
@@ -49,7 +50,8 @@ func lossOfPower(node *redis.Node, persistence aof.Policy) (told []string, diges
 func TestLockOfAnUnsyncedSecondIsGrantedTwice(t *testing.T) {
 	node := redis.New(redis.Config{})
 	told, digest := lossOfPower(node, aof.Everysec)
-	want := []string{"client-1 +OK", "client-2 +OK", "redis-1 key-set of client-1/1 ", "redis-1 key-gone of client-1/1 lost in crash (unsynced)",
+	want := []string{"client-1 +OK", "client-2 +OK", "redis-1 key-set of client-1/1 ",
+		"redis-1 key-gone of client-1/1 lost in crash (unsynced)",
 		"redis-1 key-set of client-2/1 ", "redis-1 key-gone of client-2/1 expired"}
 	if !slices.Equal(told, want) {
 		t.Errorf("got %q\nwant %q", told, want)
@@ -61,7 +63,8 @@ func TestLockOfAnUnsyncedSecondIsGrantedTwice(t *testing.T) {
 
 func TestLockOutlivesALossOfPowerWithFsyncAlways(t *testing.T) {
 	told, _ := lossOfPower(redis.New(redis.Config{}), aof.Always)
-	want := []string{"client-1 +OK", "client-2 $-1", "redis-1 key-set of client-1/1 ", "redis-1 key-gone of client-1/1 expired"}
+	want := []string{"client-1 +OK", "client-2 $-1", "redis-1 key-set of client-1/1 ",
+		"redis-1 key-gone of client-1/1 expired"}
 	if !slices.Equal(told, want) {
 		t.Errorf("got %q\nwant %q", told, want)
 	}

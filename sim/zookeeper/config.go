@@ -14,9 +14,9 @@ type Config struct {
 	Tick time.Duration
 	// MinTimeout and MaxTimeout bound what a client may ask for; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader, and
-	// a leader keeps a member of which it hears nothing (syncLimit x tickTime, 10 s by default in ZooKeeper). The zero value
-	// means 1 s, in five heartbeats.
+	// Log keeps the ensemble together. Its election time-out is how long a member serves without a sign of its leader,
+	// and a leader keeps a member of which it hears nothing (syncLimit x tickTime, 10 s by default in ZooKeeper). The
+	// zero value means 1 s, in five heartbeats.
 	Log consensus.Config
 }
 

@@ -54,8 +54,10 @@ func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 	s.ensemble.Reset(c)
 	s.ensemble.AddTo(s.World)
 	s.told = nil
-	s.header = history.Header{Servers: members, Groups: [][]sim.ProcessID{members}, Quorum: 2, Locks: []history.Lock{"order"},
-		TTL: history.Of(timeout), Hold: history.Of(time.Minute), Slack: history.Of(20 * time.Second), Bound: history.Of(time.Second)}
+	s.header = history.Header{Servers: members, Groups: [][]sim.ProcessID{members}, Quorum: 2,
+		Locks: []history.Lock{"order"},
+		TTL:   history.Of(timeout), Hold: history.Of(time.Minute), Slack: history.Of(20 * time.Second),
+		Bound: history.Of(time.Second)}
 }
 
 // config connects a client to the member of the given number first.
@@ -104,19 +106,21 @@ func (s *service) isolate(one sim.ProcessID, others []sim.ProcessID, at, d time.
 			f(o, one)
 		}
 	}
-	s.strike("cut", line, at, d, append([]sim.ProcessID{one}, others...), func() { each(s.Cut) }, func() { each(s.Heal) })
+	s.strike("cut", line, at, d, append([]sim.ProcessID{one}, others...), func() { each(s.Cut) },
+		func() { each(s.Heal) })
 }
 
 // pause stops a process for a while.
 func (s *service) pause(id sim.ProcessID, at, d time.Duration) {
-	s.strike("pause", fmt.Sprintf("pause %s for %v at %v", id, d, at), at, d, []sim.ProcessID{id}, func() { s.Pause(id) }, func() { s.Resume(id) })
+	s.strike("pause", fmt.Sprintf("pause %s for %v at %v", id, d, at), at, d, []sim.ProcessID{id},
+		func() { s.Pause(id) }, func() { s.Resume(id) })
 }
 
 // down lets a member lose power for a while, unless it has none already.
 func (s *service) down(id sim.ProcessID, at, d time.Duration) {
 	struck := false
-	s.strike("crash", fmt.Sprintf("crash %s losing unsynced writes at %v, restart after %v", id, at, d), at, d, []sim.ProcessID{id},
-		func() { struck = s.Stop(id, sim.PowerLoss) },
+	s.strike("crash", fmt.Sprintf("crash %s losing unsynced writes at %v, restart after %v", id, at, d), at, d,
+		[]sim.ProcessID{id}, func() { struck = s.Stop(id, sim.PowerLoss) },
 		func() {
 			if struck {
 				s.Restart(id)

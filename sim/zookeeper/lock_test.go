@@ -34,8 +34,8 @@ func always(t *testing.T, wanted map[checker.Law]string, build func(s *service))
 var sound = map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds}
 
 func TestTwoClientsTakeTurns(t *testing.T) {
-	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds, checker.TokenOrder: holds,
-		checker.Ownership: holds}, func(s *service) {
+	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
+		checker.TokenOrder: holds, checker.Ownership: holds}, func(s *service) {
 		for n := range 2 {
 			s.locker(n+1, 0, func(k *worker) { k.cycles = 3 })
 		}
@@ -45,11 +45,12 @@ func TestTwoClientsTakeTurns(t *testing.T) {
 const outlivedSlow = "violated by holder outlived its lease (late packet)"
 
 func TestCutOffHolderLosesItsLockToTheNextInLine(t *testing.T) {
-	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: outlivedSlow}, func(s *service) {
-		s.locker(1, 0, func(k *worker) { k.hold = 20 * time.Second })
-		s.locker(2, 500*ms, nil)
-		s.isolate("client-1", members, time.Second, 15*time.Second)
-	})
+	always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: outlivedSlow},
+		func(s *service) {
+			s.locker(1, 0, func(k *worker) { k.hold = 20 * time.Second })
+			s.locker(2, 500*ms, nil)
+			s.isolate("client-1", members, time.Second, 15*time.Second)
+		})
 }
 
 func TestListenerStopsOnSuspendedBeforeTheSessionExpires(t *testing.T) {
@@ -70,8 +71,9 @@ func TestReconnectBeforeExpiryKeepsTheLock(t *testing.T) {
 
 func TestPauseLongerThanTheTimeoutLosesTheLockUnnoticed(t *testing.T) {
 	for _, listens := range []bool{false, true} {
-		always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: "violated by holder outlived its lease (pause)",
-			checker.TokenOrder: holds}, func(s *service) {
+		always(t, map[checker.Law]string{checker.LeaseExclusion: holds,
+			checker.MutualExclusion: "violated by holder outlived its lease (pause)",
+			checker.TokenOrder:      holds}, func(s *service) {
 			s.locker(1, 0, func(k *worker) { k.hold, k.listens = 20*time.Second, listens })
 			s.locker(2, 500*ms, nil)
 			s.pause("client-1", time.Second, 15*time.Second)
@@ -107,7 +109,8 @@ func TestMinorityDownHindersNobody(t *testing.T) {
 	}
 	for _, id := range members {
 		for _, strike := range away {
-			always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds, checker.FaultTolerance: holds},
+			always(t, map[checker.Law]string{checker.LeaseExclusion: holds, checker.MutualExclusion: holds,
+				checker.FaultTolerance: holds},
 				func(s *service) {
 					s.header.Bound = history.Of(4 * time.Second)
 					s.locker(1, 5*time.Second, nil)
@@ -127,7 +130,8 @@ func TestJumpsOfWallClocksHaveNoEffect(t *testing.T) {
 		}
 		if jump {
 			for i, id := range append([]sim.ProcessID{"client-1", "client-2"}, members...) {
-				s.At(history.Of(time.Duration(i+1)*time.Second), func() { s.Jump(id, time.Duration(1-i%2*2)*time.Hour) })
+				s.At(history.Of(time.Duration(i+1)*time.Second),
+					func() { s.Jump(id, time.Duration(1-i%2*2)*time.Hour) })
 			}
 		}
 		return s.run(time.Minute).Events
@@ -165,7 +169,8 @@ func TestPatientMemberMisleadsItsClients(t *testing.T) {
 		s.locker(2, 0, func(k *worker) { k.hold, k.listens = 30*time.Second, true })
 		s.locker(1, 500*ms, nil)
 		s.isolate("zookeeper-2", []sim.ProcessID{"zookeeper-1", "zookeeper-3"}, time.Second, 40*time.Second)
-		expect(t, s.run(5*time.Minute), map[checker.Law]string{checker.LeaseExclusion: miscounted, checker.MutualExclusion: miscounted})
+		expect(t, s.run(5*time.Minute),
+			map[checker.Law]string{checker.LeaseExclusion: miscounted, checker.MutualExclusion: miscounted})
 	}
 }
 
@@ -174,13 +179,15 @@ func TestWatchingTheLowestWakesTheHerd(t *testing.T) {
 	for _, c := range []struct {
 		herd  bool
 		wakes int
-	}{{false, clients - 1}, {true, clients * (clients - 1) / 2}} { // N-1 at the first release, N-2 at the next; or one each
+	}{{false, clients - 1}, {true, clients * (clients - 1) / 2}} {
+		// N-1 at the first release, N-2 at the next; or one each
 		s := newService(t, 1)
 		for seed := range uint64(seeds) {
 			s.again(seed)
 			wakes := 0
 			for n := range clients {
-				s.locker(n+1, time.Duration(n)*100*ms, func(k *worker) { k.herd, k.wakes, k.hold = c.herd, &wakes, time.Second })
+				s.locker(n+1, time.Duration(n)*100*ms,
+					func(k *worker) { k.herd, k.wakes, k.hold = c.herd, &wakes, time.Second })
 			}
 			expect(t, s.run(time.Minute), sound)
 			if wakes != c.wakes {
@@ -220,7 +227,8 @@ func together(h *history.History) int {
 	return most
 }
 
-// TestLostAnswersLeaveNoOrphans breaks the connection before each answer in turn, after the request has been carried out.
+// TestLostAnswersLeaveNoOrphans breaks the connection before each answer in turn, after the request has been carried
+// out.
 func TestLostAnswersLeaveNoOrphans(t *testing.T) {
 	struck := 0
 	for nth := 1; nth <= 14; nth++ {

@@ -95,9 +95,12 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	})
 	s.isolate("client-1", members[:1], 2*time.Second, 30*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "0.0 client-2 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
-		"20.0 {NodeDataChanged /data}", "20.0 {NodeDeleted /gone}", "20.0 {NodeCreated /born}", "20.0 {NodeChildrenChanged /folder}",
-		"20.0 { }", "20.0 { }", "20.0 { }", "20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
+	want(t, s.told, "0.0 client-1 CONNECTED", "0.0 client-2 CONNECTED", "4.0 client-1 SUSPENDED",
+		"4.1 client-1 CONNECTED",
+		"20.0 {NodeDataChanged /data}", "20.0 {NodeDeleted /gone}", "20.0 {NodeCreated /born}",
+		"20.0 {NodeChildrenChanged /folder}",
+		"20.0 { }", "20.0 { }", "20.0 { }",
+		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
 func TestWatchesEndWithTheSession(t *testing.T) {
@@ -113,7 +116,8 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	want(t, s.told[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
 }
 
-// TestRequestsOfAConnectionAreServedInOrder has one task read while another's write on the same connection is on its way.
+// TestRequestsOfAConnectionAreServedInOrder has one task read while another's write on the same connection is on its
+// way.
 func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, func(env sim.Env, c *zkclient.Client) {
@@ -154,7 +158,8 @@ func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 	s.run(time.Minute)
 	want(t, s.told, `0.0 [PING] "-CLOSED\r\n"`, fmt.Sprintf(`0.0 [CONNECT x y] %q`, "*2\r\n:8589934593\r\n:4000\r\n"),
 		`0.0 [NONSENSE] "-BADARGUMENTS\r\n"`, `0.0 [EXISTS] "-BADARGUMENTS\r\n"`,
-		fmt.Sprintf(`0.0 [CREATE /a] %q`, "*8\r\n$2\r\n/a\r\n:8589934594\r\n:8589934594\r\n:8589934594\r\n:0\r\n:0\r\n:0\r\n:0\r\n"),
-		`0.0 [CREATE /b  99] "-BADARGUMENTS\r\n"`, `0.0 [SETWATCHES 1 child] "-BADARGUMENTS\r\n"`, `0.0 [GETDATA /none 1] "-NONODE\r\n"`,
-		`0.0 [CONNECT 77 6000] "-SESSIONEXPIRED\r\n"`)
+		fmt.Sprintf(`0.0 [CREATE /a] %q`,
+			"*8\r\n$2\r\n/a\r\n:8589934594\r\n:8589934594\r\n:8589934594\r\n:0\r\n:0\r\n:0\r\n:0\r\n"),
+		`0.0 [CREATE /b  99] "-BADARGUMENTS\r\n"`, `0.0 [SETWATCHES 1 child] "-BADARGUMENTS\r\n"`,
+		`0.0 [GETDATA /none 1] "-NONODE\r\n"`, `0.0 [CONNECT 77 6000] "-SESSIONEXPIRED\r\n"`)
 }

@@ -186,7 +186,8 @@ func (k *worker) main(env sim.Env) {
 }
 
 func (k *worker) event(t history.Type, f history.F, attempt history.Attempt, h *hold) history.Event {
-	e := history.Event{Type: t, F: f, Lock: history.Lock(k.name), Attempt: attempt, Shared: f == history.Acquire && k.kind == "read"}
+	e := history.Event{Type: t, F: f, Lock: history.Lock(k.name), Attempt: attempt,
+		Shared: f == history.Acquire && k.kind == "read"}
 	if h != nil {
 		e.Token = h.token
 	}

@@ -162,8 +162,8 @@ func (s *server) Wake(m *consensus.Member, tag uint64) {
 }
 
 // hear notes that a session lives. The leader must know; a member that does not lead reports twice a tick, as its
-// answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off, the leader never hears,
-// although the client has its answers.
+// answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off, the leader never
+// hears, although the client has its answers.
 func (s *server) hear(m *consensus.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {

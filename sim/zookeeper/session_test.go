@@ -29,7 +29,8 @@ func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 	s.run(time.Minute)
 	want(t, s.told, "0.0 client-1 CONNECTED",
 		// The ping of 4 s waited for the heal of 5 s; the one of 6 s was the last that was answered.
-		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED", "20.0 same session false, lost true")
+		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED",
+		"20.0 same session false, lost true")
 }
 
 func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
@@ -39,11 +40,11 @@ func TestClientThatCountsTheTimeoutNeedNotBeTold(t *testing.T) {
 		s.isolate("client-1", members, time.Second, 24*time.Second)
 		s.run(time.Minute)
 		if counts {
-			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "10.0 client-1 LOST", "25.0 client-1 CONNECTED",
-				"30.0 same session false, lost true")
+			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "10.0 client-1 LOST",
+				"25.0 client-1 CONNECTED", "30.0 same session false, lost true")
 		} else {
-			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "25.1 client-1 LOST", "25.2 client-1 CONNECTED",
-				"30.0 same session false, lost true")
+			want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "25.1 client-1 LOST",
+				"25.2 client-1 CONNECTED", "30.0 same session false, lost true")
 		}
 	}
 }
@@ -53,8 +54,8 @@ func TestPausedClientLearnsNothingUntilItGoesOn(t *testing.T) {
 	s.client(1, func(k *zkclient.Config) { k.CountsTimeout = true }, linger(s, 25*time.Second))
 	s.pause("client-1", time.Second, 19*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST", "20.2 client-1 CONNECTED",
-		"25.0 same session false, lost true")
+	want(t, s.told, "0.0 client-1 CONNECTED", "20.0 client-1 SUSPENDED", "20.1 client-1 LOST",
+		"20.2 client-1 CONNECTED", "25.0 same session false, lost true")
 }
 
 func TestSessionMovesToAnotherMember(t *testing.T) {
@@ -62,7 +63,8 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 	s.client(1, nil, linger(s, 30*time.Second))
 	s.isolate("client-1", members[:1], time.Second, 30*time.Second)
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED", "30.0 same session true, lost false")
+	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
+		"30.0 same session true, lost false")
 }
 
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
@@ -72,10 +74,12 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 		id := members[number-1]
 		s.isolate(id, []sim.ProcessID{members[number%3], members[(number+1)%3]}, 1500*ms, 30*time.Second)
 		s.run(time.Minute)
-		// A follower gives up after an election time-out, a leader after one to two; the client within two thirds of 6 s.
+		// A follower gives up after an election time-out, a leader after one to two; the client within two thirds of 6
+		// s.
 		noticed := map[int]string{1: "3.0", 2: "2.4"}[number]
 		again := map[int]string{1: "3.1", 2: "2.5"}[number]
-		want(t, s.told, fmt.Sprintf("0.0 client-%d CONNECTED", number), fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
+		want(t, s.told, fmt.Sprintf("0.0 client-%d CONNECTED", number),
+			fmt.Sprintf("%s client-%d SUSPENDED", noticed, number),
 			fmt.Sprintf("%s client-%d CONNECTED", again, number), "30.0 same session true, lost false")
 	}
 }
@@ -85,7 +89,8 @@ func TestMemberThatItsLeaderDoesNotHearClosesItsConnections(t *testing.T) {
 	s.client(2, nil, linger(s, 30*time.Second))
 	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last heard at 1.402 s
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED", "30.0 same session true, lost false")
+	want(t, s.told, "0.0 client-2 CONNECTED", "2.6 client-2 SUSPENDED", "2.7 client-2 CONNECTED",
+		"30.0 same session true, lost false")
 }
 
 func TestFormerLeaderExpiresNobody(t *testing.T) {
@@ -93,9 +98,11 @@ func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s.client(2, func(k *zkclient.Config) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
 	// It goes on with a write, then reads that another leads, and looks for expired sessions before its disk is done.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
-	s.AddClient("client-1", history.Of(1100*ms), func(env sim.Env) { zkclient.Open(env, config(1)).Await(env, 5*time.Second) })
+	s.AddClient("client-1", history.Of(1100*ms),
+		func(env sim.Env) { zkclient.Open(env, config(1)).Await(env, 5*time.Second) })
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED", "30.0 same session true, lost false")
+	want(t, s.told, "0.0 client-2 CONNECTED", "1.8 client-2 SUSPENDED", "2.0 client-2 CONNECTED",
+		"30.0 same session true, lost false")
 }
 
 func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
@@ -103,7 +110,8 @@ func TestMemberWithoutItsDiskServesNobody(t *testing.T) {
 	s.client(2, nil, linger(s, 30*time.Second))
 	s.At(history.Of(time.Second), func() { s.Stop("zookeeper-2", sim.LoseAllState); s.Restart("zookeeper-2") })
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.1 client-2 CONNECTED", "30.0 same session true, lost false")
+	want(t, s.told, "0.0 client-2 CONNECTED", "2.0 client-2 SUSPENDED", "2.1 client-2 CONNECTED",
+		"30.0 same session true, lost false")
 }
 
 func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
@@ -119,7 +127,8 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED", "20.0 <nil> <nil> true true")
+	want(t, s.told, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "6.2 client-1 CONNECTED",
+		"20.0 <nil> <nil> true true")
 }
 
 func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
@@ -133,8 +142,8 @@ func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 		s.say("%v", err)
 	})
 	s.run(time.Minute)
-	want(t, s.told, "0.0 client-1 CONNECTED", "1.0 zookeeper: OPERATIONTIMEOUT", "4.0 client-1 SUSPENDED", "4.1 client-1 CONNECTED",
-		"21.0 zookeeper: NONODE")
+	want(t, s.told, "0.0 client-1 CONNECTED", "1.0 zookeeper: OPERATIONTIMEOUT", "4.0 client-1 SUSPENDED",
+		"4.1 client-1 CONNECTED", "21.0 zookeeper: NONODE")
 }
 
 func TestSingleMemberExpiresSessions(t *testing.T) {
@@ -144,9 +153,10 @@ func TestSingleMemberExpiresSessions(t *testing.T) {
 	var states []zkclient.State
 	for _, id := range []sim.ProcessID{"client-1", "client-2"} {
 		w.AddClient(id, 0, func(env sim.Env) {
-			zkclient.Open(env, zkclient.Config{Members: names, Timeout: timeout, Listener: func(_ sim.Env, s zkclient.State) {
-				states = append(states, s)
-			}})
+			zkclient.Open(env, zkclient.Config{Members: names, Timeout: timeout,
+				Listener: func(_ sim.Env, s zkclient.State) {
+					states = append(states, s)
+				}})
 			env.Sleep(40 * time.Second)
 		})
 		w.At(history.Of(5*time.Second), func() { w.Cut(id, names[0]) })
@@ -161,7 +171,8 @@ func TestSingleMemberExpiresSessions(t *testing.T) {
 }
 
 func TestTimeoutsAreNegotiated(t *testing.T) {
-	for asked, given := range map[time.Duration]time.Duration{time.Second: 4 * time.Second, 6 * time.Second: 6 * time.Second, time.Hour: 40 * time.Second} {
+	for asked, given := range map[time.Duration]time.Duration{time.Second: 4 * time.Second,
+		6 * time.Second: 6 * time.Second, time.Hour: 40 * time.Second} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(1, func(k *zkclient.Config) { k.Timeout = asked }, func(_ sim.Env, c *zkclient.Client) {
 			if c.Session().Timeout != given {

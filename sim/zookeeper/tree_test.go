@@ -35,7 +35,8 @@ func (e *ensemble) connOf(id SessionID) uint64 {
 }
 
 func (e *ensemble) create(id SessionID, path string, mode Mode) string {
-	r := e.apply(1, &command{kind: createNode, session: id, conn: e.connOf(id), path: path, mode: mode, attempt: "client-1/1"})
+	r := e.apply(1, &command{kind: createNode, session: id, conn: e.connOf(id), path: path, mode: mode,
+		attempt: "client-1/1"})
 	if r.code != "" {
 		return string(r.code)
 	}
@@ -127,7 +128,8 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		{"set of the right version", e.set("/q", 0), ""},
 		{"set of an old version", e.set("/q", 0), BadVersion},
 		{"without a session", e.apply(1, &command{kind: setData, session: 99, path: "/q"}).code, SessionExpired},
-		{"on another connection", e.apply(1, &command{kind: setData, session: e.a, conn: 2, path: "/q"}).code, SessionMoved},
+		{"on another connection", e.apply(1, &command{kind: setData, session: e.a, conn: 2, path: "/q"}).code,
+			SessionMoved},
 		{"of no kind", e.apply(1, &command{kind: "multi", session: e.a, conn: 1}).code, BadArguments},
 	} {
 		same(t, c.what, c.got, c.want)
@@ -158,7 +160,8 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	e.create(e.a, "/q", Persistent)
 	e.apply(1, &command{kind: moveSession, session: e.a, conn: 9})
 	same(t, "old connection", e.set("/q", AnyVersion), SessionMoved)
-	same(t, "new connection", e.apply(1, &command{kind: setData, session: e.a, conn: 9, path: "/q", version: AnyVersion}).code, "")
+	same(t, "new connection",
+		e.apply(1, &command{kind: setData, session: e.a, conn: 9, path: "/q", version: AnyVersion}).code, "")
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
@@ -168,7 +171,8 @@ func TestCommandsComeBackFromTheLog(t *testing.T) {
 		{kind: moveSession, session: 1 << 33, conn: 1 << 40},
 		{kind: closeSession, session: 5, conn: 1, attempt: "client-1/2"},
 		{kind: expireSession, session: 5, due: 1 << 50},
-		{kind: createNode, session: 5, conn: 1, path: "/a", data: "b c", mode: EphemeralSequential, attempt: "client-1/2"},
+		{kind: createNode, session: 5, conn: 1, path: "/a", data: "b c", mode: EphemeralSequential,
+			attempt: "client-1/2"},
 		{kind: deleteNode, session: 5, conn: 1, path: "/a", version: -1},
 		{kind: setData, session: 5, conn: 1, path: "/a", data: "", version: 7},
 	} {

@@ -18,7 +18,8 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		{"create", func() { e.create(e.a, "/q/c", Persistent) }, "1 NodeCreated /q/c; 4 NodeChildrenChanged /q"},
 		{"set", func() { e.set("/q/c", AnyVersion) }, "1 NodeDataChanged /q/c"},
 		{"set of the parent", func() { e.set("/q", AnyVersion) }, "3 NodeDataChanged /q"},
-		{"delete", func() { e.delete(e.a, "/q/c", AnyVersion) }, "1 NodeDeleted /q/c; 2 NodeDeleted /q/c; 4 NodeChildrenChanged /q"},
+		{"delete", func() { e.delete(e.a, "/q/c", AnyVersion) },
+			"1 NodeDeleted /q/c; 2 NodeDeleted /q/c; 4 NodeChildrenChanged /q"},
 		{"nothing", func() { e.set("/none", AnyVersion) }, ""},
 	} {
 		var w watchTable
@@ -33,7 +34,10 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 		fire := func() string {
 			var told []string
 			for _, x := range e.changes {
-				w.fire(x.Event, func(conn uint64, e Event) { told = append(told, fmt.Sprint(conn, " ", e.Type, " ", e.Path)) })
+				w.fire(x.Event, func(conn uint64,
+					e Event) {
+					told = append(told, fmt.Sprint(conn, " ", e.Type, " ", e.Path))
+				})
 			}
 			return strings.Join(told, "; ")
 		}

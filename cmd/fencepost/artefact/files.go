@@ -1,9 +1,9 @@
 // Package artefact writes what a command leaves behind: the files in its folder, and those that its flags name.
 //
-// Goals: a file is there whole or as it was before, and on disk before it has its name. Nothing is overwritten or removed that
-// this program has not written itself, or that was changed since. No two processes write into one folder. What an earlier run
-// of a command left and this one did not is taken away. What cannot be written is told at the end, and keeps nothing else from
-// being written or printed.
+// Goals: a file is there whole or as it was before, and on disk before it has its name. Nothing is overwritten or
+// removed that this program has not written itself, or that was changed since. No two processes write into one folder.
+// What an earlier run of a command left and this one did not is taken away. What cannot be written is told at the end,
+// and keeps nothing else from being written or printed.
 // Non-goals: what the files hold.
 package artefact
 
@@ -43,8 +43,9 @@ type Files struct {
 // New begins with no folder.
 func New() *Files { return &Files{written: map[string]bool{}, named: map[string]string{}} }
 
-// Take takes a folder for a command and keeps other processes out until Close. The folder is made if it is not there. An error
-// says that it cannot be written to, that another process writes there, or that another command has left its files there.
+// Take takes a folder for a command and keeps other processes out until Close. The folder is made if it is not there.
+// An error says that it cannot be written to, that another process writes there, or that another command has left its
+// files there.
 func (f *Files) Take(dir, command string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot write to the folder %s: %w", dir, err)
@@ -72,7 +73,8 @@ func (f *Files) keepOthersOut() error {
 		case err != nil:
 			return fmt.Errorf("cannot write to the folder %s: %w", f.dir, err)
 		case !free:
-			return fmt.Errorf("another fencepost is writing to the folder %s: wait for it, or name another folder with --out", f.dir)
+			return fmt.Errorf("another fencepost is writing to the folder %s: wait for it, or name another folder "+
+				"with --out", f.dir)
 		}
 		held, err := lock.Stat()
 		there, gone := os.Stat(lock.Path())
@@ -163,8 +165,8 @@ func (f *Files) Keep(files ...File) {
 	}
 }
 
-// Finish takes away what an earlier call of the command left in the folder and this one has not written, and gives Err. It is
-// called when all is written.
+// Finish takes away what an earlier call of the command left in the folder and this one has not written, and gives Err.
+// It is called when all is written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.Err()
@@ -220,8 +222,8 @@ func readRegular(path string) ([]byte, error) {
 	return content, err
 }
 
-// replace writes beside the file and renames, so that a kill or a loss of power at any moment leaves the old file or the new
-// one, whole.
+// replace writes beside the file and renames, so that a kill or a loss of power at any moment leaves the old file or
+// the new one, whole.
 func replace(beside, path string, content []byte) error {
 	f, err := os.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
 	if err != nil {

@@ -23,9 +23,9 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write into one folder in random turns. Whatever the person has written last
-// under a name is still there; what the command was refused, it says; and at the end of a call none of its own files is there but
-// those that it has written in that call.
+// TestNoFileOfOthersIsLost lets a command and a person write into one folder in random turns. Whatever the person has
+// written last under a name is still there; what the command was refused, it says; and at the end of a call none of its
+// own files is there but those that it has written in that call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
 	refused, stale := 0, 0
@@ -102,7 +102,8 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 	dir := t.TempDir()
 	first := take(t, dir)
 	second := New()
-	if err := second.Take(dir, "run"); err == nil || !strings.Contains(err.Error(), "another fencepost is writing to the folder "+dir) {
+	if err := second.Take(dir, "run"); err == nil ||
+		!strings.Contains(err.Error(), "another fencepost is writing to the folder "+dir) {
 		t.Errorf("%v", err)
 	}
 	second.Close()
@@ -216,7 +217,8 @@ func TestNamesComeAfterSyncs(t *testing.T) {
 				continue
 			}
 			renames++
-			if synced := slices.Index(calls, "Sync"); synced < 0 || synced > at || !slices.Contains(calls[at:], "syncFolder") {
+			if synced := slices.Index(calls, "Sync"); synced < 0 || synced > at ||
+				!slices.Contains(calls[at:], "syncFolder") {
 				t.Errorf("%s: a file is renamed, but not synced before, or its folder after: %v", name, calls)
 			}
 		}

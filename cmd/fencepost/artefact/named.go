@@ -38,8 +38,8 @@ func (k Kind) ours(content []byte) bool {
 	return at >= 0 && string(seal(content[:at])) == string(content)
 }
 
-// Claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by it. An
-// empty path is none.
+// Claim makes sure, before anything runs, that the file that a flag names can be written, and that nothing is lost by
+// it. An empty path is none.
 func (f *Files) Claim(flag, path string, kind Kind) error {
 	if path == "" {
 		return nil
@@ -104,8 +104,8 @@ func (f *Files) Write(path string, kind Kind, content []byte) {
 	f.Fail(replace(beside, real, content))
 }
 
-// Create writes a file for the user to edit, from which on it is theirs. An error says that the file is there already, or cannot
-// be written.
+// Create writes a file for the user to edit, from which on it is theirs. An error says that the file is there already,
+// or cannot be written.
 func Create(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, os.ErrExist) {

@@ -36,7 +36,8 @@ func (s *sums) names() []string { return slices.Sorted(maps.Keys(s.of)) }
 
 func (s *sums) encode() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s%s, which overwrites and removes these files as long as they are unchanged, and no others\n", sumsTitle, s.command)
+	fmt.Fprintf(&b, "%s%s, which overwrites and removes these files as long as they are unchanged, and no others\n",
+		sumsTitle, s.command)
 	for _, name := range s.names() {
 		for _, sum := range s.of[name] {
 			fmt.Fprintf(&b, "%s  %s\n", sum, name)

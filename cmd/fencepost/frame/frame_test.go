@@ -44,8 +44,8 @@ func (stub) OpenMetrics() []byte { return []byte("a{scenario=\"b\"} 1\n# EOF\n")
 
 // TestAReportIsEmittedEveryWayThatIsAskedFor, and no other.
 func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
-	ways := map[string]string{"page.html": "the page", "page-more.html": "the page", "metrics.txt": "# EOF", "suite.xml": "the suite",
-		"summary.md": "the suite", "out/verdict.json": `"command":"kept"`}
+	ways := map[string]string{"page.html": "the page", "page-more.html": "the page", "metrics.txt": "# EOF",
+		"suite.xml": "the suite", "summary.md": "the suite", "out/verdict.json": `"command":"kept"`}
 	for _, asked := range []bool{true, false} {
 		for _, asJSON := range []bool{true, false} {
 			dir := t.TempDir()
@@ -61,7 +61,8 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 			c.SetOut(&out)
 			f := Frame{}
 			f.Register(c)
-			f.JSON, f.JUnit, f.HTML, f.Metrics, f.Out = asJSON, at("suite.xml"), at("page.html"), at("metrics.txt"), at("out")
+			f.JSON, f.JUnit, f.HTML, f.Metrics, f.Out = asJSON, at("suite.xml"), at("page.html"), at("metrics.txt"),
+				at("out")
 			if err := f.Open("called"); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,8 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 				f.Keep("verdict.json", "kept", stub{})
 			}
 			var ended Ended
-			if err := f.Emit(stub{}, expect.Otherwise); !errors.As(err, &ended) || expect.Standing(ended) != expect.Otherwise {
+			if err := f.Emit(stub{}, expect.Otherwise); !errors.As(err, &ended) ||
+				expect.Standing(ended) != expect.Otherwise {
 				t.Errorf("it ended with %v", err)
 			}
 			f.Close()

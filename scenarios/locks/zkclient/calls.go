@@ -15,7 +15,8 @@ import (
 
 // Create adds a znode, and tells its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
 // parent), NoChildrenForEphemerals, BadArguments.
-func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode zookeeper.Mode) (string, zookeeper.Stat, error) {
+func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode zookeeper.Mode) (string,
+	zookeeper.Stat, error) {
 	epoch := c.epoch
 	a, err := c.ask(env, attempt, "create", zookeeper.ReqCreate, path, data, strconv.Itoa(int(mode)))
 	if err != nil {
@@ -36,7 +37,8 @@ func (c *Client) Delete(env sim.Env, attempt history.Attempt, path string, versi
 }
 
 // SetData replaces the data of a znode. Errors: NoNode, BadVersion.
-func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (zookeeper.Stat, error) {
+func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (zookeeper.Stat,
+	error) {
 	epoch := c.epoch
 	a, err := c.ask(env, attempt, "set-data", zookeeper.ReqSetData, path, data, strconv.FormatInt(version, 10))
 	if err != nil {
@@ -56,8 +58,8 @@ func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	return err
 }
 
-// Exists tells of a znode, or NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion, or new
-// data.
+// Exists tells of a znode, or NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion, or
+// new data.
 func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (zookeeper.Stat, error) {
 	a, err := c.look(env, attempt, "exists", zookeeper.ReqExists, path, w)
 	if err != nil {
@@ -76,7 +78,8 @@ func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *W
 }
 
 // Children lists the names of a znode's children, sorted. Errors: NoNode; then no watch is left.
-func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, zookeeper.Stat, error) {
+func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, zookeeper.Stat,
+	error) {
 	a, err := c.look(env, attempt, "children", zookeeper.ReqChildren, path, w)
 	if err != nil {
 		return nil, zookeeper.Stat{}, err
@@ -89,7 +92,8 @@ func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *
 }
 
 // look reads from the member that the client is connected to, and may leave a watch.
-func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (zookeeper.Answer, error) {
+func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (zookeeper.Answer,
+	error) {
 	epoch, flag := c.epoch, "0"
 	if w != nil {
 		flag = "1"
@@ -100,7 +104,8 @@ func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path
 		return a, err
 	}
 	if w != nil && c.epoch == epoch {
-		c.watchers = append(c.watchers, watcher{kind: watchKind(request, absent), path: path, watch: w, after: a.Events})
+		c.watchers = append(c.watchers,
+			watcher{kind: watchKind(request, absent), path: path, watch: w, after: a.Events})
 	}
 	c.settle(env, epoch, a.Events)
 	return a, err

@@ -20,7 +20,8 @@ import (
 // mutex: begin
 
 func testMutex(t *testing.T) {
-	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses, New: newMutex})
+	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
+		New: newMutex})
 }
 func newMutex(c *locktest.Client) locktest.Lock {
 	client := goredislib.NewClient(&goredislib.Options{Addr: c.Addr(0), Dialer: c.DialContext})
@@ -42,7 +43,8 @@ func (m mutex) Close() error                     { return m.client.Close() }
 
 func TestFencedMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
-		Care: locktest.Care{Fences: true}, Laws: []checker.Law{checker.ResourceSafety, checker.TokenOrder}, New: newFenced})
+		Care: locktest.Care{Fences: true}, Laws: []checker.Law{checker.ResourceSafety, checker.TokenOrder},
+		New: newFenced})
 }
 
 func newFenced(c *locktest.Client) locktest.Lock { return &fenced{mutex: newMutex(c).(mutex)} }

@@ -1,5 +1,5 @@
-// Package aof is the append-only file of a simulated Redis: the effects that have been made, and which of them are on disk
-// at what time.
+// Package aof is the append-only file of a simulated Redis: the effects that have been made, and which of them are on
+// disk at what time.
 package aof
 
 import (
@@ -42,8 +42,8 @@ type File struct {
 // Start begins a life with the effects that are on disk.
 func (a *File) Start(policy Policy, fsyncTime time.Duration, mono, wall int64) {
 	kept := len(a.effects)
-	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0), offset: wall - mono,
-		appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wholeSeconds(wall)}
+	*a = File{effects: a.effects, words: a.words, policy: policy, fsyncTime: max(int64(fsyncTime), 0),
+		offset: wall - mono, appended: kept, written: kept, covered: kept, synced: kept, lastFsync: wholeSeconds(wall)}
 }
 
 // Forget empties the file.

@@ -86,8 +86,8 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 			}
 			fast.advance(slow.now * ms)
 			if fast.synced != slow.synced || fast.written != slow.written || fast.running != slow.running {
-				t.Errorf("seed %d at %d ms: computed %d synced, %d written, running %v; Redis %d, %d, %v", seed, slow.now,
-					fast.synced, fast.written, fast.running, slow.synced, slow.written, slow.running)
+				t.Errorf("seed %d at %d ms: computed %d synced, %d written, running %v; Redis %d, %d, %v", seed,
+					slow.now, fast.synced, fast.written, fast.running, slow.synced, slow.written, slow.running)
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func compareAndDelete(d *keyspace.Data, args []string) {
 	}
 }
 
-// compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair). Without
-// an option the key has no expiry any more.
+// compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair).
+// Without an option the key has no expiry any more.
 func compareAndSet(d *keyspace.Data, args []string) {
 	o, ok := parseSetOptions(args[4:], false)
 	if !ok || o.nx || o.xx || o.get || o.compares() {

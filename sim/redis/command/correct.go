@@ -140,8 +140,8 @@ func lmoveFirst(d *keyspace.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst: without a source the destination does not matter; from a set to itself nothing moves, and a destination that has
-// the member does not change.
+// smoveFirst: without a source the destination does not matter; from a set to itself nothing moves, and a destination
+// that has the member does not change.
 func smoveFirst(d *keyspace.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {

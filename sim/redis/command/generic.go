@@ -41,8 +41,8 @@ func typeOf(d *keyspace.Data, args []string) {
 // dbsize counts what is hidden, as Redis does.
 func dbsize(d *keyspace.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says whose
-// it is.
+// rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says
+// whose it is.
 func rename(onlyNew bool) func(d *keyspace.Data, args []string) {
 	return func(d *keyspace.Data, args []string) {
 		from, to := args[1], args[2]

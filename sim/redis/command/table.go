@@ -1,7 +1,7 @@
 package command
 
-// ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and what
-// locks use.
+// ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and
+// what locks use.
 var ownCommands = []Command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: Write, run: set},
@@ -139,14 +139,17 @@ var notSimulated = map[string]string{
 	"monitor": aServer, "config": aServer, "debug": aServer, "command": aServer, "cluster": aServer, "memory": aServer,
 	"object":  aServer,
 	"latency": aServer, "slowlog": aServer, "acl": aServer, "module": aServer, "save": aServer, "bgsave": aServer,
-	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer, "psync": aServer, "replconf": aServer, "dump": aServer,
-	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer, "asking": aServer,
+	"bgrewriteaof": aServer, "lastsave": aServer, "shutdown": aServer, "failover": aServer, "sync": aServer,
+	"psync": aServer, "replconf": aServer, "dump": aServer,
+	"restore": aServer, "migrate": aServer, "waitaof": aServer, "readonly": aServer, "readwrite": aServer,
+	"asking": aServer,
 
 	"xadd": beyond, "xread": beyond, "xreadgroup": beyond, "xrange": beyond, "xrevrange": beyond, "xlen": beyond,
 	"xdel": beyond, "xtrim": beyond, "xgroup": beyond, "xack": beyond, "xclaim": beyond, "xautoclaim": beyond,
 	"xpending": beyond, "xinfo": beyond, "xsetid": beyond,
-	"geoadd": beyond, "geopos": beyond, "geodist": beyond, "geohash": beyond, "geosearch": beyond, "geosearchstore": beyond,
-	"georadius": beyond, "georadiusbymember": beyond, "georadius_ro": beyond, "georadiusbymember_ro": beyond,
+	"geoadd": beyond, "geopos": beyond, "geodist": beyond, "geohash": beyond, "geosearch": beyond,
+	"geosearchstore": beyond,
+	"georadius":      beyond, "georadiusbymember": beyond, "georadius_ro": beyond, "georadiusbymember_ro": beyond,
 	"pfadd": beyond, "pfcount": beyond, "pfmerge": beyond,
 	"setbit": beyond, "getbit": beyond, "bitcount": beyond, "bitop": beyond, "bitpos": beyond, "bitfield": beyond,
 	"bitfield_ro": beyond, "sort": beyond, "sort_ro": beyond, "lcs": beyond, "substr": beyond,

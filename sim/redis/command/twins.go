@@ -22,23 +22,33 @@ var WellKnown = []struct {
 }{
 	{"release", `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`,
 		twinRelease},
-	{"release, redsync 4", `local val = redis.call("GET", KEYS[1]) if val == ARGV[1] then return redis.call("DEL", KEYS[1])
+	{"release, redsync 4",
+		`local val = redis.call("GET", KEYS[1]) if val == ARGV[1] then return redis.call("DEL", KEYS[1])
 		elseif val == false then return -1 else return 0 end`, twinReleaseTold},
-	{"renew, seconds", `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("expire", KEYS[1], ARGV[2]) else return 0 end`,
+	{"renew, seconds",
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("expire", KEYS[1], ARGV[2]) else return 0 end`,
 		twinRenew(1000)},
-	{"renew, milliseconds", `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end`,
+	{"renew, milliseconds",
+		`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end`,
 		twinRenew(1)},
-	{"renew or acquire, redsync", `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2])
-		elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then return 1 else return 0 end`, twinRenewOrAcquire},
-	{"acquire or extend, redlock-rb", `if (redis.call("exists", KEYS[1]) == 0 and ARGV[3] == "yes") or redis.call("get", KEYS[1]) == ARGV[1] then
+	{"renew or acquire, redsync",
+		`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+		elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then return 1 else return 0 end`,
+		twinRenewOrAcquire},
+	{"acquire or extend, redlock-rb",
+		`if (redis.call("exists", KEYS[1]) == 0 and ARGV[3] == "yes") or redis.call("get", KEYS[1]) == ARGV[1] then
 		return redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2]) end`, twinAcquireOrExtend},
-	{"acquire all, node-redlock 5", `for i, key in ipairs(KEYS) do if redis.call("exists", key) == 1 then return 0 end end
+	{"acquire all, node-redlock 5",
+		`for i, key in ipairs(KEYS) do if redis.call("exists", key) == 1 then return 0 end end
 		for i, key in ipairs(KEYS) do redis.call("set", key, ARGV[1], "PX", ARGV[2]) end return #KEYS`, twinAcquireAll},
-	{"release all, node-redlock 5", `local count = 0 for i, key in ipairs(KEYS) do if redis.call("get", key) == ARGV[1] then
+	{"release all, node-redlock 5",
+		`local count = 0 for i, key in ipairs(KEYS) do if redis.call("get", key) == ARGV[1] then
 		redis.pcall("del", key) count = count + 1 end end return count`, twinReleaseAll},
-	{"extend all, node-redlock 5", `for i, key in ipairs(KEYS) do if redis.call("get", key) ~= ARGV[1] then return 0 end end
+	{"extend all, node-redlock 5",
+		`for i, key in ipairs(KEYS) do if redis.call("get", key) ~= ARGV[1] then return 0 end end
 		for i, key in ipairs(KEYS) do redis.call("set", key, ARGV[1], "PX", ARGV[2]) end return #KEYS`, twinExtendAll},
-	{"fenced acquire", `if redis.call("set", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return redis.call("incr", KEYS[2]) else return 0 end`,
+	{"fenced acquire",
+		`if redis.call("set", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return redis.call("incr", KEYS[2]) else return 0 end`,
 		twinFencedAcquire},
 }
 

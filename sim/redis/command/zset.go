@@ -137,8 +137,8 @@ func addScores(d *keyspace.Data, args []string, o zaddOptions, scores []float64,
 	}
 }
 
-// byScore is a command whose arguments 2 and 3 are bounds of scores: they are read as Redis does, and written as miniredis
-// reads them, which takes an open infinite bound for a closed one.
+// byScore is a command whose arguments 2 and 3 are bounds of scores: they are read as Redis does, and written as
+// miniredis reads them, which takes an open infinite bound for a closed one.
 func byScore(d *keyspace.Data, args []string) bool {
 	args = slices.Clone(args)
 	nothing := false
@@ -166,8 +166,8 @@ func byScore(d *keyspace.Data, args []string) bool {
 	return true
 }
 
-// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis takes as few as tell them apart. In an
-// array every step-th element is one.
+// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis takes as few as tell them apart.
+// In an array every step-th element is one.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {
 		return appendScore(nil, reply)

@@ -1,4 +1,5 @@
-// Package keyspace is the data of a simulated Redis: what keys there are, whose, until when, and what is recorded of them.
+// Package keyspace is the data of a simulated Redis: what keys there are, whose, until when, and what is recorded of
+// them.
 //
 // The values lie in miniredis; deadlines, owners and expired keys that are still there are kept here. Every change goes
 // through a method that writes its record, its effect for the file and the replicas, and tells the node.

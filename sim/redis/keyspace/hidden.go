@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that when
-// a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive again. A
-// replica never does: it waits for its master's DEL, and what its master sends finds hidden keys, too.
+// A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that
+// when a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive
+// again. A replica never does: it waits for its master's DEL, and what its master sends finds hidden keys, too.
 //
 // A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
 
@@ -82,8 +82,8 @@ func (d *Data) NoteEnds() {
 	}
 }
 
-// Find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it, and
-// says so before anything that the command does.
+// Find is what is known of a key, nil if it cannot be seen. A master that comes across an expired key here deletes it,
+// and says so before anything that the command does.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		for i := range d.hidden {

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// A hash, a set or a sorted set may be held by several at once, as read-write locks and semaphores do it. So each field or
-// member has an owner of its own, who set it last, and records of its own. The key has none beside them.
+// A hash, a set or a sorted set may be held by several at once, as read-write locks and semaphores do it. So each field
+// or member has an owner of its own, who set it last, and records of its own. The key has none beside them.
 //
-// Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others' records
-// say by whom only if it comes to lie earlier, or if the mover holds nothing there. Whoever gives back a field of a hash
-// leaves what else it has set there, as the mode of a read-write lock, to nobody in particular. And members that are removed
-// by their score, as semaphores do with those whose time is over, have expired.
+// Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
+// records say by whom only if it comes to lie earlier, or if the mover holds nothing there. Whoever gives back a field
+// of a hash leaves what else it has set there, as the mode of a read-write lock, to nobody in particular. And members
+// that are removed by their score, as semaphores do with those whose time is over, have expired.
 
 // Member is a field of a hash, or a member of a set or a sorted set.
 type Member struct {
@@ -60,7 +60,8 @@ type Change struct {
 	Expired  bool     // what is gone was removed by its score
 }
 
-// settleMembers brings the owners of a key's members into line with what miniredis now has, and records what became of them.
+// settleMembers brings the owners of a key's members into line with what miniredis now has, and records what became of
+// them.
 func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	is := d.members(name, k)
 	there := map[string]bool{}
@@ -133,7 +134,8 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	if d.silent() {
 		return
 	}
-	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt, Until: d.Until(to)}
+	moved := history.Event{F: history.KeyProlonged, Lock: history.Lock(name), Of: k.of, By: d.Attempt,
+		Until: d.Until(to)}
 	if k.members == nil {
 		d.write(&moved)
 		return

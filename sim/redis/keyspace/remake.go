@@ -8,7 +8,8 @@ func (k *Key) Remake(list []Effect) []Effect {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
 	}
 	if k.Type == "list" {
-		list = append(list, Effect{Op: OpCommand, Args: append([]string{"rpush", k.Name}, resp.Bulks(k.Value)...), Attempt: k.Owner})
+		list = append(list, Effect{Op: OpCommand, Args: append([]string{"rpush", k.Name}, resp.Bulks(k.Value)...),
+			Attempt: k.Owner})
 	}
 	for _, m := range k.Members {
 		list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})

@@ -48,14 +48,17 @@ func check(t *testing.T, what, got, want string) {
 
 // TestScriptsLeaveNothingBehind lets scripts attack the state that later scripts share.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
-	probe := `return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),
+	probe :=
+		`return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),
 		#KEYS, tostring(rawget(_G, 'x')), type(tostring), type(pcall), type(getmetatable('')), tostring((1)),
 		tostring(redis[1])}`
 	s := newStore()
 	want := s.eval(probe)
 	for _, attack := range []string{
-		"x = 1", "_G.x = 1", "rawset(_G, 'x', 1)", "redis.call = nil", "rawset(redis, 'call', 1)", "string.format = nil",
-		"table.insert(redis, 1)", "table.insert(_G, 1)", "table.remove(redis)", "table.sort(string)", "setmetatable(_G, {})",
+		"x = 1", "_G.x = 1", "rawset(_G, 'x', 1)", "redis.call = nil", "rawset(redis, 'call', 1)",
+		"string.format = nil",
+		"table.insert(redis, 1)", "table.insert(_G, 1)", "table.remove(redis)", "table.sort(string)",
+		"setmetatable(_G, {})",
 		"setmetatable(redis, {})", "getmetatable('').__index = {}", "setmetatable('', {__index = {}})",
 		"setmetatable(1, {__tostring = function() return 'one' end})", "getmetatable(_G).__index = nil",
 		"getmetatable(redis).__index.call = nil", "string.__index.upper = nil", "local s = '' s.upper = nil",
@@ -90,7 +93,8 @@ func TestScriptsThatWantTooMuchAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"local t = {} t[1] = t return t", "local t = {1} for i = 1, 90 do t = {t, t} end return t",
 		"return string.rep('x', 1e9)", "return string.format('%099999d', 1)",
-		"local function f() return 1 + f() end return f()", "return unpack({}, 1, 1e8)", "return #string.rep('ab', 2^53)",
+		"local function f() return 1 + f() end return f()", "return unpack({}, 1, 1e8)",
+		"return #string.rep('ab', 2^53)",
 		"return " + strings.Repeat("(", 300) + "1", "#!lua flags=no-writes\nreturn 1",
 	} {
 		if got := s.eval(text); !strings.Contains(got, "-ERR") {

@@ -62,9 +62,10 @@ func (e *Engine) openLibraries() {
 	}
 	e.globals.RawSetString("table", e.seal(tables))
 
-	numbers := e.library(base.RawGetString("math"), []string{"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh",
-		"deg", "exp", "floor", "fmod", "frexp", "huge", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi", "pow",
-		"rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
+	numbers := e.library(base.RawGetString("math"),
+		[]string{"abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh",
+			"deg", "exp", "floor", "fmod", "frexp", "huge", "ldexp", "log", "log10", "max", "min", "mod", "modf", "pi",
+			"pow", "rad", "sin", "sinh", "sqrt", "tan", "tanh"}, e.ownMath())
 	e.globals.RawSetString("math", e.seal(numbers))
 	e.globals.RawSetString("redis", e.seal(e.redisLibrary()))
 

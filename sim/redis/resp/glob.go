@@ -2,9 +2,9 @@ package resp
 
 import "strings"
 
-// Match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]', '[^a]'
-// and '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As there, the empty
-// string is of no pattern but the empty one.
+// Match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]',
+// '[^a]' and '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As
+// there, the empty string is of no pattern but the empty one.
 func Match(pattern, s string) bool {
 	for ; pattern != "" && s != ""; s = s[1:] {
 		switch pattern[0] {

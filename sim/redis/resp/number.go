@@ -31,8 +31,8 @@ func ParseDouble(s string) (float64, bool) {
 	return f, ok && !ranged
 }
 
-// Strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number was
-// too great or too small for a double. NaN is no number here.
+// Strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number
+// was too great or too small for a double. NaN is no number here.
 func Strtod(s string) (f float64, ranged, ok bool) {
 	s = strings.TrimLeft(s, " \t\r\n\v\f")
 	if s == "" {

@@ -1,5 +1,5 @@
-// Package resp is what goes over the wire of a simulated Redis: replies in RESP2 and RESP3, and numbers and patterns as Redis
-// reads them.
+// Package resp is what goes over the wire of a simulated Redis: replies in RESP2 and RESP3, and numbers and patterns as
+// Redis reads them.
 package resp
 
 import (

@@ -77,7 +77,8 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		"get-master-addr-by-name": 3}[sub]
 	switch {
 	case !known:
-		w.ReplyError("ERR fencepost: of SENTINEL there are MASTERS, MASTER, REPLICAS, SLAVES, SENTINELS and GET-MASTER-ADDR-BY-NAME")
+		w.ReplyError("ERR fencepost: of SENTINEL there are MASTERS, MASTER, REPLICAS, SLAVES, SENTINELS and " +
+			"GET-MASTER-ADDR-BY-NAME")
 		return
 	case len(args) != words:
 		w.ReplyError("ERR wrong number of arguments for 'sentinel|" + sub + "' command")
@@ -130,7 +131,8 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	fields := []field{{"name", name}, {"ip", string(node.name)}, {"port", redis.Port}, {"flags", flags},
 		{"down-after-milliseconds", number(s.cfg.DownAfter.Milliseconds())}}
 	if down {
-		fields = append(fields, field{"s-down-time", number(int64((now - node.pinged - s.cfg.DownAfter) / time.Millisecond))})
+		fields = append(fields,
+			field{"s-down-time", number(int64((now - node.pinged - s.cfg.DownAfter) / time.Millisecond))})
 	}
 	if node == g.master {
 		fields = append(fields, field{"num-slaves", strconv.Itoa(len(g.nodes) - 1)}, field{"num-other-sentinels", "0"},
@@ -157,7 +159,8 @@ func (s *Sentinel) info() string {
 			status = "sdown"
 		}
 		b.WriteString("master" + strconv.Itoa(i) + ":name=" + g.name + ",status=" + status +
-			",address=" + string(g.master.name) + ":" + redis.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) + ",sentinels=1\r\n")
+			",address=" + string(g.master.name) + ":" + redis.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) +
+			",sentinels=1\r\n")
 	}
 	return b.String()
 }

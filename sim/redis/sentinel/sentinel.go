@@ -39,8 +39,8 @@ type Config struct {
 	PingEvery time.Duration
 	// FailoverTimeout is after which an order to promote that nothing came of is given up, for another choice.
 	FailoverTimeout time.Duration
-	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it goes
-	// on serving. Negative is at once.
+	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it
+	// goes on serving. Negative is at once.
 	ReconfigureAfter time.Duration
 }
 
@@ -61,9 +61,9 @@ func (c Config) withDefaults() Config {
 // Sentinel watches the masters of groups, promotes a replica when one is down, and tells clients who is master. It
 // implements [sim.Peer].
 //
-// What client libraries ask of a Sentinel it answers as Redis's does (clients.go). Hosts are the names of processes, as with
-// resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. To modelled clients it
-// says the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
+// What client libraries ask of a Sentinel it answers as Redis's does (clients.go). Hosts are the names of processes, as
+// with resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. To modelled
+// clients it says the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
 //
 // It stands for a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
 // with a master are not modelled. So it may promote a replica although others would still reach the master, as one

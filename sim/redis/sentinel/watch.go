@@ -165,7 +165,8 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 		s.host.Push(conn, s.round(now).Text(told), []byte(told))
 	}
 	if s.face != nil {
-		s.face.Publish("+"+switchMaster, strings.Join([]string{sh.name, string(old.name), redis.Port, string(w.name), redis.Port}, " "))
+		s.face.Publish("+"+switchMaster,
+			strings.Join([]string{sh.name, string(old.name), redis.Port, string(w.name), redis.Port}, " "))
 	}
 	for _, other := range sh.nodes {
 		if other != w && other != old {
