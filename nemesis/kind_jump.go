@@ -41,7 +41,8 @@ var Jump = register(definition{
 // checkClock fails if the clocks of the target are none of the world's.
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
-		v.failWord(string(f.Target), "the clocks of "+string(f.Target)+", whose code is a library's, can neither jump nor drift; "+
-			"those of the servers can, the other way")
+		v.failWord(string(f.Target),
+			"the clocks of "+string(f.Target)+", whose code is a library's, can neither jump nor drift; "+
+				"those of the servers can, the other way")
 	}
 }

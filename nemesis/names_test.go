@@ -11,8 +11,8 @@ import (
 
 var testNames = Names(cast.All)
 
-// TestNoFaultReachesTheClocksOfAGuest: neither drawn nor written, neither a jump nor a drift; everybody else's clocks it does
-// reach, and so does every other fault a guest.
+// TestNoFaultReachesTheClocksOfAGuest: neither drawn nor written, neither a jump nor a drift; everybody else's clocks
+// it does reach, and so does every other fault a guest.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := Names(cast.All)
 	n.Guests = true
@@ -23,7 +23,8 @@ func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"jump %s clock by +5s at 1s", "drift %s clock by +1000ppm from 1s"} {
-		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), n); err == nil || !strings.Contains(err.Error(), "can neither jump nor drift") {
+		if _, err := ParseFor(fmt.Sprintf(line, "client-1"), n); err == nil ||
+			!strings.Contains(err.Error(), "can neither jump nor drift") {
 			t.Errorf("%s of a guest: %v", line, err)
 		}
 		if _, err := ParseFor(fmt.Sprintf(line, "redis-1"), n); err != nil {

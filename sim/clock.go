@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Epoch is what every wall clock shows at the start of a run that says nothing else: 2026-01-01 00:00:00 UTC, in ns since the Unix epoch.
+// Epoch is what every wall clock shows at the start of a run that says nothing else: 2026-01-01 00:00:00 UTC, in ns
+// since the Unix epoch.
 const Epoch int64 = 1767225600_000000000
 
 // ClockKind tells a process's two clocks apart.

@@ -27,7 +27,8 @@ func AdmitLibraries(foreign func(client sim.ProcessID, c *Config, of *Library) F
 			Text:    "a Go library as it is shipped, under scenarios/locktest",
 			Backend: OnRedis, Several: true, Expires: true, Renews: true, Tokens: true,
 			Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
-				setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...), // how is the library's
+				// how is the library's
+				setting.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 			make: func(r requester) protocol { return &borrowed{requester: r} },
 		})
 	}

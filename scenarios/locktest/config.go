@@ -33,8 +33,8 @@ type Config struct {
 	TTL time.Duration
 	// Compute is how long the client computes between its read of the resource and its write; default not at all.
 	Compute time.Duration
-	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given. If the
-	// two are more than the TTL the lock needs to be kept alive.
+	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given. If
+	// the two are more than the TTL the lock needs to be kept alive.
 	Hold time.Duration
 	// Timeout is how long the library waits for one server; default 500 ms. What waiting is judged by counts it.
 	Timeout time.Duration

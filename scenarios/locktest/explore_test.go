@@ -95,11 +95,12 @@ func (l *opened) Close() error {
 
 // TestALockWhoseClientCrashedIsClosed: what it holds open is no leak of the library's.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
-	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
-		l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
-		go func() { <-l.end }()
-		return l
-	}})
+	r, ok := Explore(t, Config{Seeds: 4,
+		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
+			l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
+			go func() { <-l.end }()
+			return l
+		}})
 	if ok && (r.Runs != 4 || len(r.Failures) > 0) {
 		t.Errorf("%+v", r)
 	}
@@ -128,9 +129,13 @@ var errNotHeld = errors.New("not held")
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {
-			r, ok := Explore(t, Config{New: func(c *Client) Lock { return &extended{plain: plain{c: c, ttl: 8 * time.Second}} },
-				Compute: 16 * time.Second, Seeds: 3, Plan: []string{"pause client-1 for 1ms at 1s"}, Care: Care{Extends: every}})
-			if ok && (r.Runs != 3 || r.Violated(checker.MutualExclusion) != violated || r.Violated(checker.ResourceSafety) != violated) {
+			r, ok := Explore(t, Config{New: func(c *Client) Lock {
+				return &extended{plain: plain{c: c, ttl: 8 * time.Second}}
+			},
+				Compute: 16 * time.Second, Seeds: 3, Plan: []string{"pause client-1 for 1ms at 1s"},
+				Care: Care{Extends: every}})
+			if ok && (r.Runs != 3 || r.Violated(checker.MutualExclusion) != violated ||
+				r.Violated(checker.ResourceSafety) != violated) {
 				t.Errorf("%+v", r)
 			}
 		})

@@ -14,7 +14,8 @@ import (
 
 // newWorld has one Redis and links of a millisecond.
 func newWorld(d *Driver, stacks *sim.Stacks, seed uint64) *sim.World {
-	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks, Wall: d.Wall()})
+	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks,
+		Wall: d.Wall()})
 	w.AddServer("redis-1", redis.New(redis.Config{}))
 	return w
 }
@@ -64,8 +65,8 @@ func TestAGuestAsksAServer(t *testing.T) {
 	})
 }
 
-// TestAGuestsClockIsTheServers: what a guest asks for until an instant of its clock lasts as long in the third run of a bubble
-// as in the first.
+// TestAGuestsClockIsTheServers: what a guest asks for until an instant of its clock lasts as long in the third run of a
+// bubble as in the first.
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
@@ -84,7 +85,8 @@ func TestAGuestsClockIsTheServers(t *testing.T) {
 					}
 					r := bufio.NewReader(c)
 					until := time.Now().Add(1500 * time.Microsecond).Add(8 * time.Second).UnixMilli()
-					ask(c, r, fmt.Sprintf("*6\r\n$3\r\nSET\r\n$4\r\nlock\r\n$1\r\nv\r\n$2\r\nNX\r\n$4\r\nPXAT\r\n$13\r\n%d\r\n", until))
+					ask(c, r, fmt.Sprintf(
+						"*6\r\n$3\r\nSET\r\n$4\r\nlock\r\n$1\r\nv\r\n$2\r\nNX\r\n$4\r\nPXAT\r\n$13\r\n%d\r\n", until))
 					left, _ = ask(c, r, "*2\r\n$4\r\nPTTL\r\n$4\r\nlock\r\n")
 					c.Close()
 				})

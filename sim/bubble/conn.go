@@ -58,8 +58,8 @@ func (e *AddressError) Error() string {
 		strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world, by its address or, as a Sentinel gives it, its name. Anything else
-// fails, and so does the run: an *AddressError.
+// DialContext opens a connection to a server of the world, by its address or, as a Sentinel gives it, its name.
+// Anything else fails, and so does the run: an *AddressError.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	d := g.d
 	at := slices.IndexFunc(d.servers, func(s sim.ProcessID) bool {
