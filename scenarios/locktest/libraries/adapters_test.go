@@ -39,7 +39,12 @@ const (
 	redsyncVersion = "github.com/go-redsync/redsync/v4 v4.18.1"
 )
 
-// All are the libraries.
+// Rueidislock is not in the matrix yet. As shipped it needs RESP3 and CLIENT TRACKING. Without them (DisableCache, AlwaysRESP2)
+// failing seeds gave two different runs, and its key, of another name than the lock, is not known to the checker.
+var Rueidislock = Library{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78, without client-side caching",
+	locktest.Redis(1), ByLibrary, newRueidislock}
+
+// All are the libraries of the matrix.
 var All = []Library{
 	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis},
 	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo},
@@ -47,8 +52,6 @@ var All = []Library{
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser, newRedislock},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + ", at an address that follows the master", locktest.Redis(1).Replicated(1), ByUser,
 		newRedislock},
-	{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78, without client-side caching", locktest.Redis(1), ByLibrary,
-		newRueidislock},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody, newSetNX},
 	{"setnx-failover", "the recipe of " + goRedisVersion + ", at an address that follows the master", locktest.Redis(1).Replicated(1), ByNobody, newSetNX},
 	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix},
