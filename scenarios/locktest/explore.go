@@ -43,17 +43,17 @@ type Failure struct {
 	Text string
 }
 
-// Smallest is the smallest run found that shows a breach, as the texts of files: Config.Replay runs Plan where it lies beside
-// Scenario, under the names search.PlanFile and search.ScenarioFile.
+// Smallest is the smallest run found that shows a breach, as the texts of files: Config.Replay runs Plan where it lies
+// beside Scenario, under the names search.PlanFile and search.ScenarioFile.
 type Smallest struct {
 	Plan, Scenario string
 	Text, Page     string // the report of the run, for a terminal and as HTML
 	Minimal        bool   // nothing is left that could be taken away
 }
 
-// Explore makes the runs that Run makes and says what came of them; it is for a test that does more with that than fail.
-// ok is false in a process that Explore itself has started: the test goes on without a report, and must come to the same
-// calls of Run and Explore in the same order.
+// Explore makes the runs that Run makes and says what came of them; it is for a test that does more with that than
+// fail. ok is false in a process that Explore itself has started: the test goes on without a report, and must come to
+// the same calls of Run and Explore in the same order.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -78,7 +78,8 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 // Violated is in how many runs a law was broken, in whatever way.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
-// Held is in how many runs a law was seen to be kept. Neither Held nor Violated are runs that had nothing to judge it by.
+// Held is in how many runs a law was seen to be kept. Neither Held nor Violated are runs that had nothing to judge it
+// by.
 func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 
 func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {

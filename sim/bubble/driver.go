@@ -29,7 +29,8 @@ type Driver struct {
 	err     error     // the first failure of a guest's own code
 }
 
-// NewDriver makes a driver. It lets the bubble's clock, which starts in the year 2000, go on to where the worlds' clocks start.
+// NewDriver makes a driver. It lets the bubble's clock, which starts in the year 2000, go on to where the worlds'
+// clocks start.
 func NewDriver() *Driver {
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
 	d := &Driver{timer: time.NewTimer(0), wake: make(chan struct{}, 1)}
@@ -37,16 +38,16 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that go on to
-// a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that
+// go on to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
 	return time.Now().UnixNano()
 }
 
-// Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that guests can dial. The guests of the run
-// before are gone.
+// Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
+// guests can dial. The guests of the run before are gone.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
@@ -54,15 +55,15 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.scripts = scripts{}
 }
 
-// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that earlier
-// runs took.
+// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
+// earlier runs took.
 func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // now is the world's time, as the bubble's clock tells it.
 func (d *Driver) now() sim.Time { return history.Of(time.Since(d.begin)) }
 
-// Run is World.Run, in step with the guests. Nothing more can happen if the clock comes to the limit without an event of the
-// world or an act of a guest.
+// Run is World.Run, in step with the guests. Nothing more can happen if the clock comes to the limit without an event
+// of the world or an act of a guest.
 func (d *Driver) Run(limit sim.Time, done func() bool) (limited bool) {
 	d.touched = true
 	for {
@@ -154,9 +155,9 @@ func (g *Guest) note() {
 // patience is how long the guests may take, on the bubble's clock, to come to an end after a run.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial fails. It
-// waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked for has, and
-// returns the first failure of their own code.
+// End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial
+// fails. It waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked
+// for has, and returns the first failure of their own code.
 func (d *Driver) End() error {
 	d.mu.Lock()
 	for _, g := range d.guests {
@@ -211,8 +212,8 @@ func (d *Driver) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end: it waits, on the bubble's clock, for as long as libraries go on dialling after their end, and
-// ends the idle workers.
+// Close lets the bubble end: it waits, on the bubble's clock, for as long as libraries go on dialling after their end,
+// and ends the idle workers.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	d.mu.Lock()
@@ -297,12 +298,12 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner value says
-// otherwise.
+// Begin says that the client begins an attempt: what it asks the servers from now on is on its behalf, if no owner
+// value says otherwise.
 func (g *Guest) Begin(a history.Attempt) { g.owners.begin(a, g.d.world.Now()) }
 
-// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said yes. If
-// none was recognised, since is when the attempt began.
+// Try is the latest round of requests for the lock of the attempt that has begun: when the first left, and who said
+// yes. If none was recognised, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	t := &g.owners.try
 	return t.since, slices.Clone(t.granted)
@@ -341,8 +342,8 @@ func (g *Guest) AtEnd(what string, f func()) {
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
-// Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a pause is
-// earlier than the time at which the task goes on. what says what it is for, should it never return.
+// Call runs f on a goroutine and parks the task of env until it has returned; it gives the time of that, which in a
+// pause is earlier than the time at which the task goes on. what says what it is for, should it never return.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.d.mu.Lock()
 	k := g.start(what, f)

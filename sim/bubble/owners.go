@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// owners tells, from what a guest says to the servers, on behalf of which attempt it says so: by the owner value, which a
-// SET or a script carries. It is used by the driver alone, or with its mu held.
+// owners tells, from what a guest says to the servers, on behalf of which attempt it says so: by the owner value,
+// which a SET or a script carries. It is used by the driver alone, or with its mu held.
 type owners struct {
 	attempt history.Attempt            // the latest that the client has begun
 	of      map[string]history.Attempt // the attempt whose value it is
@@ -80,8 +80,8 @@ func positive(reply []byte) bool {
 	return r.OK() || ok
 }
 
-// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock: a SET
-// NX, or a script that can set a key.
+// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock:
+// a SET NX, or a script that can set a key.
 func (o *owners) ownerValue(command string, args []string) (value string, sets bool) {
 	switch command {
 	case "set", "setnx":
@@ -103,8 +103,8 @@ func (o *owners) ownerValue(command string, args []string) (value string, sets b
 	return "", false
 }
 
-// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that no guest has
-// told the text of says nothing.
+// setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that no
+// guest has told the text of says nothing.
 func (known scripts) setsKey(command, script string) bool {
 	if command == "evalsha" {
 		return known[strings.ToLower(script)]
@@ -120,8 +120,8 @@ func (known scripts) setsKey(command, script string) bool {
 
 var setting = regexp.MustCompile(`(?i)call\(\s*['"](set|setnx|psetex)['"]`)
 
-// told is what a digest takes for a part of a request or a reply: the attempt for its owner value, and times as if the run
-// were the first in its bubble.
+// told is what a digest takes for a part of a request or a reply: the attempt for its owner value, and times as if the
+// run were the first in its bubble.
 func (o *owners) told(part string) string {
 	if a, ok := o.of[part]; ok {
 		return string(a)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestEqualSeedsGiveEqualDigests: of each library, under the default mix, in processes of their own. FENCEPOST_FULL=1 asks for
-// 200 seeds, ten times each.
+// TestEqualSeedsGiveEqualDigests: of each library, under the default mix, in processes of their own. FENCEPOST_FULL=1
+// asks for 200 seeds, ten times each.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	seeds, times := 8, 2
 	if os.Getenv("FENCEPOST_FULL") != "" {
@@ -36,6 +36,29 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 					first[seed] = digest
 				}
 			}
+		})
+	}
+}
+
+// TestTenThousandSchedules of each library can be judged. FENCEPOST_FULL=1 asks for it.
+func TestTenThousandSchedules(t *testing.T) {
+	if os.Getenv("FENCEPOST_FULL") == "" {
+		t.Skip("FENCEPOST_FULL=1 asks for it")
+	}
+	const schedules = 10_000
+	for _, l := range All {
+		t.Run(l.Name, func(t *testing.T) {
+			c := l.config(false)
+			c.Seeds = schedules
+			r, ok := locktest.Explore(t, c)
+			if !ok {
+				return
+			}
+			judgeable(t, r)
+			if r.Runs != schedules {
+				t.Errorf("%d runs", r.Runs)
+			}
+			t.Logf("%v of CPU", r.CPU)
 		})
 	}
 }

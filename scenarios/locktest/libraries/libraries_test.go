@@ -10,7 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "run the matrix, and write testdata and the README anew")
 
-// TestLibraries makes runs of each library and demands that they can be judged, and that equal seeds give equal runs. With
+// TestLibraries makes runs of each library and demands that they can be judged, and that equal seeds give equal runs.
+// With
 // -locktest.plan FILE it runs that plan and demands every law, and so reports what breaks the library.
 func TestLibraries(t *testing.T) { each(t, false) }
 
@@ -45,6 +46,6 @@ func judgeable(t *testing.T, r *locktest.Report) {
 }
 
 func (l *Library) config(fenced bool) locktest.Config {
-	return locktest.Config{Servers: l.Servers, TTL: TTL, New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) },
-		Care: locktest.Care{Fences: fenced}, Laws: checker.Laws}
+	return locktest.Config{Servers: l.Servers, TTL: TTL, Care: locktest.Care{Fences: fenced}, Laws: checker.Laws,
+		New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) }}
 }

@@ -159,8 +159,9 @@ type candidate struct {
 
 func (m *matrix) add(c cell, r *locktest.Report) {
 	judgeable(m.t, r)
-	n := counts{Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs, Leases: r.Violated(checker.LeaseExclusion),
-		Data: r.Violated(checker.ResourceSafety), Tokens: r.Violated(checker.TokenOrder)}
+	n := counts{Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs,
+		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
+		Tokens: r.Violated(checker.TokenOrder)}
 	for _, b := range r.Breaches {
 		if (b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance) && b.Cause.Kind != checker.NoQuorumLeft {
 			n.Waits += b.Runs
@@ -172,9 +173,9 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two are inside
-// at once since a paused client cannot know, or since their leases overlapped, which is told of the leases; and, until the
-// checker tells a prolongation that a deposed master granted from a miscount, the latter.
+// told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two
+// are inside at once since a paused client cannot know, or since their leases overlapped, which is told of the leases;
+// and, until the checker tells a prolongation that a deposed master granted from a miscount, the latter.
 func told(b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.NoQuorumLeft, checker.ValidityMiscounted:

@@ -30,7 +30,8 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding of the README and demands that it breaks the law that it is said to break, by the cause.
+// TestFindings replays each finding of the README and demands that it breaks the law that it is said to break, by the
+// cause.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -165,7 +166,29 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	if !f.Minimal {
 		cut = ", not cut down to the last"
 	}
-	fmt.Fprintf(b, "\n**%s: %s.** %s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, after %.1f s of CPU%s.\n"+
-		"\n```\n%s\n\ngo test -v -run '^%s$/^%s$' -locktest.plan testdata/%s/plan.txt .\n```\n", f.Law, f.Cause, why, f.Family, f.Work, f.Care,
-		f.Runs, f.Of, f.Seed, max(f.CPU, 50*time.Millisecond).Seconds(), cut, strings.Join(f.Faults, "\n"), test, library, f.Name)
+	said := fmt.Sprintf("**%s: %s.** %s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
+		"after %.1f s of CPU%s.", f.Law, f.Cause, why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed, max(f.CPU, 50*time.Millisecond).Seconds(), cut)
+	fmt.Fprintf(b, "\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n  -locktest.plan testdata/%s/plan.txt .\n```\n",
+		wrapped(said), strings.Join(f.Faults, "\n"), test, library, f.Name)
+}
+
+// width is how long the lines of the README's paragraphs are.
+const width = 115
+
+func wrapped(text string) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		if column > 0 && column+1+len(word) > width {
+			b.WriteByte('\n')
+			column = 0
+		}
+		if column > 0 {
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String() + "\n"
 }
