@@ -12,7 +12,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // family is a family of faults, from the default mix.
@@ -215,8 +214,9 @@ func (m *matrix) write() {
 				f.Faults = append(f.Faults, line)
 			}
 		}
-		save(m.t, filepath.Join("testdata", f.Name), search.PlanFile, small.Plan)
-		save(m.t, filepath.Join("testdata", f.Name), search.ScenarioFile, small.Scenario)
+		if err := small.Save(filepath.Join("testdata", f.Name)); err != nil {
+			m.t.Fatal(err)
+		}
 		save(m.t, "_runs", f.Name+".txt", small.Text)
 		m.Findings = append(m.Findings, f)
 	}
