@@ -17,8 +17,8 @@ type Config struct {
 	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
 	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
 	New func(*Client) Lock
-	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing
-	// else. Of the other fields Laws counts. The flag -locktest.plan does the same.
+	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and
+	// nothing else. Of the other fields Laws counts. The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
 	// be.
@@ -33,8 +33,8 @@ type Config struct {
 	TTL time.Duration
 	// Compute is how long the client computes between its read of the resource and its write; default not at all.
 	Compute time.Duration
-	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given. If
-	// the two are more than the TTL the lock needs to be kept alive.
+	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given.
+	// If the two are more than the TTL the lock needs to be kept alive.
 	Hold time.Duration
 	// Timeout is how long the library waits for one server; default 500 ms. What waiting is judged by counts it.
 	Timeout time.Duration

@@ -18,7 +18,7 @@ type ShrinkError struct {
 	Why   string
 }
 
-// Error says why.
+// Error says which breach it was, and why it was not cut down.
 func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
 }

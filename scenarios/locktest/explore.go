@@ -43,12 +43,17 @@ type Failure struct {
 	Text string
 }
 
-// Smallest is the smallest run found that shows a breach, as the texts of files: Config.Replay runs Plan where it lies
-// beside Scenario, under the names search.PlanFile and search.ScenarioFile.
+// Smallest is the smallest run found that shows a breach.
 type Smallest struct {
-	Plan, Scenario string
+	Plan, Scenario string // the texts of files
 	Text, Page     string // the report of the run, for a terminal and as HTML
 	Minimal        bool   // nothing is left that could be taken away
+}
+
+// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile; Config.Replay runs the
+// plan from there.
+func (s *Smallest) Save(folder string) error {
+	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
 // Explore makes the runs that Run makes and says what came of them; it is for a test that does more with that than

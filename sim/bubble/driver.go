@@ -39,8 +39,8 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that go
-// on to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+// Wall is what the wall clocks of the next world must show at its start: what the bubble's clock shows. It lets that
+// go on to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
@@ -165,8 +165,8 @@ func (g *Guest) note() {
 const patience = 10 * time.Minute
 
 // End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial
-// fails. It waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked for
-// has, and returns the first failure of their own code.
+// fails. It waits, on the bubble's clock, until what they were called for has returned, then until what AtEnd asked
+// for has, and returns the first failure of their own code.
 func (d *Driver) End() error {
 	d.mu.Lock()
 	for _, g := range d.guests {

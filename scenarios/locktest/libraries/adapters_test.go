@@ -37,20 +37,26 @@ const (
 const (
 	goRedisVersion = "go-redis v9.23.0"
 	redsyncVersion = "github.com/go-redsync/redsync/v4 v4.18.1"
+	followed       = ", at an address that follows the master"
 )
 
-// All are the libraries.
+// Rueidislock is not in the matrix yet. As shipped it needs RESP3 and CLIENT TRACKING. Without them (DisableCache,
+// AlwaysRESP2) failing seeds gave two different runs, and its key, of another name than the lock, is not known to the
+// checker.
+var Rueidislock = Library{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78, without client-side caching",
+	locktest.Redis(1), ByLibrary, newRueidislock}
+
+// All are the libraries of the matrix.
 var All = []Library{
 	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis},
 	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo},
 	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1},
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser, newRedislock},
-	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + ", at an address that follows the master", locktest.Redis(1).Replicated(1), ByUser,
-		newRedislock},
-	{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78, without client-side caching", locktest.Redis(1), ByLibrary,
-		newRueidislock},
-	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody, newSetNX},
-	{"setnx-failover", "the recipe of " + goRedisVersion + ", at an address that follows the master", locktest.Redis(1).Replicated(1), ByNobody, newSetNX},
+	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed, locktest.Redis(1).Replicated(1),
+		ByUser, newRedislock},
+	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
+		newSetNX},
+	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody, newSetNX},
 	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix},
 }
 
@@ -65,8 +71,8 @@ func (f *fence) Token() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take counts for a lock that has been acquired. The token is sound if the lock excludes: incr has been carried out while
-// it was held, since held, asked afterwards, says that it still is, so the next holder's is carried out later.
+// take counts for a lock that has been acquired. The token is sound if the lock excludes: incr has been carried out
+// while it was held, since held, asked afterwards, says that it still is, so the next holder's is carried out later.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil

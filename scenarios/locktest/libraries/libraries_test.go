@@ -4,27 +4,48 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-var update = flag.Bool("update", false, "run the matrix and write the README and testdata anew")
+var update = flag.Bool("update", false, "run the matrix, and write testdata and the README anew")
 
-// TestLibraries puts each library before the default mix of faults and demands nothing but that its runs can be judged. With
-// -locktest.plan FILE it demands every law of the run of that plan, and so tells what breaks it.
+// TestLibraries makes runs of each library and demands that they can be judged, and that equal seeds give equal runs.
+// With
+// -locktest.plan FILE it runs that plan and demands every law, and so reports what breaks the library.
 func TestLibraries(t *testing.T) { each(t, false) }
 
-// TestFenced is TestLibraries, with a token for every lock.
+// TestFenced is TestLibraries with a token for every lock.
 func TestFenced(t *testing.T) { each(t, true) }
 
 func each(t *testing.T, fenced bool) {
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) {
-			locktest.Run(t, l.config(fenced))
+			c := l.config(fenced)
+			if flag.Lookup("locktest.plan").Value.String() != "" {
+				locktest.Run(t, c)
+				return
+			}
+			c.Seeds = 20
+			if r, ok := locktest.Explore(t, c); ok {
+				judgeable(t, r)
+			}
 		})
 	}
 }
 
+// judgeable fails for runs that could not be judged, or that gave another run the second time.
+func judgeable(t *testing.T, r *locktest.Report) {
+	t.Helper()
+	for _, f := range r.Failures {
+		t.Errorf("seed %d: %s", f.Seed, f.Text)
+	}
+	if len(r.Differing) > 0 {
+		t.Errorf("the seeds %d gave two different runs", r.Differing)
+	}
+}
+
 func (l *Library) config(fenced bool) locktest.Config {
-	return locktest.Config{Servers: l.Servers, TTL: TTL, New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) },
-		Care: locktest.Care{Fences: fenced}}
+	return locktest.Config{Servers: l.Servers, TTL: TTL, Care: locktest.Care{Fences: fenced}, Laws: checker.Laws,
+		New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) }}
 }

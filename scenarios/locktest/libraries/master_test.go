@@ -11,13 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// replicated says whether the servers are one master, its replica and a Sentinel: the other sets have one server or five.
+// replicated says whether the servers are one master, its replica and a Sentinel: the other sets have one server or
+// five.
 func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
 
 // askTimeout is how long the Sentinel may take to say who is master.
 const askTimeout = time.Second
 
-// dialMaster is what a proxy or a name that follows the master does: it asks the Sentinel who that is, and connects there.
+// dialMaster is what a proxy or a name that follows the master does: it asks the Sentinel who that is, and connects
+// there.
 func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
 	sentinel, err := within(ctx, askTimeout, c, c.Addr(2))
 	if err != nil {

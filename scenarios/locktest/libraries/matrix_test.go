@@ -1,6 +1,12 @@
 package libraries
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +54,7 @@ var works = []work{
 }
 
 // matrixSeeds is how many runs each cell of the matrix is made of.
-const matrixSeeds = 100
+const matrixSeeds = 40
 
 // cell is one library under one family of faults, in the hands of one client.
 type cell struct {
@@ -86,23 +92,147 @@ func (c *cell) config(seeds int) locktest.Config {
 	return config
 }
 
+// result is what the matrix says of one library, as testdata/NAME.json keeps it.
+type result struct {
+	Library  string
+	Cells    []counts
+	Findings []finding
+}
+
+// counts says in how many runs of a cell laws were broken.
+type counts struct {
+	Family, Work, Care string
+	Runs               int
+	Leases             int // lease-exclusion
+	Data               int // resource-safety
+	Waits              int // deadlock-freedom or fault-tolerance, although enough servers were left
+	Tokens             int // token-order
+}
+
+// finding is one way in which a library broke a law, with its smallest run in testdata/Name.
+type finding struct {
+	Name, Family, Work, Care string
+	Law                      checker.Law
+	Cause                    checker.Cause
+	Runs, Of                 int
+	Seed                     uint64
+	CPU                      time.Duration // to the seed, estimated by its share of the runs of its cell
+	Faults                   []string
+	Minimal                  bool
+}
+
+// TestMatrix, with -update, runs the matrix: -run 'TestMatrix/^redsync$' that of one library.
 func TestMatrix(t *testing.T) {
+	if !*update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
+		t.Skip("it is run with -update; TestFindings replays what it has found")
+	}
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) {
+			m := matrix{t: t, result: result{Library: l.Name}, best: map[string]*candidate{}}
 			for _, c := range cells(&l) {
-				r, ok := locktest.Explore(t, c.config(40))
-				if !ok {
-					continue
-				}
-				for _, b := range r.Breaches {
-					t.Logf("%-20s %-9s %-8s %-8s %-18s %-45s %3d of %d, seed %d, %v", l.Name, c.family.name, c.work.name, c.care.name, b.Law, b.Cause, b.Runs,
-						r.Runs, b.Seed, r.CPU)
-				}
-				if len(r.Failures)>0 || len(r.Differing) > 0 {
-					t.Logf("%-20s %-9s %-8s %-8s FAIL %v %d", l.Name, c.family.name, c.work.name, c.care.name, r.Differing, len(r.Failures))
-					if len(r.Failures) >0 { t.Log(r.Failures[0].Text) }
+				if r, ok := locktest.Explore(t, c.config(matrixSeeds)); ok {
+					m.add(c, r)
 				}
 			}
+			if os.Getenv("FENCEPOST_LOCKTEST") == "" {
+				m.write()
+			}
 		})
+	}
+}
+
+// matrix gathers what is found of one library.
+type matrix struct {
+	t *testing.T
+	result
+	order []string
+	best  map[string]*candidate // by law and cause
+}
+
+// candidate is a cell that shows a breach.
+type candidate struct {
+	cell
+	locktest.Breach
+	report *locktest.Report
+}
+
+func (m *matrix) add(c cell, r *locktest.Report) {
+	judgeable(m.t, r)
+	n := counts{Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs,
+		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
+		Tokens: r.Violated(checker.TokenOrder)}
+	for _, b := range r.Breaches {
+		if (b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance) && b.Cause.Kind != checker.NoQuorumLeft {
+			n.Waits += b.Runs
+		}
+		if told(b) {
+			m.offer(&candidate{c, b, r})
+		}
+	}
+	m.Cells = append(m.Cells, n)
+}
+
+// told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two
+// are inside at once since a paused client cannot know, or since their leases overlapped, which is told of the leases;
+// and, until the checker tells a prolongation that a deposed master granted from a miscount, the latter.
+func told(b locktest.Breach) bool {
+	switch b.Cause.Kind {
+	case checker.NoQuorumLeft, checker.ValidityMiscounted:
+		return false
+	}
+	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
+}
+
+// offer keeps the breach in the hands of the most careful client.
+func (m *matrix) offer(c *candidate) {
+	key := string(c.Law) + " " + c.Cause.String()
+	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.care.name) }
+	if old := m.best[key]; old == nil {
+		m.order = append(m.order, key)
+		m.best[key] = c
+	} else if rank(c) < rank(old) {
+		m.best[key] = c
+	}
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// write cuts down what was found, and writes it.
+func (m *matrix) write() {
+	for _, key := range m.order {
+		c := m.best[key]
+		small, err := c.report.Shrink(c.Breach)
+		if err != nil {
+			m.t.Error(err)
+			continue
+		}
+		f := finding{Name: m.Library + "-" + strings.Trim(notInNames.ReplaceAllString(key, "-"), "-"), Family: c.family.name,
+			Work: c.work.name, Care: c.care.name, Law: c.Law, Cause: c.Cause, Runs: c.Runs, Of: c.report.Runs, Seed: c.Seed,
+			CPU: c.report.CPU * time.Duration(c.Seed) / time.Duration(c.report.Runs), Minimal: small.Minimal}
+		for _, line := range strings.Split(strings.TrimSpace(small.Plan), "\n") {
+			if word, _, _ := strings.Cut(line, " "); word != "#" && word != "scenario" && word != "seed" {
+				f.Faults = append(f.Faults, line)
+			}
+		}
+		if err := small.Save(filepath.Join("testdata", f.Name)); err != nil {
+			m.t.Fatal(err)
+		}
+		save(m.t, "_runs", f.Name+".txt", small.Text)
+		m.Findings = append(m.Findings, f)
+	}
+	text, err := json.MarshalIndent(m.result, "", " ")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
+}
+
+func save(t *testing.T, folder, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,64 @@
+package libraries
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// TestEqualSeedsGiveEqualDigests: of each library, under the default mix, in processes of their own. FENCEPOST_FULL=1
+// asks for 200 seeds, ten times each.
+func TestEqualSeedsGiveEqualDigests(t *testing.T) {
+	seeds, times := 8, 2
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		seeds, times = 200, 10
+	}
+	for _, l := range All {
+		t.Run(l.Name, func(t *testing.T) {
+			c := l.config(false)
+			c.Seeds = seeds
+			first := map[uint64]sim.Digest{}
+			for range times {
+				r, ok := locktest.Explore(t, c)
+				if !ok {
+					continue
+				}
+				judgeable(t, r)
+				if len(r.Digests()) != seeds {
+					t.Fatalf("%d runs of %d seeds could be judged", len(r.Digests()), seeds)
+				}
+				for seed, digest := range r.Digests() {
+					if was, known := first[seed]; known && was != digest {
+						t.Errorf("seed %d: %x, then %x", seed, was, digest)
+					}
+					first[seed] = digest
+				}
+			}
+		})
+	}
+}
+
+// TestTenThousandSchedules of each library can be judged. FENCEPOST_FULL=1 asks for it.
+func TestTenThousandSchedules(t *testing.T) {
+	if os.Getenv("FENCEPOST_FULL") == "" {
+		t.Skip("FENCEPOST_FULL=1 asks for it")
+	}
+	const schedules = 10_000
+	for _, l := range All {
+		t.Run(l.Name, func(t *testing.T) {
+			c := l.config(false)
+			c.Seeds = schedules
+			r, ok := locktest.Explore(t, c)
+			if !ok {
+				return
+			}
+			judgeable(t, r)
+			if r.Runs != schedules {
+				t.Errorf("%d runs", r.Runs)
+			}
+			t.Logf("%v of CPU", r.CPU)
+		})
+	}
+}
