@@ -153,10 +153,9 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	}
 	if set, why := t.abandoned(keys); set >= 0 {
 		e := &t.History.Events[set]
-		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of),
-			sentence("The key of attempt %s on %s, set at %v%s, is still there and never expires; %s has given that "+
-				"attempt up.",
-				e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
+		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of), sentence("The key of attempt %s on %s, "+
+			"set at %v%s, is still there and never expires; %s has given that attempt up.",
+			e.Of, e.Process, e.Time, t.faultText(why), t.ProcessOf(e.Of)), []int{set}
 	}
 	if g != nil {
 		return Cause{Kind: StuckWithoutHolder}, g.Process,

@@ -50,8 +50,8 @@ type Smallest struct {
 	Minimal        bool   // nothing is left that could be taken away
 }
 
-// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile; Config.Replay runs the
-// plan from there.
+// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile; Config.Replay
+// runs the plan from there.
 func (s *Smallest) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }

@@ -44,14 +44,16 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 					t.Fatalf("%+v", r)
 				}
 				b := r.Breaches[at]
-				if b.Law != test.law || b.Runs > r.Violated(b.Law) || r.Violated(b.Law)+r.Held(b.Law) > 20 || b.Story == "" {
+				if b.Law != test.law || b.Runs > r.Violated(b.Law) || r.Violated(b.Law)+r.Held(b.Law) > 20 ||
+					b.Story == "" {
 					t.Errorf("violated in %d, held in %d: %+v", r.Violated(b.Law), r.Held(b.Law), b)
 				}
 				small, err := r.Shrink(b)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if faults := strings.Count(strings.TrimSpace(small.Plan), "\n") > 2; !small.Minimal || faults != test.faults {
+				if faults := strings.Count(strings.TrimSpace(small.Plan), "\n") > 2; !small.Minimal ||
+					faults != test.faults {
 					t.Errorf("minimal: %v\n%s", small.Minimal, small.Plan)
 				}
 				if err := small.Save(folder); err != nil {

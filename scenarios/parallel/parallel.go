@@ -5,6 +5,7 @@
 package parallel
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -41,9 +42,7 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 // jobs under way, or at the first error of a job or of take. done is the number of results handed out.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))
 	type result struct {
 		job int
 		r   R
@@ -90,12 +89,13 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 			if err = next.err; err == nil {
 				err = take(done, next.r)
 			}
-			if err != nil {
-				cancel()
-				break
+			if err == nil {
+				done++
+				<-ahead
 			}
-			done++
-			<-ahead
+		}
+		if err != nil {
+			cancel()
 		}
 	}
 	return done, err

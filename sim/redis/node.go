@@ -7,6 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/command"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/tracking"
@@ -19,7 +20,7 @@ type Node struct {
 
 	data    *keyspace.Data
 	aof     aof.File
-	scripts scripts
+	scripts command.Scripts
 	before  *keyspace.Snapshot // the data at the last Stop, until the next Start
 	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
 	// next life does not find it.
@@ -114,7 +115,7 @@ func (n *Node) Reset(cfg Config) {
 
 // endLife drops what a process has in memory besides the data.
 func (n *Node) endLife() {
-	n.scripts.endLife()
+	n.scripts.EndLife()
 	clear(n.conns)
 	n.watchers = 0
 	n.audiences = newAudiences()

@@ -7,98 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-const (
-	maxScripts  = 256     // kept beyond the life that loaded them
-	maxCompiled = 64      // kept compiled: a compiled script takes some 17 KB
-	maxText     = 1 << 20 // bytes of one script
-)
-
-// scriptText is a script as one life of the node or several have seen it.
-type scriptText struct {
-	sha  string // hexadecimal SHA1 of text
-	text string
-	life uint64       // the life that last loaded it
-	twin command.Twin // the same in Go, for well-known scripts
-	lua  *lua.Script
-}
-
-// scripts are the scripts known to a node. What a life has not loaded it does not know, though its compiled form may
-// be at hand.
-type scripts struct {
-	life     uint64
-	byText   map[string]*scriptText
-	bySHA    map[string]*scriptText
-	compiled int
-	engine   *lua.Engine // made when first needed
-}
-
-// endLife ends a life.
-func (s *scripts) endLife() {
-	s.forget()
-	if s.engine != nil {
-		s.engine.EndLife()
-	}
-}
-
-// forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
-func (s *scripts) forget() {
-	s.life++
-	if len(s.bySHA) > maxScripts {
-		clear(s.byText)
-		clear(s.bySHA)
-		s.compiled = 0
-	}
-}
-
-// load makes a text known to this life. It is not compiled yet.
-func (s *scripts) load(text string) *scriptText {
-	t := s.byText[text]
-	if t == nil {
-		sha := lua.SHA1Hex(text)
-		t = &scriptText{sha: sha, text: text, twin: command.FindTwin(text)}
-		if s.byText == nil {
-			s.byText, s.bySHA = map[string]*scriptText{}, map[string]*scriptText{}
-		}
-		s.byText[text], s.bySHA[t.sha] = t, t
-	}
-	t.life = s.life
-	return t
-}
-
-// known finds a script that this life has loaded.
-func (s *scripts) known(sha string) *scriptText {
-	t := s.bySHA[sha]
-	if t == nil {
-		t = s.bySHA[strings.ToLower(sha)]
-	}
-	if t == nil || t.life != s.life {
-		return nil
-	}
-	return t
-}
+const maxText = 1 << 20 // bytes of one script
 
 // compile has the script in compiled form; trouble is the error if its text is no Lua.
-func (n *Node) compile(t *scriptText) (trouble string) {
-	if t.lua != nil {
-		return ""
+func (n *Node) compile(t *command.Script) (trouble string) {
+	if n.scripts.Engine == nil {
+		n.scripts.Engine = lua.New(version, n.callFromScript)
 	}
-	s := &n.scripts
-	if s.engine == nil {
-		s.engine = lua.New(version, n.callFromScript)
-	}
-	if s.compiled >= maxCompiled {
-		for _, other := range s.bySHA {
-			other.lua = nil
-		}
-		s.compiled = 0
-	}
-	compiled, err := s.engine.Compile(t.text, t.sha)
-	if err != nil {
-		t.life = 0
+	if err := n.scripts.Compile(t); err != nil {
 		return "ERR Error compiling script (new function): " + err.Error()
 	}
-	t.lua = compiled
-	s.compiled++
 	return ""
 }
 
@@ -112,7 +30,7 @@ func eval(n *Node, args []string) {
 		n.data.ReplyError(trouble)
 		return
 	}
-	t := n.scripts.load(args[1])
+	t := n.scripts.Load(args[1])
 	n.runScript(t, keys, argv)
 }
 
@@ -122,7 +40,7 @@ func evalSHA(n *Node, args []string) {
 		n.data.ReplyError(trouble)
 		return
 	}
-	t := n.scripts.known(args[1])
+	t := n.scripts.Known(args[1])
 	if t == nil {
 		n.data.ReplyError("NOSCRIPT No matching script. Please use EVAL.")
 		return
@@ -131,10 +49,10 @@ func evalSHA(n *Node, args []string) {
 }
 
 // runScript executes a script by its twin if it has one that takes the case on, else in Lua.
-func (n *Node) runScript(t *scriptText, keys, argv []string) {
+func (n *Node) runScript(t *command.Script, keys, argv []string) {
 	restricted := n.repl.restricted && n.refusesWrites() != "" // Lua finds the write that is refused
 	n.inScript = true
-	done := t.twin != nil && !restricted && !n.tracking.Remembers(n.conn) && t.twin(n.data, keys, argv)
+	done := t.Twin != nil && !restricted && !n.tracking.Remembers(n.conn) && t.Twin(n.data, keys, argv)
 	n.inScript = false
 	if done {
 		return
@@ -145,7 +63,7 @@ func (n *Node) runScript(t *scriptText, keys, argv []string) {
 	}
 	from, resp3 := len(n.data.Out), n.data.RESP3
 	n.inScript, n.scriptKeys = true, keys
-	reply := n.scripts.engine.Run(t.lua, keys, argv, resp3)
+	reply := n.scripts.Engine.Run(t.Lua, keys, argv, resp3)
 	n.inScript, n.data.RESP3 = false, resp3
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
@@ -178,14 +96,14 @@ func script(n *Node, args []string) {
 	case "exists":
 		n.data.ReplyLen(len(args) - 2)
 		for _, sha := range args[2:] {
-			n.data.ReplyBool(n.scripts.known(sha) != nil)
+			n.data.ReplyBool(n.scripts.Known(sha) != nil)
 		}
 	case "flush":
 		if len(args) > 3 || len(args) == 3 && !command.IsOneOf(args[2], "SYNC", "ASYNC") {
 			n.data.ReplyError("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 			return
 		}
-		n.scripts.forget()
+		n.scripts.Forget()
 		n.data.ReplyOK()
 	}
 }
@@ -195,10 +113,10 @@ func (n *Node) loadScript(text string) {
 		n.data.ReplyError("ERR fencepost: the script is longer than a megabyte")
 		return
 	}
-	t := n.scripts.load(text)
+	t := n.scripts.Load(text)
 	if trouble := n.compile(t); trouble != "" {
 		n.data.ReplyError(trouble)
 		return
 	}
-	n.data.ReplyBulk(t.sha)
+	n.data.ReplyBulk(t.SHA)
 }

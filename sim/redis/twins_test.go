@@ -55,10 +55,10 @@ func runTwinCase(seed uint64, withTwins bool) string {
 		}
 		m.sleep(time.Duration(c.IntN(3)) * time.Millisecond)
 		w := command.WellKnown[c.IntN(len(command.WellKnown))]
-		t := m.node.scripts.load(w.Text)
-		t.twin = nil
+		t := m.node.scripts.Load(w.Text)
+		t.Twin = nil
 		if withTwins {
-			t.twin = w.Twin
+			t.Twin = w.Twin
 		}
 		keys, argv := c.arguments()
 		args := append([]string{"EVAL", w.Text, fmt.Sprint(len(keys))}, slices.Concat(keys, argv)...)
