@@ -52,11 +52,12 @@ var All = []Library{
 	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo},
 	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1},
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser, newRedislock},
-	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed, locktest.Redis(1).Replicated(1),
-		ByUser, newRedislock},
+	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
 		newSetNX},
-	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody, newSetNX},
+	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
+		newSetNX},
 	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix},
 }
 

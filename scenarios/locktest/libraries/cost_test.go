@@ -51,8 +51,8 @@ func cpu() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// TestCost runs the workload before simulated servers, and before servers in the same bubble that answer at once, and logs the
-// processor time of a request in both: what the simulation adds to the library's own.
+// TestCost runs the workload before simulated servers, and before servers in the same bubble that answer at once, and
+// logs the processor time of a request in both: what the simulation adds to the library's own.
 func TestCost(t *testing.T) {
 	runs := 20
 	if testing.Short() {
@@ -82,8 +82,8 @@ func simulate(t *testing.T, runs int) time.Duration {
 	w := sim.New(0, sim.Options{})
 	requests, granted, start := 0, 0, cpu()
 	for seed := range uint64(runs) {
-		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond}, Stacks: stacks,
-			Wall: d.Wall()})
+		w.Reset(seed, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},
+			Stacks: stacks, Wall: d.Wall()})
 		for _, n := range names {
 			w.AddServer(n, node.New(node.Config{}))
 		}
@@ -127,7 +127,8 @@ func simulate(t *testing.T, runs int) time.Duration {
 	spent := cpu() - start
 	stacks.Close()
 	d.Close()
-	t.Logf("simulated: %.0f runs/s, %d requests a run, %d grants", float64(runs)/spent.Seconds(), requests/runs, granted)
+	t.Logf("simulated: %.0f runs/s, %d requests a run, %d grants", float64(runs)/spent.Seconds(), requests/runs,
+		granted)
 	return spent / time.Duration(requests)
 }
 

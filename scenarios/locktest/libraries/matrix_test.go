@@ -162,7 +162,8 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Tokens: r.Violated(checker.TokenOrder)}
 	for _, b := range r.Breaches {
-		if (b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance) && b.Cause.Kind != checker.NoQuorumLeft {
+		if (b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance) &&
+			b.Cause.Kind != checker.NoQuorumLeft {
 			n.Waits += b.Runs
 		}
 		if told(b) {
@@ -206,9 +207,11 @@ func (m *matrix) write() {
 			m.t.Error(err)
 			continue
 		}
-		f := finding{Name: m.Library + "-" + strings.Trim(notInNames.ReplaceAllString(key, "-"), "-"), Family: c.family.name,
-			Work: c.work.name, Care: c.care.name, Law: c.Law, Cause: c.Cause, Runs: c.Runs, Of: c.report.Runs, Seed: c.Seed,
-			CPU: c.report.CPU * time.Duration(c.Seed) / time.Duration(c.report.Runs), Minimal: small.Minimal}
+		f := finding{Name: m.Library + "-" + strings.Trim(notInNames.ReplaceAllString(key, "-"), "-"),
+			Family: c.family.name,
+			Work:   c.work.name, Care: c.care.name, Law: c.Law, Cause: c.Cause, Runs: c.Runs, Of: c.report.Runs,
+			Seed: c.Seed,
+			CPU:  c.report.CPU * time.Duration(c.Seed) / time.Duration(c.report.Runs), Minimal: small.Minimal}
 		for _, line := range strings.Split(strings.TrimSpace(small.Plan), "\n") {
 			if word, _, _ := strings.Cut(line, " "); word != "#" && word != "scenario" && word != "seed" {
 				f.Faults = append(f.Faults, line)

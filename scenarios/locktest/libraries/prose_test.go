@@ -8,7 +8,8 @@ Unmodified libraries, with their default and documented settings, under faults o
 
     go test -run TestMatrix -update -timeout 60m . && go test -run TestReadme -update .
 
-Each finding below is replayed by ` + "`go test -run TestFindings .`" + `, and alone, with its story and timeline, by the command
+Each finding below is replayed by ` + "`go test -run TestFindings .`" +
+	`, and alone, with its story and timeline, by the command
 under it. No finding says more than its replay shows.
 
 ## What was run

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is SET NX PX and a script to release, on one connection of radix, which has no lock of its own. Its pool waits
-// for the network with a mutex held, which stops the clock of a bubble.
+// radixLock is SET NX PX and a script to release, on one connection of radix, which has no lock of its own. Its pool
+// waits for the network with a mutex held, which stops the clock of a bubble.
 type radixLock struct {
 	conn radix.Conn // nil: none is open
 	c    *locktest.Client
@@ -61,7 +61,8 @@ func (l *radixLock) Lock(ctx context.Context) error {
 		asked := time.Now()
 		var said string
 		maybe := radix.Maybe{Rcv: &said}
-		err := l.do(ctx, radix.Cmd(&maybe, "SET", l.c.Key, l.value(), "NX", "PX", strconv.FormatInt(TTL.Milliseconds(), 10)))
+		err := l.do(ctx, radix.Cmd(&maybe, "SET", l.c.Key, l.value(), "NX", "PX",
+			strconv.FormatInt(TTL.Milliseconds(), 10)))
 		if err == nil && !maybe.Null {
 			l.begun(asked)
 			return l.take(ctx, l, func() (n int64, err error) {

@@ -167,7 +167,8 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		cut = ", not cut down to the last"
 	}
 	said := fmt.Sprintf("**%s: %s.** %s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
-		"after %.1f s of CPU%s.", f.Law, f.Cause, why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed, max(f.CPU, 50*time.Millisecond).Seconds(), cut)
+		"after %.1f s of CPU%s.", f.Law, f.Cause, why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed,
+		max(f.CPU, 50*time.Millisecond).Seconds(), cut)
 	fmt.Fprintf(b, "\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n  -locktest.plan testdata/%s/plan.txt .\n```\n",
 		wrapped(said), strings.Join(f.Faults, "\n"), test, library, f.Name)
 }

@@ -63,11 +63,13 @@ func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 		_, err := conn.Do("PING")
 		return err
 	}
-	return &redigolib.Pool{MaxIdle: 3, IdleTimeout: 240 * time.Second, TestOnBorrow: ping, Dial: func() (redigolib.Conn, error) {
-		return redigolib.Dial("tcp", addr, redigolib.DialContextFunc(func(ctx context.Context, _, addr string) (net.Conn, error) {
-			return within(ctx, redigoDialTimeout, c, addr)
-		}))
-	}}
+	return &redigolib.Pool{MaxIdle: 3, IdleTimeout: 240 * time.Second, TestOnBorrow: ping,
+		Dial: func() (redigolib.Conn, error) {
+			return redigolib.Dial("tcp", addr,
+				redigolib.DialContextFunc(func(ctx context.Context, _, addr string) (net.Conn, error) {
+					return within(ctx, redigoDialTimeout, c, addr)
+				}))
+		}}
 }
 
 func redigoIncr(pool *redigolib.Pool, c *locktest.Client) (int64, error) {
@@ -80,7 +82,8 @@ func (l *redsyncLock) Lock(ctx context.Context) error {
 	if err := l.LockContext(ctx); err != nil {
 		return err
 	}
-	return l.take(ctx, l, func() (int64, error) { return l.incr(ctx) }, func() bool { return time.Now().Before(l.Until()) })
+	return l.take(ctx, l, func() (int64, error) { return l.incr(ctx) },
+		func() bool { return time.Now().Before(l.Until()) })
 }
 
 func (l *redsyncLock) Unlock(ctx context.Context) error {
@@ -101,7 +104,8 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync before it was a module of its fourth version. It says of no lock until when it is valid.
+// redsyncV1 is a mutex of redsync before it was a module of its fourth version. It says of no lock until when it is
+// valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence
@@ -122,7 +126,8 @@ func newRedsyncV1(c *locktest.Client, fenced bool) locktest.Lock {
 	return l
 }
 
-// tries and retryDelay are redsync's own defaults. The adapter makes the tries, to know when the one began that acquired.
+// tries and retryDelay are redsync's own defaults. The adapter makes the tries, to know when the one began that
+// acquired.
 const (
 	tries      = 32
 	retryDelay = 500 * time.Millisecond

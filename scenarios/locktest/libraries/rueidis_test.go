@@ -22,12 +22,13 @@ type rueidisLock struct {
 }
 
 func newRueidislock(c *locktest.Client, fenced bool) locktest.Lock {
-	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{KeyMajority: 1, KeyValidity: TTL, ClientOption: rueidis.ClientOption{
-		InitAddress: []string{c.Addr(0)}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
-		RetryDelay: evenly,
-		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return within(ctx, d.Timeout, c, addr)
-		}}})
+	locker, err := rueidislock.NewLocker(
+		rueidislock.LockerOption{KeyMajority: 1, KeyValidity: TTL, ClientOption: rueidis.ClientOption{
+			InitAddress: []string{c.Addr(0)}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
+			RetryDelay: evenly,
+			DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return within(ctx, d.Timeout, c, addr)
+			}}})
 	if err != nil {
 		return locktest.Refused(err)
 	}
