@@ -65,6 +65,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	if p == nil {
 		return nil, false
 	}
+	p.tellProblems()
 	r = &Report{Runs: len(p.runs), CPU: p.cpu, parent: p}
 	for _, run := range p.runs {
 		if run.Failure != "" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -57,7 +58,7 @@ func (p *parent) exploreShare(share []uint64) {
 				share = slices.DeleteFunc(share, func(s uint64) bool { return s == r.Ran.Seed })
 				began = 0
 			case r.Problem != "":
-				p.t.Error(r.Problem)
+				p.problem(r.Problem)
 				done = true
 			case r.Done:
 				done = true
@@ -67,12 +68,19 @@ func (p *parent) exploreShare(share []uint64) {
 		case done:
 			return
 		case began == 0:
-			p.t.Errorf("a worker ended before its first run: %v", end)
+			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
 			return
 		}
 		p.take(ran{Seed: began, Failure: end.Error()})
 		share = slices.DeleteFunc(share, func(s uint64) bool { return s == began })
 	}
+}
+
+// problem notes what is wrong beside single runs.
+func (p *parent) problem(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = append(p.problems, text)
 }
 
 func (p *parent) take(r ran) {

@@ -32,9 +32,18 @@ func Run(t *testing.T, c Config) {
 	if p == nil {
 		return
 	}
+	p.tellProblems()
 	t.Log(p.table())
 	for _, f := range p.failures() {
 		t.Run(fmt.Sprintf("seed=%d", f.seed), func(t *testing.T) { t.Error(f.text()) })
+	}
+}
+
+// tellProblems fails the test for what is wrong beside single runs.
+func (p *parent) tellProblems() {
+	p.t.Helper()
+	for _, text := range p.problems {
+		p.t.Error(text)
 	}
 }
 
@@ -180,9 +189,10 @@ type parent struct {
 	config *Config
 	call   int
 
-	mu   sync.Mutex
-	runs []ran
-	cpu  time.Duration // of all processes so far
+	mu       sync.Mutex
+	runs     []ran
+	problems []string      // what is wrong beside single runs
+	cpu      time.Duration // of all processes so far
 }
 
 // group is the runs that break a law in one way.

@@ -18,13 +18,12 @@ import (
 
 // plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
 type plain struct {
-	c       *Client
-	conn    net.Conn
-	r       *bufio.Reader
-	ttl     time.Duration
-	release string
-	n       int
-	until   time.Time
+	c     *Client
+	conn  net.Conn
+	r     *bufio.Reader
+	ttl   time.Duration
+	n     int
+	until time.Time
 }
 
 func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
@@ -181,6 +180,7 @@ func TestWhatIsWrongWithALockIsTold(t *testing.T) {
 			[]string{"Lock of client-2 did not return within 10m0s after its context was cancelled and its " +
 				"connections were broken"}},
 		"spins": {func(context.Context) error {
+			//lint:ignore SA5002 that is what is wrong
 			for {
 			}
 		}, []string{"did not end within 2s of real time", "run_test.go"}},
@@ -271,5 +271,17 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 		if got := scenarioName(test); got != want {
 			t.Errorf("%s: %s, want %s", test, got, want)
 		}
+	}
+}
+
+func TestALeakIsTold(t *testing.T) {
+	p := examine(t, Config{New: func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
+		Plan: []string{"pause client-1 for 1ms at 1s"}})
+	if p == nil {
+		return
+	}
+	told := strings.Join(p.problems, "\n")
+	if !strings.Contains(told, "goroutines are left") || !strings.Contains(told, "(*leaking).Unlock") {
+		t.Errorf("%q", told)
 	}
 }
