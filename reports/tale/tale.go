@@ -36,7 +36,7 @@ func New(clients, servers int) *Tale {
 }
 
 // Seconds gives a time to the microsecond.
-func Seconds(s float64) history.Time { return history.Time(s*1e6+0.5) * 1000 }
+func Seconds(s float64) history.Time { return history.Time(float64(s*1e6)+0.5) * 1000 }
 
 // At sets the true time of what follows, in seconds.
 func (t *Tale) At(s float64) *Tale { t.now = Seconds(s); return t }
