@@ -93,7 +93,7 @@ func (t *Tale) Enter(from, to, until float64, attempt string, tok history.Token,
 // Gone takes the key of an attempt from servers, one a millisecond.
 func (t *Tale) Gone(why history.Why, of, by string, from float64, servers ...int) *Tale {
 	for i, n := range servers {
-		t.At(from + 0.001*float64(i)).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
+		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
 			F: history.KeyGone, Type: history.OK, Of: history.Attempt(of), By: history.Attempt(by), Why: why})
 	}
 	return t
