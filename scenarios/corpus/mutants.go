@@ -196,9 +196,9 @@ var mutants = []Mutant{
 		edits(set("resource.fencing", "off")), later, breaks(data)},
 
 	{"no-listener", "zookeeper", "works on while suspended", "",
-		edits(set("lock.listener", "off")), later, breaks(sections)},
+		edits(set("lock.listener", "off")), late, breaks(sections)},
 	{"works-on", "zookeeper", "works on when told that the lock is lost", "",
-		edits(set("work.stop-when-lost", "off")), later, breaks(sections)},
+		edits(set("work.stop-when-lost", "off")), late, breaks(sections)},
 	{"zookeeper-pause", "zookeeper", "clients may pause", "",
 		edits(admit("pause of clients")), later, breaks(sections)},
 	{"dying-session", "zookeeper", "holds by the znode of a dying session", "curator 1121",

@@ -180,13 +180,25 @@ func (t *Table) Remember(conn uint64, names []string) {
 	}
 }
 
+// broadcasts reports whether anybody wants to hear of prefixes.
+func (t *Table) broadcasts() bool {
+	for _, c := range t.clients {
+		if c.Broadcast {
+			return true
+		}
+	}
+	return false
+}
+
 // Changed notes that a key has changed while a request of a connection is executed, or of none (0), and gives those
 // who are to be told of it at once. aside says that it was not the request itself, but a script that it runs, or the
 // key's expiry: to those who want to hear of prefixes that is another's change.
 func (t *Table) Changed(name string, by uint64, aside bool) (tell []uint64) {
-	t.changed[name] = by
-	if aside {
-		t.changed[name] = 0
+	if t.broadcasts() {
+		t.changed[name] = by
+		if aside {
+			t.changed[name] = 0
+		}
 	}
 	for _, conn := range t.readers[name] {
 		if c := t.clients[conn]; c != nil && !c.Broadcast && !(c.NoLoop && conn == by) {
