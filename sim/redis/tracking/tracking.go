@@ -53,9 +53,10 @@ type Client struct {
 	Caching bool // CLIENT CACHING was called for the next command, or for the transaction that is open
 }
 
-// remembers reports whether the keys that the client reads now are remembered.
+// remembers reports whether the keys that the client reads now are remembered. CLIENT CACHING outlives a change of the
+// mode, and says nothing where neither OPTIN nor OPTOUT is on.
 func (c *Client) remembers() bool {
-	return c != nil && !c.Broadcast && c.Caching == c.OptIn
+	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
 
 // Flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).

@@ -23,3 +23,22 @@ func TestWhoBroadcastsHearsOfLaterChanges(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestWhatIsRemembered: CLIENT CACHING counts where OPTIN or OPTOUT asks for it, and is of no account otherwise.
+func TestWhatIsRemembered(t *testing.T) {
+	for _, test := range []struct {
+		o       Options
+		caching bool
+		want    bool
+	}{
+		{Options{}, false, true}, {Options{}, true, true},
+		{Options{OptIn: true}, false, false}, {Options{OptIn: true}, true, true},
+		{Options{OptOut: true}, false, true}, {Options{OptOut: true}, true, false},
+		{Options{Broadcast: true}, false, false}, {Options{Broadcast: true}, true, false},
+	} {
+		c := &Client{Options: test.o, Caching: test.caching}
+		if c.remembers() != test.want {
+			t.Errorf("%+v, caching %v: %v", test.o, test.caching, !test.want)
+		}
+	}
+}
