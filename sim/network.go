@@ -258,7 +258,7 @@ func (m *message) comeBack() {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ m.c.down.name)
-	m.w.digest.text(m.c.pipe.said(m.reply.raw))
+	m.c.pipe.tell(&m.w.digest, m.reply.raw)
 	if t == nil {
 		m.c.pipe.deliver(m)
 		m.release()

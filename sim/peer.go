@@ -104,7 +104,7 @@ func (m *push) act(uint64) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
-	m.w.digest.text(c.pipe.said(m.data))
+	c.pipe.tell(&m.w.digest, m.data)
 	if c.pipe != nil {
 		c.pipe.end.Received(m.data, nil)
 		return

@@ -237,4 +237,11 @@ func (p *Pipe) told(part string) string {
 	return p.end.Told(part)
 }
 
-func (p *Pipe) said(reply []byte) string { return p.told(string(reply)) }
+// tell adds what a server has said to a digest. A reply that no pipe carries is not copied for that.
+func (p *Pipe) tell(d *Digest, reply []byte) {
+	if p == nil {
+		d.text(string(reply))
+		return
+	}
+	d.text(p.end.Told(string(reply)))
+}

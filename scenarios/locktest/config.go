@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -116,7 +117,7 @@ func (c *Config) text(name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("name: %s", name)
-	servers := fmt.Sprintf("redis: %d", or(c.Servers.masters, 1))
+	servers := fmt.Sprintf("redis: %d", cmp.Or(c.Servers.masters, 1))
 	if c.Servers.replicas > 0 {
 		servers += fmt.Sprintf(", replicas: %d", c.Servers.replicas)
 	}
@@ -124,17 +125,17 @@ func (c *Config) text(name string) string {
 	case "none":
 		servers += ", persistence: none"
 	default:
-		servers += fmt.Sprintf(", persistence: {append-fsync: %s}", or(p, "always"))
+		servers += fmt.Sprintf(", persistence: {append-fsync: %s}", cmp.Or(p, "always"))
 	}
 	line("servers: {%s}", servers)
-	line("clients: %d", or(c.Clients, 3))
-	ttl := or(c.TTL, 8*time.Second)
-	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, or(c.Timeout, 500*time.Millisecond))
+	line("clients: %d", cmp.Or(c.Clients, 3))
+	ttl := cmp.Or(c.TTL, 8*time.Second)
+	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, cmp.Or(c.Timeout, 500*time.Millisecond))
 	if c.Care.Extends > 0 {
 		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Care.Extends)
 	}
 	line("lock: {%s}", lock)
-	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", or(c.Cycles, 3), c.hold(ttl))
+	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", cmp.Or(c.Cycles, 3), c.hold(ttl))
 	if c.Compute > 0 {
 		work += fmt.Sprintf(", compute: %v", c.Compute)
 	}
@@ -169,17 +170,9 @@ func (c *Config) text(name string) string {
 
 func (c *Config) hold(ttl time.Duration) time.Duration {
 	if c.Compute > 0 {
-		return or(c.Hold, time.Millisecond)
+		return cmp.Or(c.Hold, time.Millisecond)
 	}
-	return or(c.Hold, ttl/2)
-}
-
-func or[T comparable](value, standard T) T {
-	var zero T
-	if value == zero {
-		return standard
-	}
-	return value
+	return cmp.Or(c.Hold, ttl/2)
 }
 
 // laws are those that must be kept.

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	cmd := exec.CommandContext(ctx, exe, "-test.run="+p.pattern(), "-test.count=1", "-test.v=false",
 		"-locktest.plan="+*planFlag)
 	cmd.Env = append(os.Environ(), environment+"="+string(text), "GOMAXPROCS=1", "GOTRACEBACK=all",
-		"GODEBUG=asyncpreemptoff=1,randseednop=0")
+		"GODEBUG=asyncpreemptoff=1,randseednop=0", "GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	limit := or(p.config.hung, hung)
+	limit := cmp.Or(p.config.hung, hung)
 	silent := time.AfterFunc(hung, func() { // the first line may take longer: a process has to start
 		said.hang(limit)
 		cmd.Process.Signal(syscall.SIGQUIT)

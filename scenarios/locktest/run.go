@@ -50,7 +50,7 @@ func (p *parent) tellProblems() {
 // examine makes the runs; nil if they are another process's, or this one is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
-	call := nextCall(t.Name())
+	call := nextCall(t)
 	k, isWorker := taskOf(t)
 	if isWorker && (k.Test != t.Name() || k.Call != call) {
 		return nil
@@ -86,20 +86,28 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// calls counts the calls of Run by test.
+// calls counts the calls of Run in each test that is under way: with -count a test of one name runs several times.
 var calls struct {
 	sync.Mutex
-	of map[string]int
+	of map[*testing.T]int
 }
 
-func nextCall(test string) int {
+func nextCall(t *testing.T) int {
 	calls.Lock()
 	defer calls.Unlock()
 	if calls.of == nil {
-		calls.of = map[string]int{}
+		calls.of = map[*testing.T]int{}
 	}
-	calls.of[test]++
-	return calls.of[test] - 1
+	n, again := calls.of[t]
+	if !again {
+		t.Cleanup(func() {
+			calls.Lock()
+			defer calls.Unlock()
+			delete(calls.of, t)
+		})
+	}
+	calls.of[t] = n + 1
+	return n
 }
 
 // environment carries the task of a worker.
@@ -134,7 +142,7 @@ func scenarioName(test string) string {
 		}
 	}
 	name := b.String()
-	return or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
+	return cmp.Or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
 }
 
 // longestName leaves room for what is added to the name of a scenario that is cut down.
@@ -151,7 +159,7 @@ var planFlag = flag.String("locktest.plan", "",
 
 // planned makes the Config one of the plan that is asked for, and gives its seed; none if none is.
 func (c *Config) planned() (seeds []uint64, err error) {
-	file := or(*planFlag, c.Replay)
+	file := cmp.Or(*planFlag, c.Replay)
 	if file == "" {
 		return nil, nil
 	}
@@ -172,7 +180,7 @@ func (c *Config) seeds(t *testing.T) []uint64 {
 	if seed, one := seedAsked(t.Name()); one {
 		return []uint64{seed}
 	}
-	n := or(c.Seeds, standardSeeds)
+	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
 		n = min(n, shortSeeds)
 	}
@@ -326,5 +334,3 @@ func (p *parent) shrink(g group) (small *shrunk, why string) {
 	}
 	return small, why
 }
-
-func contains(laws []checker.Law, l checker.Law) bool { return slices.Contains(laws, l) }

@@ -285,3 +285,16 @@ func TestALeakIsTold(t *testing.T) {
 		t.Errorf("%q", told)
 	}
 }
+
+// TestCallsAreCountedInEachTest: a test that -count runs again begins anew, and so does each of its subtests.
+func TestCallsAreCountedInEachTest(t *testing.T) {
+	var again testing.T
+	for i, c := range []struct {
+		of   *testing.T
+		want int
+	}{{t, 0}, {t, 1}, {&again, 0}, {t, 2}, {&again, 1}} {
+		if n := nextCall(c.of); n != c.want {
+			t.Errorf("call %d is number %d of its test, want %d", i, n, c.want)
+		}
+	}
+}

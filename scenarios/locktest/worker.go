@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -253,7 +254,7 @@ func (w *worker) run(seed uint64) ran {
 	v := w.checker.Check(result.History)
 	for _, f := range v.Findings {
 		out.Outcomes = append(out.Outcomes, f.Outcome.String())
-		if f.Outcome == checker.Violated && contains(w.laws, f.Law) {
+		if f.Outcome == checker.Violated && slices.Contains(w.laws, f.Law) {
 			out.Broken = append(out.Broken, broken{finding{f.Law, f.Cause}, f.Explanation})
 		}
 	}

@@ -69,6 +69,16 @@ func (f *fenced) Token() int64 { return f.token }
 
 // fenced: end
 
+var _ = testMutex // which fails, as the README says and this test sees
+
+func TestTheMutexOfTheReadmeFails(t *testing.T) {
+	r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second,
+		Faults: locktest.Pauses, New: newMutex, Seeds: 40})
+	if ok && r.Violated(checker.MutualExclusion) == 0 {
+		t.Errorf("no pause broke it in %d runs", r.Runs)
+	}
+}
+
 func TestReadmesShowThisCode(t *testing.T) {
 	source, err := os.ReadFile("usage_test.go")
 	if err != nil {
