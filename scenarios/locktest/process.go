@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
 // hung is how long, on the host's clock, a worker may say nothing before it is killed. Honest runs take milliseconds.
@@ -106,10 +108,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, "-test.run="+p.pattern(), "-test.count=1", "-test.v=false",
+	cmd := exec.CommandContext(ctx, exe, "-test.run="+remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan="+*planFlag)
-	cmd.Env = append(os.Environ(), environment+"="+string(text), "GOMAXPROCS=1", "GOTRACEBACK=all",
-		"GODEBUG=asyncpreemptoff=1,randseednop=0", "GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
+	cmd.Env = remote.Environ(environment + "=" + string(text))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

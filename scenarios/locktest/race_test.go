@@ -23,8 +23,8 @@ func (l *racing) Lock(ctx context.Context) error {
 
 // TestARaceFailsItsSeed: the run that shows it says so, and the other seeds go on.
 func TestARaceFailsItsSeed(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
-		Plan: []string{"pause client-1 for 1ms at 1s"}})
+	p := examine(t, Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} },
+		Seeds: 2, Plan: []string{"pause client-1 for 1ms at 1s"}})
 	if p == nil {
 		return
 	}

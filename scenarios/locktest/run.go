@@ -287,18 +287,15 @@ func (p *parent) story(g group) string {
 	if err != nil {
 		fmt.Fprintf(&b, "files   were not written: %v\n", err)
 	} else {
-		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder, p.pattern(),
-			filepath.Join(folder, search.PlanFile))
+		fmt.Fprintf(&b, "files   %s\n        go test -run '%s' -locktest.plan %s .\n", folder,
+			remote.Pattern(p.t.Name()), filepath.Join(folder, search.PlanFile))
 	}
 	return b.String() + p.again(r)
 }
 
-// pattern matches the test alone.
-func (p *parent) pattern() string { return "^" + strings.ReplaceAll(p.t.Name(), "/", "$/^") + "$" }
-
 // again is how the run of a seed is repeated.
 func (p *parent) again(r ran) string {
-	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", p.pattern(), r.Seed)
+	text := fmt.Sprintf("again   go test -run '%s/^seed=%d$' .\n", remote.Pattern(p.t.Name()), r.Seed)
 	if r.Differs {
 		text += "The same seed gave two different runs: the library draws random numbers that cannot be seeded, or " +
 			"depends on how\ngoroutines are scheduled. This seed may not show it again.\n"

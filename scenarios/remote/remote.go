@@ -127,7 +127,17 @@ func (t *Test) known() error {
 }
 
 // Pattern is what -run takes to run that test alone.
-func (t *Test) Pattern() string { return "^" + strings.ReplaceAll(t.name, "/", "$/^") + "$" }
+func (t *Test) Pattern() string { return Pattern(t.name) }
+
+// Pattern is what -run takes to run the test of a name alone.
+func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
+
+// Environ is the environment of a process that makes runs, with one variable more: on one thread, with randomness that
+// can be seeded, and so that a data race ends it in the run that shows it.
+func Environ(more string) []string {
+	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
+		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
+}
 
 // Scenario asks for the scenario that the test's Config describes.
 func (t *Test) Scenario() ([]byte, error) {
@@ -194,7 +204,7 @@ type worker struct {
 func (t *Test) start() (*worker, error) {
 	w := &worker{cmd: exec.Command(t.binary, "-test.run="+t.Pattern(), "-test.count=1", "-test.timeout=0")}
 	w.cmd.Dir = t.folder
-	w.cmd.Env = append(os.Environ(), Environment+"="+Served, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1,randseednop=0")
+	w.cmd.Env = Environ(Environment + "=" + Served)
 	w.cmd.Stderr = &w.said
 	in, err := w.cmd.StdinPipe()
 	if err != nil {

@@ -125,6 +125,9 @@ func simulate(t *testing.T, runs int) time.Duration {
 		w.Finish()
 	}
 	spent := cpu() - start
+	if granted == 0 {
+		t.Fatal("nobody got the lock")
+	}
 	stacks.Close()
 	d.Close()
 	t.Logf("simulated: %.0f runs/s, %d requests a run, %d grants", float64(runs)/spent.Seconds(), requests/runs,
@@ -162,6 +165,9 @@ func echo(t *testing.T, runs int) time.Duration {
 		wg.Wait()
 	}
 	spent := cpu() - start
+	if granted == 0 {
+		t.Fatal("nobody got the lock")
+	}
 	t.Logf("echo: %d requests a run, %d grants", requests/runs, granted)
 	return spent / time.Duration(requests)
 }
