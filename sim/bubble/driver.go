@@ -50,6 +50,8 @@ func (d *Driver) Wall() int64 {
 // Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
 // guests can dial. The guests of the run before are gone.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
 	d.guests, d.err = nil, nil
@@ -188,17 +190,15 @@ func (d *Driver) End() error {
 	return d.settle()
 }
 
-// settle waits until no call is under way.
+// settle waits until no call is under way, also after a failure: what is left of a run would act in the next.
 func (d *Driver) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		calls := d.calls()
 		left := time.Until(end)
 		switch err := d.failed(); {
-		case err != nil:
+		case len(calls) == 0 || err != nil && left <= 0:
 			return err
-		case len(calls) == 0:
-			return nil
 		case left <= 0:
 			return &StuckError{Calls: calls, Patience: patience}
 		}
