@@ -34,9 +34,9 @@ func (a Answer) String() string {
 	return answerNames[a]
 }
 
-// Steps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
+// maxSteps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
 // time, makes the same history give the same answer on every machine.
-const Steps = 1 << 20
+const maxSteps = 1 << 20
 
 // budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
 type budget struct{ left int }

@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
 	"scenarios/remote": {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
 	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios",
-		"scenarios/locks", "scenarios/remote", "scenarios/search", "sim", "sim/bubble"},
+		"scenarios/locks", "scenarios/remote", "scenarios/search", "scenarios/tally", "sim", "sim/bubble"},
 	"reports": {"checker", "nemesis", "reports/headline", "reports/page", "reports/phrase", "reports/report",
 		"reports/single", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/search",
 		"scenarios/tally", "scenarios/verify"},
@@ -260,6 +260,7 @@ func sources(t *testing.T) []source {
 	t.Helper()
 	const root = "../.."
 	var all []source
+	set := token.NewFileSet()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -269,7 +270,6 @@ func sources(t *testing.T) []source {
 		case d.IsDir() || filepath.Ext(path) != ".go":
 			return nil
 		}
-		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
 		if err != nil {
 			return err

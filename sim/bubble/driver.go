@@ -58,9 +58,9 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
 	d.values, d.scripts = values{}, scripts{}
 }
 
-// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
+// shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
 // earlier runs took.
-func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
+func (d *Driver) shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
 func (d *Driver) Told(value string) string {
@@ -262,7 +262,7 @@ func (d *Driver) Guest(client sim.ProcessID) *Guest {
 		}
 	}
 	g := &Guest{d: d, name: client}
-	g.owners.shift, g.owners.of, g.owners.scripts = d.Shift(), d.values, d.scripts
+	g.owners.shift, g.owners.of, g.owners.scripts = d.shift(), d.values, d.scripts
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	d.mu.Lock()
 	defer d.mu.Unlock()
