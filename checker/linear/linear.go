@@ -5,7 +5,6 @@
 package linear
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/anishathalye/porcupine"
@@ -23,16 +22,6 @@ const (
 	Linearizable               // some order of the operations explains what was seen
 	Refuted                    // no order does
 )
-
-var answerNames = [...]string{"unknown", "linearizable", "refuted"}
-
-// String gives the answer in a word.
-func (a Answer) String() string {
-	if int(a) >= len(answerNames) {
-		return fmt.Sprintf("Answer(%d)", uint8(a))
-	}
-	return answerNames[a]
-}
 
 // maxSteps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
 // time, makes the same history give the same answer on every machine.

@@ -17,9 +17,8 @@ import (
 	"testing"
 )
 
-// forOthers are the rooms whose exported names are for programs outside of the house, or for the tests of other rooms.
-var forOthers = []string{"scenarios/locktest", "checker/history",
-	"checker/slow", "checker/testkit", "nemesis/cast", "reports/check", "reports/tale"}
+// forUsers are the rooms whose exported names are for programs outside of the house.
+var forUsers = []string{"checker/history", "scenarios/locktest"}
 
 // neededAlone are the names that are exported though no code of another room uses them, by the reason.
 var neededAlone = map[string][]string{
@@ -202,7 +201,7 @@ func (h *house) enliven() {
 	for name, o := range h.exported {
 		m, _ := o.(*types.Func)
 		switch method := m != nil && m.Signature().Recv() != nil; {
-		case h.used[name], slices.Contains(forOthers, roomOf(o)),
+		case h.used[name], slices.Contains(forUsers, roomOf(o)), slices.Contains(testsOnly, roomOf(o)),
 			method && (h.asked(m) || h.shown[o.Name()] && strings.HasPrefix(name, "reports")):
 			h.liven(name)
 		}
