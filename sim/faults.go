@@ -75,12 +75,12 @@ func (w *World) Crash(id ProcessID) bool {
 	if p.down {
 		return false
 	}
+	if p.outside != nil {
+		p.outside.Crashed()
+	}
 	p.stopTasks()
 	for _, c := range p.conns {
 		c.bid() // its operating system does
-	}
-	if p.outside != nil {
-		p.outside.Crashed()
 	}
 	p.Record(history.Event{Type: history.Info, F: history.Crashed})
 	return true

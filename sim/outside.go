@@ -9,7 +9,7 @@ type Outside interface {
 	Paused()
 	// Resumed tells that the last of them has ended. What happened to the process meanwhile happens to it next.
 	Resumed()
-	// Crashed tells that a client has crashed. (A server is told by its Stop.)
+	// Crashed tells that a client crashes. (A server is told by its Stop.)
 	Crashed()
 	// Jumped tells that the process's wall clock has been moved by d.
 	Jumped(d time.Duration)
