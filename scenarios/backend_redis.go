@@ -47,7 +47,7 @@ func (c *redisCluster) add(w *sim.World, wrap tap) {
 		w.AddServer(id, wrap(id, c.nodes[i]))
 	}
 	if len(c.groups) > 0 {
-		w.AddServer(observer, wrap(observer, sentinel.New(sentinel.Config{Groups: c.groups, DownAfter: c.DownAfter,
+		w.AddServer(Observer, wrap(Observer, sentinel.New(sentinel.Config{Groups: c.groups, DownAfter: c.DownAfter,
 			ReconfigureAfter: c.ReconfigureAfter})))
 	}
 }

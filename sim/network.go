@@ -13,7 +13,7 @@ type network struct {
 	connSlab slab[conn]
 	open     map[uint64]*conn // of an endless run, which has no slab: those that are not over
 	opened   uint64           // how many those were
-	messages []*message // all ever made; they are reused
+	messages []*message       // all ever made; they are reused
 	free     []*message
 	underWay int // messages that have left and not yet arrived
 }
@@ -367,7 +367,8 @@ func (t *task) request(i int, r *Request) {
 		m.which = uint64(t.p.Monotonic())
 	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's last use may reach the digest
-	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Args: r.Args, answer: m.answered}
+	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Phase: r.Phase, Args: r.Args,
+		answer: m.answered}
 	m.send()
 }
 

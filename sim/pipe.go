@@ -132,7 +132,8 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.c, m.t, m.phase, m.state = p.c, nil, phase, toServer
 	m.which = p.c.up.number(string(of), phase)
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
-	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Args: args, answer: m.answered}
+	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args,
+		answer: m.answered}
 	m.send()
 }
 

@@ -184,6 +184,9 @@ func (w *World) Now() Time { return w.now }
 // Mark remembers an instant of true time, for code that is no task.
 func (w *World) Mark(at Time) Mark { return Mark{at} }
 
+// Time is the instant that a mark remembers, for code that is no task.
+func (w *World) Time(m Mark) Time { return m.at }
+
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }
 

@@ -233,7 +233,7 @@ func (c *Conn) reset() {
 // Opened lets what was sent go, or breaks the connection where nobody listens.
 func (c *Conn) Opened(s sim.Status) {
 	if s != sim.Answered {
-		c.Reset()
+		c.front.handler.Ended(c, s)
 		return
 	}
 	c.open = true
@@ -258,13 +258,11 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.front.handler.Received(c, b, to)
 }
 
-// Ended breaks or closes the connection, as the server has.
+// Ended tells the handler.
 func (c *Conn) Ended(s sim.Status) {
-	if s == sim.Reset {
-		c.Reset()
-		return
+	if !c.over {
+		c.front.handler.Ended(c, s)
 	}
-	c.Close()
 }
 
 // Tag is for requests that a pipe cuts by itself.

@@ -19,6 +19,9 @@ type Handler interface {
 	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
 	// that they answer, nil if they are pushed. To let the client have them is to call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
+	// Ended tells that the connection has ended for the client: Refused if nobody listens there, Reset if it broke,
+	// NoReply if the server has closed it. The last is to be answered by Close, the others by Reset.
+	Ended(c *Conn, s sim.Status)
 }
 
 // Front listens for the clients of a world, on a port for each client and server.

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -133,12 +135,27 @@ type HostClock struct {
 }
 
 // NewHostClock makes a clock that counts from now.
-func NewHostClock() *HostClock {
-	return &HostClock{begin: time.Now(), timer: time.NewTimer(0)}
+func NewHostClock() *HostClock { return &HostClock{begin: time.Now(), timer: time.NewTimer(0)} }
+
+// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as Monotonic of a clock of
+// another process gives it.
+func HostClockSince(monotonic int64) *HostClock {
+	c := NewHostClock()
+	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))
+	return c
 }
 
 // Begin is the instant at which the clock showed zero.
 func (c *HostClock) Begin() time.Time { return c.begin }
+
+// Monotonic is what the host's monotonic clock (CLOCK_MONOTONIC) showed then, in ns. It is the same for all processes.
+func (c *HostClock) Monotonic() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic(err) // every Linux has it
+	}
+	return t.Nano() - int64(time.Since(c.begin))
+}
 
 // Now is the time since the beginning.
 func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,8 @@ import (
 
 // Command is a process to start.
 type Command struct {
-	Args   []string // the program and its arguments
+	Path   string   // of the program; empty: Args[0], looked up as a shell does
+	Args   []string // what the program is called, and its arguments
 	Env    []string // beside the environment of this process
 	Output io.Writer
 }
@@ -44,7 +46,8 @@ type Groups struct{}
 
 // Start starts a process.
 func (Groups) Start(c Command) (Process, error) {
-	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd := exec.Command(cmp.Or(c.Path, c.Args[0]), c.Args[1:]...)
+	cmd.Args[0] = c.Args[0]
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr = c.Output, c.Output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
