@@ -25,7 +25,8 @@ type Options struct {
 	// Endless says that the run may last for as long as it likes: there is no limit of events, and nothing is kept of
 	// what is over. Delays are then drawn as messages leave, so that the same run cannot be had again.
 	Endless bool
-	// Keep, if set, is told of each event before it is recorded, and says whether it is.
+	// Keep, if set, is told of each event before it is recorded, and says whether it is; it may change it. What clients
+	// do it must keep.
 	Keep func(e *history.Event) bool
 }
 

@@ -61,7 +61,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	}
 	c.Flags().StringVar(&j.client, "client", "", "start `CMD` in a shell for each client\n(default: the scenario's own "+
 		"protocol)")
-	c.Flags().StringVar(&j.servers, "servers", simulated, "what the lock servers are: simulated")
+	c.Flags().StringVar(&j.servers, "servers", onSimulated, "what the lock servers are: simulated")
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
@@ -72,8 +72,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	return c
 }
 
-// simulated is the word for servers that are.
-const simulated = "simulated"
+// onSimulated is the word for servers that are simulated.
+const onSimulated = "simulated"
 
 // liveClient is the command that a client of our own is started with.
 const liveClient = "live-client"
@@ -91,8 +91,8 @@ func newLiveClient() *cobra.Command {
 
 // run makes sure that everything can be written, then runs, writes and tells.
 func (j *liveJob) run() error {
-	if j.servers != simulated {
-		return fmt.Errorf("--servers takes %s, not %q", simulated, j.servers)
+	if j.servers != onSimulated {
+		return fmt.Errorf("--servers takes %s, not %q", onSimulated, j.servers)
 	}
 	if j.Out == "" {
 		j.Out = fmt.Sprintf("_runs/live-%s-%d", j.scenario.Name, j.plan.Seed)
@@ -115,7 +115,7 @@ func (j *liveJob) run() error {
 	defer stop()
 	result, err := live.Run(live.Options{Scenario: j.scenario, Command: j.client, Host: j.listen, Context: ctx,
 		Own:   host.Command{Path: self, Args: []string{os.Args[0], liveClient}},
-		Fleet: live.Simulated{}, Starter: host.Groups{}}, j.plan)
+		Fleet: live.Simulated{}, Starter: host.Groups{}, Patience: live.Patience}, j.plan)
 	if err != nil {
 		return err
 	}

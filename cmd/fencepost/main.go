@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
 )
 
 // Exit codes, as the README documents them.
@@ -55,6 +56,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &ended) && expect.Standing(ended) == expect.Otherwise:
 		return exitOtherwise
 	case errors.As(err, &ended):
+		return exitUndecided
+	case errors.Is(err, live.ErrInterrupted):
+		fmt.Fprintf(problems, "fencepost: %s\n", err)
 		return exitUndecided
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
 		fmt.Fprintln(problems, err)

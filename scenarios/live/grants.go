@@ -21,6 +21,9 @@ func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
 	default:
+		if st.Command != "" && e.Process == history.Probe {
+			e.Token = 0 // the counter of the scenario's protocol is not that of the user's client
+		}
 		return true
 	}
 	if !slices.Contains(st.locks, e.Lock) {

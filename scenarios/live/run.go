@@ -51,7 +51,11 @@ type Options struct {
 	Fleet    Fleet
 	Starter  live.Starter
 	Context  context.Context // its end is that of the run
+	Patience time.Duration   // how long the clients may take until their first report
 }
+
+// Patience is what programs take to start, with some to spare.
+const Patience = 30 * time.Second
 
 // Result is what a run leaves behind.
 type Result struct {
@@ -70,6 +74,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
+	defer st.End() // should something panic
 	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
 	if err != nil {
 		return nil, err

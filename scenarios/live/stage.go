@@ -37,9 +37,6 @@ type stage struct {
 // apart is how long after each other the clients of the user begin.
 const apart = 30 * time.Millisecond
 
-// startPatience is how long the clients may take until their first report.
-const startPatience = 30 * time.Second
-
 // Prepare starts the clock.
 func (st *stage) Prepare(o *sim.Options) {
 	st.clock = live.NewHostClock()
@@ -76,7 +73,7 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	}
 	stop := st.interruptible()
 	defer stop()
-	if limited := st.loop.Run(history.Of(startPatience), st.ready); limited {
+	if limited := st.loop.Run(history.Of(st.Patience), st.ready); limited {
 		st.loop.Fail(st.late())
 		return
 	}
@@ -110,7 +107,7 @@ func (st *stage) late() error {
 	for _, k := range st.clients {
 		if !k.isReady() {
 			return &ClientError{Client: k.id, Said: k.said.String(),
-				Problem: fmt.Sprintf("has not reported ACQUIRING within %v of its start", startPatience)}
+				Problem: fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)}
 		}
 	}
 	return nil
@@ -126,8 +123,11 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes, and gives the first failure.
+// End ends the processes, and gives the first failure. It may be called again.
 func (st *stage) End() error {
+	if st.over || st.loop == nil {
+		return nil
+	}
 	st.over = true
 	for _, k := range st.clients {
 		k.end()

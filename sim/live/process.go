@@ -88,12 +88,7 @@ func (g *group) Stop() error {
 	if err := g.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for end := time.Now().Add(stopPatience); time.Now().Before(end); {
-		if stands, err := standsStill(g.id); stands || err != nil {
-			return err
-		}
-	}
-	return nil
+	return standStill(g.id, time.Now().Add(stopPatience))
 }
 
 // Cont lets the group go on.
@@ -117,32 +112,66 @@ func (g *group) Wait() error {
 	return g.err
 }
 
-// standsStill reports whether no thread of a process group runs.
-func standsStill(id int) (bool, error) {
-	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return false, err
-	}
-	for _, dir := range all {
-		if _, of, known := status(dir); !known || of != id {
-			continue
-		}
-		threads, err := filepath.Glob(dir + "/task/[0-9]*")
+// standStill waits until no thread of a process group runs, or the end. What a member has started while it was being
+// stopped is found by looking again.
+func standStill(id int, end time.Time) error {
+	for {
+		members, err := membersOf(id)
 		if err != nil {
-			return false, err
+			return err
 		}
-		for _, t := range threads {
-			if state, _, known := status(t); known && !strings.Contains("TtZX", state) {
-				return false, nil
+		ran := false
+		for _, m := range members {
+			for runs(m) {
+				ran = true
+				if time.Now().After(end) {
+					return nil
+				}
+				time.Sleep(50 * time.Microsecond) // for the signal to take effect
+			}
+		}
+		if !ran {
+			return nil
+		}
+	}
+}
+
+const proc = "/proc"
+
+// membersOf lists the processes of a group.
+func membersOf(id int) ([]string, error) {
+	all, err := os.ReadDir(proc)
+	if err != nil {
+		return nil, err
+	}
+	var members []string
+	for _, e := range all {
+		if name := e.Name(); name[0] >= '1' && name[0] <= '9' {
+			if _, of, known := status(filepath.Join(proc, name)); known && of == id {
+				members = append(members, filepath.Join(proc, name))
 			}
 		}
 	}
-	return true, nil
+	return members, nil
+}
+
+// runs reports whether some thread of a process does: neither stopped nor ended.
+func runs(process string) bool {
+	threads, err := os.ReadDir(filepath.Join(process, "task"))
+	if err != nil {
+		return false // it has ended
+	}
+	for _, t := range threads {
+		if state, _, known := status(filepath.Join(process, "task", t.Name())); known && !strings.Contains("TtZX", state) {
+			return true
+		}
+	}
+	return false
 }
 
 // status reads the state and the process group of a process or thread (proc(5), stat); known is false if it is gone.
 func status(dir string) (state string, of int, known bool) {
-	text, err := os.ReadFile(dir + "/stat")
+	text, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return "", 0, false
 	}
