@@ -220,8 +220,7 @@ func (c *Conn) end() bool {
 
 // reset resets the socket.
 func (c *Conn) reset() {
-	c.socket.SetLinger(0)
-	c.out.drop()
+	c.out.reset()
 	c.mu.Lock()
 	c.ended = true
 	c.room.Signal()

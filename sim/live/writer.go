@@ -3,6 +3,7 @@ package live
 import (
 	"net"
 	"sync"
+	"time"
 )
 
 // mostUnread is how many bytes a client may leave unread before its connection is reset, as Redis does by its limit for
@@ -17,8 +18,11 @@ type writer struct {
 	more   *sync.Cond
 	queue  []byte
 	closes bool // after the queue
-	gone   bool
+	resets bool // likewise
 }
+
+// patience is how long what was said before a reset may take to be written.
+const patience = time.Second
 
 func newWriter(socket *net.TCPConn) *writer {
 	w := &writer{socket: socket}
@@ -46,13 +50,13 @@ func (w *writer) finish() {
 	w.more.Signal()
 }
 
-// drop closes the socket at once.
-func (w *writer) drop() {
+// reset resets the connection when all is written.
+func (w *writer) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone = true
+	w.closes, w.resets = true, true
+	w.socket.SetWriteDeadline(time.Now().Add(patience))
 	w.more.Signal()
-	w.socket.Close()
 }
 
 // run writes until the socket is closed. What cannot be written is lost: the reader learns of the end.
@@ -60,18 +64,22 @@ func (w *writer) run() {
 	var writing []byte
 	for {
 		w.mu.Lock()
-		for len(w.queue) == 0 && !w.closes && !w.gone {
+		for len(w.queue) == 0 && !w.closes {
 			w.more.Wait()
 		}
-		if w.gone || len(w.queue) == 0 {
-			w.mu.Unlock()
+		writing, w.queue = w.queue, writing[:0]
+		over, resets := len(writing) == 0, w.resets
+		w.mu.Unlock()
+		if !over {
+			_, err := w.socket.Write(writing)
+			over = err != nil
+		}
+		if over {
+			if resets {
+				w.socket.SetLinger(0)
+			}
 			w.socket.Close()
 			return
-		}
-		writing, w.queue = w.queue, writing[:0]
-		w.mu.Unlock()
-		if _, err := w.socket.Write(writing); err != nil {
-			w.drop()
 		}
 	}
 }
