@@ -144,7 +144,7 @@ func parseAccess(args []string) (a access, err error) {
 		need = append(need, "value")
 	}
 	if len(args) < 1+len(need) {
-		return a, fmt.Errorf("%s lacks its %s: say %[1]s %s [TOKEN n]", strings.ToUpper(args[0]), need[len(args)-1],
+		return a, fmt.Errorf("%s lacks its %s: say %[1]s %[3]s [TOKEN n]", strings.ToUpper(args[0]), need[len(args)-1],
 			strings.Join(need, " "))
 	}
 	a.lock = history.Lock(args[1])
