@@ -35,7 +35,7 @@ func (f *file) checkNames() {
 			places[l.name] = l.place
 		}
 	}
-	used := f.scenario.locks()
+	used := f.scenario.Locks()
 	for i, b := range used {
 		for _, a := range used[:i] {
 			if problem := locks.PairProblem(p, a, b); problem != "" {

@@ -137,7 +137,7 @@ var everyValue = []struct {
 	{oneRedis, "lock.protocol", "setnx-expire", func(s *Scenario) any { return firstLock(s).Release },
 		locks.ReleaseDel},
 	{oneRedis, "lock.protocol", "fenced", func(s *Scenario) any { return firstLock(s).Release }, locks.ReleaseScript},
-	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.locks()[0]) }, "orders:7"},
+	{oneRedis, "lock.name", "orders:7", func(s *Scenario) any { return string(s.Locks()[0]) }, "orders:7"},
 	{oneRedis, "lock.ttl", "1ms", func(s *Scenario) any { return s.Bound }, time.Millisecond},
 	{oneRedis, "lock.ttl", "24h", func(s *Scenario) any { return firstLock(s).TTL }, nemesis.MaxDuration},
 	{oneRedis, "lock.retry.patience", "5s", func(s *Scenario) any { return firstLock(s).Patience }, 5 * time.Second},

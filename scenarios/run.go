@@ -109,7 +109,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 
 // header says what a checker must know about the runs of s.
 func header(s *Scenario) history.Header {
-	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.locks(),
+	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1, Service: s.service(), Measures: s.measures()}
 	for i := range s.Clients {
 		c := &s.Clients[i]

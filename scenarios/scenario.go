@@ -152,8 +152,8 @@ const (
 // Text is the file's text, which must not be changed.
 func (s *Scenario) Text() []byte { return s.text }
 
-// locks are the names of the locks in use, each once. They are the keys on the servers.
-func (s *Scenario) locks() []history.Lock {
+// Locks are the names of the locks in use, each once. They are the keys on the servers.
+func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {
 		of := s.Clients[i].Work.Locks
