@@ -10,8 +10,8 @@
 // # What is not asked of a client
 //
 // A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
-// connections have set, whatever command set them. It counts from the moment when the last of their answers left, and
-// lasts for the stated validity, or else as long as the first of the keys.
+// connections have set, whatever command set them. It counts from the moment when the answer that made a
+// quorum had come to the client's machine, and lasts for the stated validity, or else as long as the first of the keys.
 package live
 
 // Reporting is what a client is told and what it reports, for who writes one.

@@ -97,8 +97,8 @@ func rig() (*stage, *client) {
 	return st, k
 }
 
-// TestWhatServersGrant: keys that the attempt has set, once the answer has left; since the first request that set one,
-// from the last answer on, until the first expires.
+// TestWhatServersGrant: keys that the attempt has set, once the answer has come; since the first request that set
+// one, from the answer that made a quorum on, until the first expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}
@@ -108,7 +108,7 @@ func TestWhatServersGrant(t *testing.T) {
 			Until: until})
 	}
 	said := func(r *report) string {
-		g, ok := h.grant(st.world, r)
+		g, ok := h.grant(st.world, 2, r)
 		return fmt.Sprint(ok, " ", int64(st.world.Time(g.Since)), " ", int64(st.world.Time(g.Granted)), " ",
 			int64(g.Until.At), " ", g.Counted)
 	}
@@ -123,12 +123,19 @@ func TestWhatServersGrant(t *testing.T) {
 			key(history.KeySet, "redis-1", "client-2/1", "client-2/1", 500)
 			h.answered("redis-1", 3, 5)
 		}, &report{}, "false 0 0 0 []"},
-		{"one whose answer has not left", func() { key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900) }, &report{},
+		{"one whose answer has not come", func() { key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900) }, &report{},
 			"false 0 0 0 []"},
-		{"the answer leaves", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
+		{"the answer comes", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
 		{"a second", func() {
 			key(history.KeySet, "redis-3", "client-1/2", "client-1/2", 890)
 			h.answered("redis-3", 8, 30)
+		}, &report{}, "true 8 30 890 [redis-2 redis-3]"},
+		{"a third, beyond the quorum", func() {
+			key(history.KeySet, "redis-4", "client-1/2", "client-1/2", 950)
+			h.answered("redis-4", 9, 40)
+		}, &report{}, "true 8 30 890 [redis-2 redis-3 redis-4]"},
+		{"it is given back", func() {
+			key(history.KeyGone, "redis-4", "client-1/2", "client-1/2", 0)
 		}, &report{}, "true 8 30 890 [redis-2 redis-3]"},
 		{"a stated validity", func() {}, &report{stated: true, validity: 100}, "true 8 30 130 [redis-2 redis-3]"},
 		{"one given back to try again", func() {

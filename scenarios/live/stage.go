@@ -195,13 +195,6 @@ func (st *stage) Asked(c *live.Conn, args []string) {
 	c.State.(*state).asked(args)
 }
 
-// Answering notes when the yes of a server leaves.
-func (st *stage) Answering(c *live.Conn, to *sim.Incoming, reply []byte) {
-	if s, ok := c.State.(*state); ok {
-		s.answering(to, reply != nil)
-	}
-}
-
 // Received hands bytes to the client.
 func (st *stage) Received(c *live.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)

@@ -242,13 +242,6 @@ func (c *Conn) Opened(s sim.Status) {
 	c.early = nil
 }
 
-// Answering tells the handler.
-func (c *Conn) Answering(to *sim.Incoming, reply []byte) {
-	if !c.over {
-		c.front.handler.Answering(c, to, reply)
-	}
-}
-
 // Received tells the handler.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	if to != nil {

@@ -14,8 +14,6 @@ type Handler interface {
 	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
 	// server is to call Forward.
 	Asked(c *Conn, args []string)
-	// Answering tells that the server answers a forwarded request, as [sim.Endpoint] does.
-	Answering(c *Conn, to *sim.Incoming, reply []byte)
 	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
 	// that they answer, nil if they are pushed. To let the client have them is to call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)

@@ -19,7 +19,6 @@ import (
 type plain struct{}
 
 func (plain) Asked(c *Conn, args []string)                { c.Forward(args, "", strings.ToLower(args[0])) }
-func (plain) Answering(*Conn, *sim.Incoming, []byte)      {}
 func (plain) Received(c *Conn, b []byte, _ *sim.Incoming) { c.Send(b) }
 func (plain) Ended(c *Conn, s sim.Status) {
 	if s == sim.NoReply {
