@@ -24,8 +24,8 @@ type Endpoint interface {
 	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says
 	// nothing.
 	Opened(Status)
-	// Answering tells that a server answers a request: with a reply, which leaves for the client at this moment, or with
-	// nil as it breaks the connection.
+	// Answering tells that a server answers a request: with a reply, which leaves for the client at this moment, or
+	// with nil as it breaks the connection.
 	Answering(to *Incoming, reply []byte)
 	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are
 	// pushed, in answer to none.

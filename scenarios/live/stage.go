@@ -23,10 +23,10 @@ type stage struct {
 	front   *live.Front
 	clients []*client
 	zero    sim.Time // when the scenario began
-	begun   bool
 	servers []sim.ProcessID
 	values  map[string]history.Attempt // whose owner value it is
 	over    bool                       // the processes that end now are ended by us
+	masters []sim.Server
 
 	locks     []history.Lock
 	standing  map[place]string // owner values
@@ -53,8 +53,26 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 
 // Server gives the fleet's.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
-	return st.Fleet.Server(id, own)
+	s := st.Fleet.Server(id, own)
+	if slices.Contains(st.Scenario.Clients[0].Lock.Servers, id) {
+		st.masters = append(st.masters, s)
+	}
+	return s
 }
+
+// prime has each master write something that leaves nothing. In virtual time the servers start as the scenario begins,
+// and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would do so at
+// once, with the first write (flushAppendOnlyFile of aof.c).
+func (st *stage) prime() {
+	for _, s := range st.masters {
+		for _, args := range [][]string{{"SET", beginKey, "1"}, {"DEL", beginKey}} {
+			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
+		}
+	}
+}
+
+// beginKey is a key that no lock has.
+const beginKey = "fencepost:begin"
 
 // Begin starts the processes and lets time pass until all are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -77,7 +95,9 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 		st.loop.Fail(st.late())
 		return
 	}
-	st.zero, st.begun = w.Now(), true
+	st.loop.Run(st.wholeSecond(), nil)
+	st.zero = w.Now()
+	st.prime()
 	for i, k := range st.clients {
 		k.begin(i)
 	}
@@ -98,6 +118,13 @@ func (st *stage) interruptible() (stop func()) {
 
 // ErrInterrupted ends a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
+
+// wholeSecond is when the wall clocks show a whole second next, as they do at the begin of a run in virtual time: an
+// fsync each second looks at that, and a TTL counts in ms.
+func (st *stage) wholeSecond() sim.Time {
+	wall := st.clock.Begin().Add(st.world.Now().Duration())
+	return st.world.Now() + history.Of(wall.Truncate(time.Second).Add(time.Second).Sub(wall))
+}
 
 func (st *stage) ready() bool {
 	return !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
