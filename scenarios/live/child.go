@@ -64,7 +64,7 @@ func (c *child) run() error {
 	}
 	c.world = sim.New(c.birth.Seed, sim.Options{Wall: c.birth.Wall, Endless: true,
 		Keep: func(*history.Event) bool { return false }})
-	c.loop = live.NewLoop(c.world, live.HostClockSince(c.birth.Zero))
+	c.loop = live.NewOwnLoop(c.world, live.HostClockSince(c.birth.Zero))
 	masters := 0
 	for _, server := range append(c.birth.Servers, history.Resource) {
 		variable := "FENCEPOST_RESOURCE"

@@ -111,6 +111,24 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
+// TestAClientOfOurOwnSeesHowLateItIs: stopped in the midst of its work, it knows by its clock that its lease is over.
+func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
+	for _, test := range []struct{ check, want string }{
+		{"on", "violated by holder outlived its lease (pause); holds"},
+		{"off", "violated by holder outlived its lease (pause); violated by superseded holder took effect"},
+	} {
+		s := scenario(t, "set-nx-px", "work: {writes: 1, compute: 500ms, check-validity: "+test.check+"}",
+			"faults: [pause client-1 for 3s at 200ms]")
+		r, err := run(t, s, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomes(r, checker.MutualExclusion, checker.ResourceSafety); got != test.want {
+			t.Errorf("check-validity %s: %s, want %s", test.check, got, test.want)
+		}
+	}
+}
+
 // TestSectionsExclude: what is sound is not blamed, whoever the client is.
 func TestSectionsExclude(t *testing.T) {
 	for _, test := range []struct{ protocol, client, more string }{
