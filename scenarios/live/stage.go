@@ -95,12 +95,12 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 		st.loop.Fail(st.late())
 		return
 	}
-	st.loop.Run(st.wholeSecond(), nil)
-	st.zero = w.Now()
-	st.prime()
+	st.zero = st.wholeSecond()
 	for i, k := range st.clients {
 		k.begin(i)
 	}
+	st.loop.Run(st.zero, nil)
+	st.prime()
 }
 
 // interruptible has the end of the context end the run.
@@ -122,12 +122,16 @@ var ErrInterrupted = errors.New("interrupted: the run is not judged")
 // wholeSecond is when the wall clocks show a whole second next, as they do at the begin of a run in virtual time: an
 // fsync each second looks at that, and a TTL counts in ms.
 func (st *stage) wholeSecond() sim.Time {
-	wall := st.clock.Begin().Add(st.world.Now().Duration())
-	return st.world.Now() + history.Of(wall.Truncate(time.Second).Add(time.Second).Sub(wall))
+	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
+	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
+// notice is how long before their begin clients of our own are told of it, at least.
+const notice = 50 * time.Millisecond
+
+// ready reports whether the scenario can begin: all clients are there, with the connections that they have opened.
 func (st *stage) ready() bool {
-	return !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
+	return st.front.Settled() && !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
 }
 
 func (st *stage) late() error {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type Loop struct {
 	wake  chan struct{} // has one element if something is posted
 	late  Lateness
 	own   bool
+
+	framed []*Framed // of an own loop
 
 	mu     sync.Mutex
 	posted []func()
@@ -108,16 +111,29 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 
 // turn runs what is due and what is posted.
 func (l *Loop) turn(limit sim.Time) {
-	l.catchUp(limit)
+	if !l.own {
+		l.catchUp(limit)
+	} else if at, ok := l.world.Next(); ok && l.clock.Now() > at+lateAfter {
+		for _, f := range slices.Clone(l.framed) {
+			f.in.take()
+			f.collect()
+		}
+	}
 	l.mu.Lock()
 	posted := l.posted
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		l.catchUp(limit)
+		if !l.own { // to which what has come happens first
+			l.catchUp(limit)
+		}
 		f()
 	}
+	l.catchUp(limit)
 }
+
+// lateAfter is from when on an own loop counts as late.
+const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs what is due and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
