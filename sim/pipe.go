@@ -87,7 +87,7 @@ func (m *handshake) act(uint64) {
 		c.down.trail(m)
 		return
 	}
-	if c.client.down || c.client.holds(m, 0) {
+	if c.client.down || c.clientHolds(m) {
 		return
 	}
 	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)

@@ -54,6 +54,7 @@ var jsonCalls = map[string][][]string{
 			"--out",
 			"grid",
 		}},
+	"live":    {{"live", "quick.yaml"}},
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},
@@ -73,6 +74,10 @@ faults:
   - pause client-1 for 15s after acquired
 expect: {mutual-exclusion: holds}
 promise: [mutual-exclusion]
+`,
+	"quick.yaml": `name: quick
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 500ms}
 `,
 	"holds.yaml": `name: holds
 servers: {redis: 1}
@@ -97,7 +102,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
-		"odds", "advise", "list", "version"} {
+		"odds", "advise", "list", "version", "live"} {
 		for _, call := range jsonCalls[command] {
 			var out, problems bytes.Buffer
 			if code := run(append(call, "--json"), &out, &problems); code == exitBadInput {

@@ -14,17 +14,19 @@ import (
 
 func TestReportsAreRead(t *testing.T) {
 	for text, want := range map[string]report{
-		"ACQUIRING lock":                        {word: acquiring, lock: "lock"},
-		"acquired lock v":                       {word: acquired, lock: "lock", attempt: "v"},
-		"ACQUIRED lock v VALIDITY 900 token 33": {word: acquired, lock: "lock", attempt: "v", token: 33, validity: 900 * time.Millisecond, stated: true},
-		"ACQUIRED lock v VALIDITY -3":           {word: acquired, lock: "lock", attempt: "v", validity: -3 * time.Millisecond, stated: true},
-		"FAILED lock":                           {word: failed, lock: "lock"},
-		"EXTENDED lock v VALIDITY 0":            {word: extended, lock: "lock", attempt: "v", stated: true},
-		"LOST lock v":                           {word: lost, lock: "lock", attempt: "v"},
-		"RELEASING lock v":                      {word: releasing, lock: "lock", attempt: "v"},
-		"RELEASED lock v":                       {word: released, lock: "lock", attempt: "v"},
-		"RELEASED lock v REFUSED":               {word: released, lock: "lock", attempt: "v", refused: true},
-		"RELEASED lock v unknown":               {word: released, lock: "lock", attempt: "v", unknown: true},
+		"ACQUIRING lock":  {word: acquiring, lock: "lock"},
+		"acquired lock v": {word: acquired, lock: "lock", attempt: "v"},
+		"ACQUIRED lock v VALIDITY 900 token 33": {word: acquired, lock: "lock", attempt: "v", token: 33,
+			validity: 900 * time.Millisecond, stated: true},
+		"ACQUIRED lock v VALIDITY -3": {word: acquired, lock: "lock", attempt: "v",
+			validity: -3 * time.Millisecond, stated: true},
+		"FAILED lock":                {word: failed, lock: "lock"},
+		"EXTENDED lock v VALIDITY 0": {word: extended, lock: "lock", attempt: "v", stated: true},
+		"LOST lock v":                {word: lost, lock: "lock", attempt: "v"},
+		"RELEASING lock v":           {word: releasing, lock: "lock", attempt: "v"},
+		"RELEASED lock v":            {word: released, lock: "lock", attempt: "v"},
+		"RELEASED lock v REFUSED":    {word: released, lock: "lock", attempt: "v", refused: true},
+		"RELEASED lock v unknown":    {word: released, lock: "lock", attempt: "v", unknown: true},
 	} {
 		if got, err := parseReport(strings.Fields(text)); got != want || err != nil {
 			t.Errorf("%s: %+v %v, want %+v", text, got, err, want)
@@ -104,8 +106,8 @@ func TestWhatServersGrant(t *testing.T) {
 	h := &hold{step: acquiring, attempt: "client-1/2"}
 	k.holds["lock"] = h
 	key := func(f history.F, server sim.ProcessID, of, by history.Attempt, until sim.Time) {
-		st.world.Record(server, history.Event{F: f, Type: history.OK, Lock: "lock", Value: "v" + string(of), Of: of, By: by,
-			Until: until})
+		st.world.Record(server, history.Event{F: f, Type: history.OK, Lock: "lock", Value: "v" + string(of), Of: of,
+			By: by, Until: until})
 	}
 	said := func(r *report) string {
 		g, ok := h.grant(st.world, 2, r)
@@ -123,8 +125,9 @@ func TestWhatServersGrant(t *testing.T) {
 			key(history.KeySet, "redis-1", "client-2/1", "client-2/1", 500)
 			h.answered("redis-1", 3, 5)
 		}, &report{}, "false 0 0 0 []"},
-		{"one whose answer has not come", func() { key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900) }, &report{},
-			"false 0 0 0 []"},
+		{"one whose answer has not come", func() {
+			key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900)
+		}, &report{}, "false 0 0 0 []"},
 		{"the answer comes", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
 		{"a second", func() {
 			key(history.KeySet, "redis-3", "client-1/2", "client-1/2", 890)
@@ -166,7 +169,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	h := &hold{step: acquiring, attempt: "client-1/1"}
 	k.holds["lock"] = h
 	set := func(value string) {
-		st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: value, Of: h.attempt, By: h.attempt})
+		st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: value, Of: h.attempt,
+			By: h.attempt})
 	}
 	set("a")
 	h.old, h.values, h.attempt = h.values, nil, "client-1/2"

@@ -74,8 +74,8 @@ func (h *hold) allows(r *report) error {
 			before[r.word][0])
 	}
 	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
-		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s", r.word,
-			r.lock, r.attempt, h.word)
+		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s",
+			r.word, r.lock, r.attempt, h.word)
 	}
 	return nil
 }

@@ -73,7 +73,12 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	case s.framed:
 		s.conn.Send(live.AppendFrame(nil, live.FrameReply, b))
 	case s.to != nil:
-		s.accessed(sim.NewReply(slices.Clone(b)))
+		answer := sim.NewReply(slices.Clone(b))
+		s.client.then(func() {
+			if s.to != nil {
+				s.accessed(answer)
+			}
+		})
 	default:
 		s.conn.Send(b)
 	}

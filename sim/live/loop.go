@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type Loop struct {
 	clock Clock
 	wake  chan struct{} // has one element if something is posted
 	late  Lateness
+	own   bool
+
+	framed []*Framed // of an own loop
 
 	mu     sync.Mutex
 	posted []func()
@@ -34,6 +38,14 @@ type Loop struct {
 // NewLoop makes a loop for a world in which nothing has happened.
 func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
+}
+
+// NewOwnLoop makes a loop for a world whose clients are code of this process. An event that the host lets happen late
+// happens to them late: their clocks are the host's, and a process that was stopped must see how much later it is.
+func NewOwnLoop(w *sim.World, c Clock) *Loop {
+	l := NewLoop(w, c)
+	l.own = true
+	return l
 }
 
 // World is the world that the loop drives. Only what runs on the loop may touch it.
@@ -99,16 +111,29 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 
 // turn runs what is due and what is posted.
 func (l *Loop) turn(limit sim.Time) {
-	l.catchUp(limit)
+	if !l.own {
+		l.catchUp(limit)
+	} else if at, ok := l.world.Next(); ok && l.clock.Now() > at+lateAfter {
+		for _, f := range slices.Clone(l.framed) {
+			f.in.take()
+			f.collect()
+		}
+	}
 	l.mu.Lock()
 	posted := l.posted
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		l.catchUp(limit)
+		if !l.own { // to which what has come happens first
+			l.catchUp(limit)
+		}
 		f()
 	}
+	l.catchUp(limit)
 }
+
+// lateAfter is from when on an own loop counts as late.
+const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs what is due and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
@@ -120,6 +145,11 @@ func (l *Loop) catchUp(limit sim.Time) {
 		}
 		if at > l.world.Now() {
 			l.late.add((now - at).Duration())
+		}
+		if l.own {
+			now = max(min(l.clock.Now(), limit), now)
+			l.world.StepLate(now)
+			continue
 		}
 		l.world.Step()
 	}
