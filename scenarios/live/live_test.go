@@ -235,17 +235,18 @@ func TestClientsThatDoWhatNoneMay(t *testing.T) {
 		"status 3": "ended with exit status 3 before its first report, which is FENCEPOST ACQUIRING lock\n" +
 			"it printed:\nout of disk",
 		"releases first": "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock",
-		"acquires twice": "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED",
-		"another":        "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v",
-		"no such lock":   "there is no lock locks: FENCEPOST_LOCK is lock",
-		"no such word":   "FENCEPOST AQUIRING is no report (did you mean ACQUIRING?)",
-		"elsewhere":      "reports to redis-1: reports go to FENCEPOST_RESOURCE",
-		"reads first":    "it works on the resource of lock without having reported ACQUIRED",
-		"ends inside":    "ended although it had not reported RELEASED for lock",
-		"ends asking":    "ended while it was acquiring lock: report FAILED first",
-		"half":           `closed its connection to redis-1 in the middle of a command, after "*3\r\n$3\r\nSET`,
-		"no RESP":        `sent redis-1 what is no command of a Redis client: "GET / HTTP/1.1`,
-		"floods":         "floods the resource: it sends commands without waiting for their answers",
+		"acquires twice": "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED. " +
+			"Does its library say again what is not answered soon?",
+		"another":      "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v",
+		"no such lock": "there is no lock locks: FENCEPOST_LOCK is lock",
+		"no such word": "FENCEPOST AQUIRING is no report (did you mean ACQUIRING?)",
+		"elsewhere":    "reports to redis-1: reports go to FENCEPOST_RESOURCE",
+		"reads first":  "it works on the resource of lock without having reported ACQUIRED",
+		"ends inside":  "ended although it had not reported RELEASED for lock",
+		"ends asking":  "ended while it was acquiring lock: report FAILED first",
+		"half":         `closed its connection to redis-1 in the middle of a command, after "*3\r\n$3\r\nSET`,
+		"no RESP":      `sent redis-1 what is no command of a Redis client: "GET / HTTP/1.1`,
+		"floods":       "floods the resource: it sends commands without waiting for their answers",
 	} {
 		t.Run(how, func(t *testing.T) {
 			_, err := run(t, scenario(t, "set-nx-px"), how)

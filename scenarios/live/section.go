@@ -70,8 +70,13 @@ func (h *hold) allows(r *report) error {
 		if h.attempt == "" {
 			return fmt.Errorf("FENCEPOST %s %s comes before any FENCEPOST ACQUIRING %[2]s", r.word, r.lock)
 		}
-		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s", r.word, r.lock, h.step,
-			before[r.word][0])
+		again := ""
+		if r.word == h.step {
+			again = ". Does its library say again what is not answered soon? An answer takes as long as a pause: switch " +
+				"time-outs and retries off for FENCEPOST_RESOURCE"
+		}
+		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
+			before[r.word][0], again)
 	}
 	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
 		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s",
