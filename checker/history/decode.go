@@ -46,7 +46,7 @@ func DecodeCut(r io.Reader) (h *History, cut, err error) {
 		}
 		if wrong := h.readLine(text, n, &next, names); wrong != nil {
 			cut = fmt.Errorf("history: line %d: %w", n, wrong)
-			if json.Valid(text) || in.Scan() || in.Err() != nil || ended.last == '\n' || n == 1 {
+			if !isCut(text) || in.Scan() || in.Err() != nil || ended.last == '\n' || n == 1 {
 				return nil, nil, cut
 			}
 		}
@@ -58,6 +58,12 @@ func DecodeCut(r io.Reader) (h *History, cut, err error) {
 		return nil, nil, fmt.Errorf("history: line %d: %w", n+1, err)
 	}
 	return h, cut, nil
+}
+
+// isCut reports whether a text is the beginning of something in JSON.
+func isCut(text []byte) bool {
+	var whole json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
 // ending remembers the last byte of what is read.
