@@ -18,6 +18,7 @@ require (
 	go.etcd.io/raft/v3 v3.7.0
 	golang.org/x/image v0.30.0
 	golang.org/x/term v0.47.0
+	olympos.io/encoding/edn v0.0.0-20201019073823-d3554ca0b0a3
 )
 
 require (
@@ -32,7 +33,6 @@ require (
 	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
-	olympos.io/encoding/edn v0.0.0-20201019073823-d3554ca0b0a3 // indirect
 )
 
 tool honnef.co/go/tools/cmd/staticcheck

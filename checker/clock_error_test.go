@@ -76,8 +76,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 					offs := map[history.Process]history.Time{}
 					shifted := byOtherClocks(h, func(p history.Process) history.Time {
 						if _, known := offs[p]; !known {
-							offs[p] = []history.Time{most - 1, 1 - most, 0, history.Time(r.Int64N(int64(2*most-1))) - most +
-								1}[r.IntN(4)]
+							some := history.Time(r.Int64N(int64(2*most-1))) - most + 1
+							offs[p] = []history.Time{most - 1, 1 - most, 0, some}[r.IntN(4)]
 						}
 						return offs[p]
 					}, most)
@@ -86,8 +86,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 						kept[fmt.Sprint(f.Law, " ", f.Outcome)]++
 						consistent(t, lc.name, f)
 						if turnedAround(was.Outcome, f.Outcome) {
-							t.Fatalf("%s, %s: %v (%s), but with clocks that are off by %v, at most %v: %v (%s)\n%s", lc.name,
-								f.Law, was.Outcome, was.Explanation, offs, most, f.Outcome, f.Explanation,
+							t.Fatalf("%s, %s: %v (%s), but with clocks that are off by %v, at most %v: %v (%s)\n%s",
+								lc.name, f.Law, was.Outcome, was.Explanation, offs, most, f.Outcome, f.Explanation,
 								encoded(t, shifted))
 						}
 					}
@@ -97,7 +97,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 	for _, law := range Laws {
 		for _, o := range []Outcome{Holds, Violated, Undecided} {
-			never := o == Holds && (law == DeadlockFreedom || law == FaultTolerance) || o == Violated && law == FaultTolerance
+			never := o == Holds && (law == DeadlockFreedom || law == FaultTolerance) ||
+				o == Violated && law == FaultTolerance
 			if n := kept[fmt.Sprint(law, " ", o)]; (n == 0) != never {
 				t.Errorf("%s came out as %v %d times", law, o, n)
 			}

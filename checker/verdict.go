@@ -86,7 +86,7 @@ type Outcome uint8
 const (
 	Unchecked Outcome = iota // the history lacks what the law judges
 	Holds                    // the law was exercised and nothing broke it
-	Undecided                // the run or the checker's budget ended before it could be told, or the clocks leave it open
+	Undecided                // the run or the checker's budget ended before it could be told, or its clocks were off
 	Violated
 )
 

@@ -1,6 +1,6 @@
 // Package doubt says what remains open of a history whose clocks were not exact. Each process has a clock of its own,
-// which was off by at most Header.ClockError, either way: what one process did is in the order in which it was recorded;
-// of what two processes did it is known which came first where the times are more than twice the error apart.
+// which was off by at most Header.ClockError, either way: what one process did is in the order in which it was
+// recorded; of what two processes did it is known which came first where the times are more than twice the error apart.
 //
 // A law is violated only if it is so whatever the clocks really showed, and holds only if nothing that they may have
 // shown breaks it.
@@ -32,8 +32,8 @@ type interval struct {
 	at       int // its place in the list of spans
 }
 
-// intervalsOf gives spans of windows, whose ends are times, or of sections, whose ends are positions, in true time and by
-// their beginning.
+// intervalsOf gives spans of windows, whose ends are times, or of sections, whose ends are positions, in true time and
+// by their beginning.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
@@ -74,11 +74,12 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds an interval that overlaps another of another process, by more than slack if that is positive; below zero it
-// is how far they may lie apart. It looks at the first places of the list of spans.
+// clash finds an interval that overlaps another of another process, by more than slack if that is positive; below zero
+// it is how far they may lie apart. It looks at the first places of the list of spans.
 func clash(all []interval, places int, slack int64) (a, b *interval, found bool) {
 	var begun []*interval
-	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1) // of the first so many that have begun
+	// of the first so many that have begun
+	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
 			begun = append(begun, x)
@@ -208,7 +209,8 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	return overlap(t, "windows of validity", false)
 }
 
-// Sections says why it is not known that the critical sections of no lock overlap, although none was seen to for certain.
+// Sections says why it is not known that the critical sections of no lock overlap, although none was seen to for
+// certain.
 func Sections(t *trace.Trace, violated bool, _ int) string {
 	if violated {
 		return ""

@@ -85,8 +85,8 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if _, b := wentBack(tokensOf(t, &t.Locks[n]), -apart(t)); b != nil && !violated {
-			return "A grant of " + string(b.grant.Process) + " has a lower token than one that was made at nearly the " +
-				"same time. " + because(t)
+			return "A grant of " + string(b.grant.Process) + " has a lower token than one that was made at nearly " +
+				"the same time. " + because(t)
 		}
 	}
 	return ""
@@ -115,8 +115,8 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 		}
 		g, s := &t.Grants[n], &seen[lock]
 		if e.Op == history.Write && s.mayBeLater(t, g) {
-			return "The grants of " + string(g.Process) + " and of another that the resource heard before it were made " +
-				"at nearly the same time. " + because(t)
+			return "The grants of " + string(g.Process) + " and of another that the resource heard before it were " +
+				"made at nearly the same time. " + because(t)
 		}
 		s.add(t, g)
 	}

@@ -69,8 +69,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		time.Duration(h.ClockError).String() + " each."
 }
 
-// quietFor reports whether the first waiter that was stuck for so long, and longer by what the clocks may be off, was so
-// while nothing else happened.
+// quietFor reports whether the first waiter that was stuck for so long, and longer by what the clocks may be off, was
+// so while nothing else happened.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := history.Time(apart(t))
 	s, found := t.FirstStuck(limit + 2*margin)
@@ -92,8 +92,8 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds says why it is not known whether an acquire or a release took too long while nothing was in its way: what was in
-// its way is told by the clocks of many processes.
+// Bounds says why it is not known whether an acquire or a release took too long while nothing was in its way: what was
+// in its way is told by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "What was up and reachable when, is told by the clocks of many processes, and they may be off by " +
 		time.Duration(t.History.Header.ClockError).String() + " each."

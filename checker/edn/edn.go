@@ -208,7 +208,9 @@ func unknown(key, word, what string, choices []string) error {
 // about sets what the operation was done to, and what came of it.
 func (op *operation) about(e *history.Event) {
 	if e.Process == history.Nemesis {
-		e.Value = short(op.Value)
+		if op.Value != nil {
+			e.Value = string(e.F) + " " + short(op.Value)
+		}
 		return
 	}
 	e.Lock, e.Why = "lock", history.Why(short(op.Error))

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The same five operations as Jepsen writes them today, a map a line; in one vector with comments; in a list of records,
-// without times and indexes.
+// The same five operations as Jepsen writes them today, a map a line; in one vector with comments; in a list of
+// records, without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 {:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}
@@ -44,7 +44,7 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 			{Index: 0, Time: 123, Process: "process-0", Type: history.Invoke, F: history.Acquire, Lock: "lock"},
 			{Index: 1, Time: 200, Process: "process-0", Type: history.OK, F: history.Acquire, Lock: "lock", Token: 7},
 			{Index: 2, Time: 250, Process: history.Nemesis, Type: history.Info, F: "start-partition",
-				Value: `[:isolated{"n1"#{"n2"}}]`},
+				Value: `start-partition [:isolated{"n1"#{"n2"}}]`},
 			{Index: 4, Time: 300, Process: "process-0", Type: history.Invoke, F: history.Release, Lock: "lock"},
 			{Index: 5, Time: 310, Process: "process-0", Type: history.Fail, F: history.Release, Lock: "lock",
 				Why: "not-held"},

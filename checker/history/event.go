@@ -165,9 +165,9 @@ type Header struct {
 type Recording struct {
 	// Start is the instant that times count from, in ns since 1970 (Unix time); 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
-	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did is
-	// in the order of the index; of two processes it is known which came first where the times are more than twice the
-	// error apart. 0: one clock stamped all events.
+	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
+	// is in the order of the index; of two processes it is known which came first where the times are more than twice
+	// the error apart. 0: one clock stamped all events.
 	ClockError Time    `json:"clock_error,omitempty"`
 	Reading    Reading `json:"reading,omitempty"`
 	Reentrant  bool    `json:"reentrant,omitempty"` // acquires of one owner nest

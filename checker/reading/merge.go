@@ -17,8 +17,8 @@ type Part struct {
 // Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
 // order. The clock's error is the largest of all. A single part is given back as it is.
 //
-// It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some state
-// when their time begins and others do not, or if their headers contradict each other.
+// It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
+// state when their time begins and others do not, or if their headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil

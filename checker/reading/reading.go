@@ -109,8 +109,8 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called takes the oldest call that e returns off a list, -1 if there is none. Calls that name an attempt are told apart
-// by it.
+// called takes the oldest call that e returns off a list, -1 if there is none. Calls that name an attempt are told
+// apart by it.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	for k, i := range *list {
 		if a := n.events[i].Attempt; a == e.Attempt || a == "" || e.Attempt == "" {

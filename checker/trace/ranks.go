@@ -46,8 +46,8 @@ func (t *Trace) Decided(g *Grant) history.Time {
 }
 
 // earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where
-// both have one. Two holders of a shared lock do not supersede each other. Where the clocks of two processes may be off,
-// it is so whatever they showed.
+// both have one. Two holders of a shared lock do not supersede each other. Where the clocks of two processes may be
+// off, it is so whatever they showed.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {

@@ -14,7 +14,8 @@ func TestTheThreadsOfAProcessReleaseEachTheirOwn(t *testing.T) {
 		h := &history.History{}
 		for _, e := range []history.Event{
 			{Type: history.OK, F: history.Acquire, Lock: "a"}, {Type: history.OK, F: history.Acquire, Lock: "b"},
-			{Type: history.Invoke, F: history.Release, Lock: "a"}, {Type: history.Invoke, F: history.Release, Lock: "b"},
+			{Type: history.Invoke, F: history.Release, Lock: "a"},
+			{Type: history.Invoke, F: history.Release, Lock: "b"},
 			{Type: history.OK, F: history.Release, Lock: first}, {Type: history.OK, F: history.Release, Lock: other},
 		} {
 			e.Index, e.Process = len(h.Events), "client-1"

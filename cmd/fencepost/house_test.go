@@ -27,7 +27,10 @@ var arrows = map[string][]string{
 	"checker/nearest": {},
 	"checker/history": {"checker/nearest"},
 	"checker/linear":  {},
-	"checker":         {"checker/history", "checker/linear", "checker/trace"},
+	"checker":         {"checker/doubt", "checker/history", "checker/linear", "checker/trace"},
+	"checker/doubt":   {"checker/history", "checker/trace"},
+	"checker/edn":     {"checker/history", "checker/nearest"},
+	"checker/reading": {"checker/edn", "checker/history", "checker/nearest"},
 	"checker/trace":   {"checker/history", "checker/linear"},
 	"checker/slow":    {"checker/history"},
 	"checker/testkit": {},
@@ -93,7 +96,8 @@ var arrows = map[string][]string{
 	"reports/phrase": {"checker/history"},
 	"reports/report": {"checker", "checker/history", "reports/term", "scenarios/expect"},
 	"reports/schema": {},
-	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
+	"reports/single": {"checker", "checker/history", "checker/trace", "reports/headline", "reports/page",
+		"reports/phrase",
 		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/rerun",
 		"scenarios/tally"},
 	"reports/timeline": {"checker", "checker/history", "checker/trace", "reports/phrase", "reports/tell",
@@ -109,7 +113,8 @@ var arrows = map[string][]string{
 	"cmd/fencepost/artefact": {},
 	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
 		"scenarios/expect"},
-	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame",
+	"cmd/fencepost": {"checker", "checker/history", "checker/nearest", "checker/reading", "cmd/fencepost/artefact",
+		"cmd/fencepost/frame",
 		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
 		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
 		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote",
@@ -242,7 +247,7 @@ var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
 	"scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history",
-	"checker/linear", "checker/slow", "checker/trace"}
+	"checker/linear", "checker/slow", "checker/trace", "checker/doubt", "checker/edn", "checker/reading"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
@@ -402,7 +407,8 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 
 // prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as
 // it is.
-var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+var prints = []string{"cmd/fencepost/check.go", "cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go",
+	"cmd/fencepost/show.go"}
 
 // TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked
 // for.

@@ -83,7 +83,7 @@ ZooKeeper.`,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
-		newOdds(), newCorpus(), newCompare(), newShow(), newInit(), newVersion())
+		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/reading"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/schema"
+	"github.com/fencepost-sim/fencepost/reports/single"
+)
+
+// recorded is one call of check.
+type recorded struct {
+	frame.Frame
+	reading, lock string
+	clockError    time.Duration
+	stated        bool // the clock's error is given
+}
+
+func newCheck() *cobra.Command {
+	r := &recorded{}
+	schemaOnly := false
+	c := &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Judge a recorded history, of any lock service",
+		Long: `Judges a history that was recorded elsewhere: in JSON lines ("fencepost check --schema" prints
+their JSON Schema; package checker/history/recorder writes them) or in Jepsen's EDN. Laws of
+which the history does not show what they judge are unchecked.
+
+Several files are those of several machines; their events are put in order by their times. Where
+the clocks may be off (clock_error in the header, or --clock-error), what they cannot tell apart
+is undecided.
+
+The default reading is the holder's: a section ends when its release is called. The strict one is
+the service's: a release that failed has released nothing, so that the lock stays held.
+
+Exit codes: 0 some law holds and none is violated, 1 a law is violated, 2 bad input, 3 a law is
+undecided, a file is cut off, or nothing could be judged. Laws that only the end of the recording
+leaves open do not count.`,
+		Example: `  fencepost check _runs/kleppmann-gc-pause-1/history.jsonl
+  fencepost check store/latest/history.edn --lock mutex --reading strict
+  fencepost check machine-1.jsonl machine-2.jsonl --clock-error 2ms --html report.html`,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch r.stated = c.Flags().Changed("clock-error"); {
+			case schemaOnly && len(args) > 0:
+				return fmt.Errorf("--schema prints a document and judges nothing; %q is too many", args[0])
+			case schemaOnly:
+				_, err := fmt.Fprint(c.OutOrStdout(), schema.History)
+				return err
+			case len(args) == 0:
+				return fmt.Errorf("check needs a file with a history\nsee: %s -h", c.CommandPath())
+			}
+			return r.check(args)
+		},
+	}
+	r.Register(c)
+	c.Flags().StringVar(&r.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
+	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
+	c.Flags().StringVar(&r.reading, "reading", "",
+		"whose view of a release is taken: `default|strict`\n(default: as the header says)")
+	c.Flags().StringVar(&r.lock, "lock", "",
+		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
+	c.Flags().DurationVar(&r.clockError, "clock-error", 0,
+		"how far the clock of each process may have been off\n(default: as the header says)")
+	c.Flags().BoolVar(&schemaOnly, "schema", false, "print the JSON Schema of the lines of a history")
+	return c
+}
+
+// check reads, judges and tells.
+func (r *recorded) check(paths []string) error {
+	run, err := r.read(paths)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Open("check"); err != nil {
+		return err
+	}
+	if r.Out != "" {
+		if err := r.Files.Spare(historyFile, verdictFile); err != nil {
+			return err
+		}
+	}
+	r.judge(run)
+	run.Files, run.Repeat = r.Out, r.repeat(paths)
+	if r.Out != "" {
+		r.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, run.History) })
+		r.Keep(verdictFile, "check", run)
+	}
+	return r.Emit(run, run.Standing())
+}
+
+// read makes one history of the files, as the flags say.
+func (r *recorded) read(paths []string) (*single.Run, error) {
+	run := &single.Run{Scenario: filepath.Base(paths[0]), Recording: &single.Recording{Files: paths, Lock: r.lock}}
+	if len(paths) > 1 {
+		run.Scenario += fmt.Sprintf(" and %d more", len(paths)-1)
+	}
+	kind, err := r.kind()
+	if err != nil {
+		return nil, err
+	}
+	var parts []reading.Part
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return nil, fmt.Errorf("%s is given twice", path)
+		}
+		f, err := readHistory(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.apply(&f.History.Header); err != nil {
+			return nil, err
+		}
+		if err := kind.Take(f.History); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		run.Recording.Notes = append(run.Recording.Notes, notesOn(f)...)
+		run.Recording.Cut = run.Recording.Cut || f.Cut != ""
+		parts = append(parts, f.Part)
+	}
+	merged, err := reading.Merge(parts)
+	if err != nil {
+		return nil, err
+	}
+	h, left := reading.Of(merged)
+	reading.Renumber(h)
+	run.History = h
+	run.Recording.Notes = append(run.Recording.Notes, notesOf(left)...)
+	return run, nil
+}
+
+// kind is the kind of lock that was given.
+func (r *recorded) kind() (reading.Kind, error) {
+	if r.lock == "" {
+		return reading.AsRecorded, nil
+	}
+	kind, err := reading.KindOf(r.lock)
+	if err != nil {
+		return kind, fmt.Errorf("--lock: %w", err)
+	}
+	return kind, nil
+}
+
+// apply has the flags outweigh the header.
+func (r *recorded) apply(h *history.Header) error {
+	if r.reading != "" {
+		if err := h.Reading.UnmarshalText([]byte(r.reading)); err != nil {
+			return fmt.Errorf("--reading: %w", err)
+		}
+	}
+	if r.clockError < 0 {
+		return fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
+	}
+	if r.stated {
+		h.ClockError = history.Of(r.clockError)
+	}
+	return nil
+}
+
+func readHistory(path string) (*reading.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, not a file with a history", path)
+	}
+	return reading.Read(path, f)
+}
+
+// notesOn are on the file of a history.
+func notesOn(f *reading.File) (notes []string) {
+	if f.Cut != "" {
+		notes = append(notes, fmt.Sprintf("%s is cut off, and was judged up to there: %s.", f.Name, f.Cut))
+	}
+	if f.Untimed {
+		notes = append(notes, fmt.Sprintf("The operations of %s state no times: they are shown one millisecond apart.",
+			f.Name))
+	}
+	return notes
+}
+
+// notesOf are on what the reading left out.
+func notesOf(left reading.Left) (notes []string) {
+	if left.Releases > 0 {
+		notes = append(notes, fmt.Sprintf("Releases that failed released nothing and are left out: %d.", left.Releases))
+	}
+	if left.Nested > 0 {
+		notes = append(notes, fmt.Sprintf("Acquires by who held the lock already are nested and left out: %d.",
+			left.Nested))
+	}
+	return notes
+}
+
+// liveness are the laws that no history shows to hold before all in it has come to its end.
+var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
+
+// judge fills in what came of the history.
+func (r *recorded) judge(run *single.Run) {
+	h := run.History
+	run.Verdict, run.Metrics = checker.Check(h), checker.Measure(h)
+	run.Events, run.Plan = len(h.Events), single.StruckIn(h)
+	for i := range h.Events {
+		run.Simulated = max(run.Simulated, h.Events[i].Time.Duration())
+	}
+	exact := history.History{Header: h.Header, Events: h.Events}
+	exact.Header.ClockError = 0
+	var again checker.Checker
+	for _, f := range again.CheckOnly(&exact, liveness).Findings {
+		if run.Verdict.Of(f.Law).Outcome == checker.Undecided && f.Outcome != checker.Violated {
+			run.Recording.Unreached = append(run.Recording.Unreached, f.Law)
+		}
+	}
+}
+
+// repeat is the command that judges again.
+func (r *recorded) repeat(paths []string) string {
+	words := []string{program(), "check"}
+	for _, path := range paths {
+		words = append(words, shellWord(path))
+	}
+	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	if r.stated {
+		words = append(words, "--clock-error", r.clockError.String())
+	}
+	return strings.Join(words, " ")
+}
