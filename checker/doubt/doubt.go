@@ -27,6 +27,7 @@ func apart(t *trace.Trace) int64 { return 2 * int64(t.History.Header.ClockError)
 // interval is a span with its ends in true time, and whose it is.
 type interval struct {
 	from, to int64
+	seen     int64 // until when it is known to have lasted: less than to where it was not recorded any longer
 	process  int32
 	shared   bool
 	at       int // its place in the list of spans
@@ -45,6 +46,10 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections bool) []interval {
 				x.to = int64(t.Time(int(s.To)))
 			}
 		}
+		x.seen = x.to
+		if until, ends := t.History.Header.Seen[t.Grants[s.Grant].Process]; sections && ends && s.To == trace.Open {
+			x.seen = int64(until)
+		}
 		all[i] = x
 	}
 	slices.SortStableFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
@@ -54,14 +59,14 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections bool) []interval {
 // latest knows, of what it was given, the interval that ends last, and the one that does so of any other process.
 type latest struct{ first, second *interval }
 
-func (l *latest) add(x *interval) {
+func (l *latest) add(x *interval, end func(*interval) int64) {
 	switch {
-	case l.first == nil || x.to > l.first.to:
+	case l.first == nil || end(x) > end(l.first):
 		if l.first != nil && l.first.process != x.process {
 			l.second = l.first
 		}
 		l.first = x
-	case x.process != l.first.process && (l.second == nil || x.to > l.second.to):
+	case x.process != l.first.process && (l.second == nil || end(x) > end(l.second)):
 		l.second = x
 	}
 }
@@ -77,6 +82,10 @@ func (l *latest) than(x *interval) *interval {
 // clash finds an interval that overlaps another of another process, by more than slack if that is positive; below zero
 // it is how far they may lie apart. It looks at the first places of the list of spans.
 func clash(all []interval, places int, slack int64) (a, b *interval, found bool) {
+	end := func(x *interval) int64 { return x.seen }
+	if slack < 0 {
+		end = func(x *interval) int64 { return x.to }
+	}
 	var begun []*interval
 	// of the first so many that have begun
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
@@ -85,18 +94,18 @@ func clash(all []interval, places int, slack int64) (a, b *interval, found bool)
 			begun = append(begun, x)
 			l, s := alone[len(alone)-1], together[len(together)-1]
 			if x.shared {
-				s.add(x)
+				s.add(x, end)
 			} else {
-				l.add(x)
+				l.add(x, end)
 			}
 			alone, together = append(alone, l), append(together, s)
 		}
 	}
 	for _, x := range begun {
-		n := sort.Search(len(begun), func(i int) bool { return !exceeds(x.to, begun[i].from, slack) })
+		n := sort.Search(len(begun), func(i int) bool { return !exceeds(end(x), begun[i].from, slack) })
 		for _, of := range []*latest{&alone[n], &together[n]} {
 			o := of.than(x)
-			if o != nil && !(o.shared && x.shared) && exceeds(o.to, x.from, slack) {
+			if o != nil && !(o.shared && x.shared) && exceeds(end(o), x.from, slack) {
 				return o, x, true
 			}
 		}
@@ -180,13 +189,36 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 		}
 		by := min(a.to, b.to) - max(a.from, b.from)
 		how := "overlap by " + time.Duration(by).String()
-		if by <= 0 {
+		switch {
+		case max(a.from, b.from) > min(a.seen, b.seen)+apart(t):
+			return fmt.Sprintf("%s was recorded until %v, and was inside a critical section then; whether it was still "+
+				"inside when %s entered at %v is not known.", processOf(t, spans, first(a, b)), history.Time(first(a, b).seen),
+				processOf(t, spans, later(a, b)), history.Time(later(a, b).from))
+		case by <= 0:
 			how = "lie " + time.Duration(-by).String() + " apart"
 		}
-		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, t.Grants[spans[a.at].Grant].Process,
-			history.Time(a.from), t.Grants[spans[b.at].Grant].Process, history.Time(b.from), how, because(t))
+		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, processOf(t, spans, a),
+			history.Time(a.from), processOf(t, spans, b), history.Time(b.from), how, because(t))
 	}
 	return ""
+}
+
+func first(a, b *interval) *interval {
+	if b.from < a.from {
+		return b
+	}
+	return a
+}
+
+func later(a, b *interval) *interval {
+	if b.from < a.from {
+		return a
+	}
+	return b
+}
+
+func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process {
+	return t.Grants[spans[x.at].Grant].Process
 }
 
 // because ends a reason.

@@ -168,9 +168,12 @@ type Recording struct {
 	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
 	// is in the order of the index; of two processes it is known which came first where the times are more than twice
 	// the error apart. 0: one clock stamped all events.
-	ClockError Time    `json:"clock_error,omitempty"`
-	Reading    Reading `json:"reading,omitempty"`
-	Reentrant  bool    `json:"reentrant,omitempty"` // acquires of one owner nest
+	ClockError Time `json:"clock_error,omitempty"`
+	// Seen is until when a process was recorded whose record ended before that of others: what it was in the middle of
+	// then may have gone on, or not.
+	Seen      map[Process]Time `json:"seen,omitempty"`
+	Reading   Reading          `json:"reading,omitempty"`
+	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
 }
 
 // Reading says whose view of a release the laws take.

@@ -52,7 +52,29 @@ func Merge(parts []Part) (*history.History, error) {
 		}
 	}
 	out.Events = inOrder(parts, out.Header.Start)
+	out.Header.Seen = seen(out.Events, tells)
 	return out, nil
+}
+
+// seen is when each part ended, for each process that it tells of.
+func seen(events []history.Event, tells map[history.Process]string) map[history.Process]history.Time {
+	ends := make(map[string]history.Time)
+	for i := range events {
+		if e := &events[i]; e.Process != history.Nemesis {
+			of := tells[e.Process]
+			at, known := ends[of]
+			if ends[of] = e.Time; known {
+				ends[of] = max(at, e.Time)
+			}
+		}
+	}
+	until := make(map[history.Process]history.Time)
+	for p, of := range tells {
+		if p != history.Nemesis {
+			until[p] = ends[of]
+		}
+	}
+	return until
 }
 
 func (p *Part) mergeable(first *Part) error {
