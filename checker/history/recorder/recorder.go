@@ -76,7 +76,8 @@ func Create(path string, o Options) (*Recorder, error) {
 // cannot be written.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	if o.ClockError <= 0 {
-		return nil, fmt.Errorf("recorder: ClockError is %v: it must be more than zero, as no clock is exact", o.ClockError)
+		return nil, fmt.Errorf("recorder: ClockError is %v: it must be more than zero, as no clock is exact",
+			o.ClockError)
 	}
 	if o.Process == "" {
 		host, err := os.Hostname()
