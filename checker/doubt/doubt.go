@@ -191,8 +191,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 		how := "overlap by " + time.Duration(by).String()
 		switch {
 		case max(a.from, b.from) > min(a.seen, b.seen)+apart(t):
-			return fmt.Sprintf("%s was recorded until %v, and was inside a critical section then; whether it was still "+
-				"inside when %s entered at %v is not known.", processOf(t, spans, first(a, b)),
+			return fmt.Sprintf("%s was recorded until %v, and was inside a critical section then; whether it was "+
+				"still inside when %s entered at %v is not known.", processOf(t, spans, first(a, b)),
 				history.Time(first(a, b).seen), processOf(t, spans, later(a, b)), history.Time(later(a, b).from))
 		case by <= 0:
 			how = "lie " + time.Duration(-by).String() + " apart"
