@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -157,6 +158,34 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 		"token-order violated", "token-order holds", "ownership violated", "ownership holds"} {
 		if seen[what] == 0 {
 			t.Errorf("%s: never of %v", what, seen)
+		}
+	}
+}
+
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections overlap for certain. Whether the leases did, and so whether the
+// holder had outlived its own, depends on the clocks.
+func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
+	const text = `
+0s client-1 acquire invoke
+0s client-1 acquire ok until=1s
+0s client-2 acquire invoke
+UNTIL client-2 acquire ok until=9s
+5s client-1 release invoke
+`
+	for _, c := range []struct {
+		at    string
+		most  history.Time
+		cause CauseKind
+	}{
+		{"1001ms", 0, HolderOutlivedLease}, {"1001ms", 1e6, Untold}, {"1010ms", 1e6, HolderOutlivedLease},
+		{"999ms", 1e6, Untold}, {"2s", 1e6, HolderOutlivedLease},
+	} {
+		h := told(t, strings.ReplaceAll(text, "UNTIL", c.at))
+		h.Header.ClockError = c.most
+		f := Check(h).Of(MutualExclusion)
+		if f.Outcome != Violated || f.Cause.Kind != c.cause {
+			t.Errorf("acquired at %s, clocks off by %v: %v by %v, want %v (%s)", c.at, c.most, f.Outcome, f.Cause, c.cause,
+				f.Explanation)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -97,15 +98,17 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
 	lock, holders := t.Locks[c.lock].Name, t.between(c)
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
-	if never := history.Never; t.Grants[c.first.Grant].Stated == never || t.Grants[c.then.Grant].Stated == never {
+	never := history.Never
+	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
+	if !told || doubt.MayOverlap(&t.Trace, t.leasesOf(c)) {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
-		cause, told := t.decide(&leases)
-		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock,
-			holders...)
-		f.About = t.about(&leases, told)
+		cause, records := t.decide(&leases)
+		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, records),
+			append(w, t.witness(&leases, records)...), lock, holders...)
+		f.About = t.about(&leases, records)
 		return
 	}
 	holder, end := t.outlived(c)
@@ -156,13 +159,19 @@ func (t *judge) lastWindow(lock, grant int32) (last *trace.Span) {
 	return last
 }
 
-// leaseClash finds the first windows of the two grants that overlap.
-func (t *judge) leaseClash(c *clash) (clash, bool) {
+// leasesOf are the windows of the two grants.
+func (t *judge) leasesOf(c *clash) []trace.Span {
 	others := func(w trace.Span) bool { return w.Grant != c.first.Grant && w.Grant != c.then.Grant }
 	spans := t.Locks[c.lock].Windows
 	if slices.ContainsFunc(spans, others) {
 		spans = slices.DeleteFunc(slices.Clone(spans), others)
 	}
+	return spans
+}
+
+// leaseClash finds the first windows of the two grants that overlap.
+func (t *judge) leaseClash(c *clash) (clash, bool) {
+	spans := t.leasesOf(c)
 	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false

@@ -148,6 +148,16 @@ func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found b
 	return 0, 0, false
 }
 
+// MayOverlap reports whether nobody can tell from the clocks whether windows overlap.
+func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
+	if apart(t) == 0 {
+		return false
+	}
+	_, _, sure := First(t, windows, false)
+	_, _, may := clash(intervalsOf(t, windows, false), len(windows), -apart(t))
+	return may && !sure
+}
+
 // sure reports whether two spans clash whatever the clocks showed.
 func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
 	if _, _, clashes := firstOfOne(t, pair); clashes {
