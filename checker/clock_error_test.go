@@ -162,8 +162,8 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections overlap for certain. Whether the leases did, and so whether the
-// holder had outlived its own, depends on the clocks.
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections overlap for certain. Whether the leases did, and so whether
+// the holder had outlived its own, depends on the clocks.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
 	const text = `
 0s client-1 acquire invoke
