@@ -11,6 +11,8 @@
 package edn
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +42,7 @@ type Said struct {
 func Decode(r io.Reader) (*Said, error) {
 	said := &Said{History: &history.History{}}
 	in := newForms(r)
+	var p parser
 	timed, next := 0, 0
 	for {
 		text, line, err := in.next()
@@ -53,7 +56,7 @@ func Decode(r io.Reader) (*Said, error) {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		e, hasTime, err := event(text, next)
+		e, hasTime, err := p.event(text, next)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -86,14 +89,20 @@ type operation struct {
 	Error   any `edn:"error"`
 }
 
+// parser reads one form after the other; it keeps the buffer that the library reads from.
+type parser struct {
+	text bytes.Reader
+	in   *bufio.Reader
+}
+
 // event reads one operation, whose index is at least next.
-func event(text []byte, next int) (e history.Event, timed bool, err error) {
+func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err error) {
 	var op operation
-	if err := unmarshal(text, &op); err != nil {
+	if err := p.unmarshal(text, &op); err != nil {
 		return e, false, err
 	}
-	if err := op.complete(text); err != nil {
-		return e, false, err
+	if lacks := op.lacks(); lacks != "" {
+		return e, false, p.incomplete(text, lacks)
 	}
 	e = history.Event{Index: next, Time: step * history.Time(next)}
 	if e.Process, err = processOf(op.Process); err != nil {
@@ -123,39 +132,48 @@ func event(text []byte, next int) (e history.Event, timed bool, err error) {
 const maxIndex = 1 << 62
 
 // unmarshal reads one form; what the library makes of hostile input is an error in any case.
-func unmarshal(text []byte, to any) (err error) {
+func (p *parser) unmarshal(text []byte, to any) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("no EDN")
 		}
 	}()
-	if err := edn.Unmarshal(text, to); err != nil {
+	p.text.Reset(text)
+	if p.in == nil {
+		p.in = bufio.NewReader(&p.text)
+	}
+	p.in.Reset(&p.text)
+	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // a reader with a buffer is read as it is
 		return fmt.Errorf("no EDN: %s", strings.TrimPrefix(err.Error(), "edn: "))
 	}
 	return nil
 }
 
-// complete says which key an operation lacks, and which one may be meant to be it.
-func (op *operation) complete(text []byte) error {
-	for _, of := range []struct {
-		key   string
-		value any
-	}{{"type", op.Type}, {"f", op.F}, {"process", op.Process}} {
-		if of.value != nil {
-			continue
-		}
-		var all map[edn.Keyword]any
-		if err := unmarshal(text, &all); err == nil {
-			delete(all, edn.Keyword(of.key))
-			for _, key := range slices.Sorted(maps.Keys(all)) {
-				if nearest.Word(string(key), []string{of.key}) != "" {
-					return fmt.Errorf("an operation without :%s (did you mean it by %v?)", of.key, key)
-				}
+// lacks is the first key without which an operation says nothing; empty if it has all of them.
+func (op *operation) lacks() string {
+	switch {
+	case op.Type == nil:
+		return "type"
+	case op.F == nil:
+		return "f"
+	case op.Process == nil:
+		return "process"
+	}
+	return ""
+}
+
+// incomplete says which key an operation lacks, and which one may be meant to be it.
+func (p *parser) incomplete(text []byte, lacks string) error {
+	var all map[edn.Keyword]any
+	if err := p.unmarshal(text, &all); err == nil {
+		delete(all, edn.Keyword(lacks))
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if nearest.Word(string(key), []string{lacks}) != "" {
+				return fmt.Errorf("an operation without :%s (did you mean it by %v?)", lacks, key)
 			}
 		}
-		return fmt.Errorf("an operation without :%s: it needs :type, :f and :process", of.key)
 	}
-	return nil
+	return fmt.Errorf("an operation without :%s: it needs :type, :f and :process", lacks)
 }
 
 // processOf names whoever did it.
