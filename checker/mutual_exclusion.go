@@ -2,7 +2,6 @@ package checker
 
 import (
 	"math"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -100,7 +99,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
 	never := history.Never
 	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
-	if !told || doubt.MayOverlap(&t.Trace, t.leasesOf(c)) {
+	if !told || doubt.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
@@ -148,30 +147,9 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // a lease that ended at the very moment
 }
 
-// lastWindow is the window of a grant that ends last.
-func (t *judge) lastWindow(lock, grant int32) (last *trace.Span) {
-	windows := t.Locks[lock].Windows
-	for i := range windows {
-		if w := &windows[i]; w.Grant == grant && (last == nil || w.To > last.To) {
-			last = w
-		}
-	}
-	return last
-}
-
-// leasesOf are the windows of the two grants.
-func (t *judge) leasesOf(c *clash) []trace.Span {
-	others := func(w trace.Span) bool { return w.Grant != c.first.Grant && w.Grant != c.then.Grant }
-	spans := t.Locks[c.lock].Windows
-	if slices.ContainsFunc(spans, others) {
-		spans = slices.DeleteFunc(slices.Clone(spans), others)
-	}
-	return spans
-}
-
 // leaseClash finds the first windows of the two grants that overlap.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
-	spans := t.leasesOf(c)
+	spans := t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)
 	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false

@@ -58,10 +58,3 @@ func isJSON(in *bufio.Reader) bool {
 	rest, braced := bytes.CutPrefix(bytes.TrimSpace(start), []byte("{"))
 	return braced && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
 }
-
-// Renumber counts the events from 0, as reports find them.
-func Renumber(h *history.History) {
-	for i := range h.Events {
-		h.Events[i].Index = i
-	}
-}

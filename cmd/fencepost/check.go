@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/reading"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
@@ -93,7 +92,7 @@ func (r *recorded) check(paths []string) error {
 			return err
 		}
 	}
-	r.judge(run)
+	run.Judge()
 	run.Files, run.Repeat = r.Out, r.repeat(paths)
 	if r.Out != "" {
 		r.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, run.History) })
@@ -108,11 +107,11 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	if len(paths) > 1 {
 		run.Scenario += fmt.Sprintf(" and %d more", len(paths)-1)
 	}
-	kind, err := r.kind()
+	options, err := r.options()
 	if err != nil {
 		return nil, err
 	}
-	var parts []reading.Part
+	var files []*reading.File
 	for i, path := range paths {
 		if slices.Contains(paths[:i], path) {
 			return nil, fmt.Errorf("%s is given twice", path)
@@ -121,53 +120,34 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.apply(&f.History.Header); err != nil {
-			return nil, err
-		}
-		if err := kind.Take(f.History); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		run.Recording.Notes = append(run.Recording.Notes, notesOn(f)...)
 		run.Recording.Cut = run.Recording.Cut || f.Cut != ""
-		parts = append(parts, f.Part)
+		files = append(files, f)
 	}
-	merged, err := reading.Merge(parts)
-	if err != nil {
-		return nil, err
-	}
-	h, left := reading.Of(merged)
-	reading.Renumber(h)
-	run.History = h
-	run.Recording.Notes = append(run.Recording.Notes, notesOf(left)...)
-	return run, nil
+	run.History, run.Notes, err = reading.Together(files, options)
+	return run, err
 }
 
-// kind is the kind of lock that was given.
-func (r *recorded) kind() (reading.Kind, error) {
-	if r.lock == "" {
-		return reading.AsRecorded, nil
-	}
-	kind, err := reading.KindOf(r.lock)
-	if err != nil {
-		return kind, fmt.Errorf("--lock: %w", err)
-	}
-	return kind, nil
-}
-
-// apply has the flags outweigh the header.
-func (r *recorded) apply(h *history.Header) error {
+// options are what the flags say in place of the headers.
+func (r *recorded) options() (o reading.Options, err error) {
 	if r.reading != "" {
-		if err := h.Reading.UnmarshalText([]byte(r.reading)); err != nil {
-			return fmt.Errorf("--reading: %w", err)
+		o.Reading = new(history.Reading)
+		if err := o.Reading.UnmarshalText([]byte(r.reading)); err != nil {
+			return o, fmt.Errorf("--reading: %w", err)
 		}
 	}
 	if r.clockError < 0 {
-		return fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
+		return o, fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
 	}
 	if r.stated {
-		h.ClockError = history.Of(r.clockError)
+		clockError := history.Of(r.clockError)
+		o.ClockError = &clockError
 	}
-	return nil
+	if r.lock != "" {
+		if o.Kind, err = reading.KindOf(r.lock); err != nil {
+			return o, fmt.Errorf("--lock: %w", err)
+		}
+	}
+	return o, nil
 }
 
 func readHistory(path string) (*reading.File, error) {
@@ -180,61 +160,6 @@ func readHistory(path string) (*reading.File, error) {
 		return nil, fmt.Errorf("%s is a folder, not a file with a history", path)
 	}
 	return reading.Read(path, f)
-}
-
-// notesOn are on the file of a history.
-func notesOn(f *reading.File) (notes []string) {
-	if f.Cut != "" {
-		notes = append(notes, fmt.Sprintf("%s is cut off, and was judged up to there: %s.", f.Name, f.Cut))
-	}
-	if f.Untimed {
-		notes = append(notes, fmt.Sprintf("The operations of %s state no times: they are shown one millisecond apart.",
-			f.Name))
-	}
-	return notes
-}
-
-// notesOf are on what the reading left out.
-func notesOf(left reading.Left) (notes []string) {
-	if left.Releases > 0 {
-		notes = append(notes, fmt.Sprintf("Releases that failed released nothing and are left out: %d.", left.Releases))
-	}
-	if left.Nested > 0 {
-		notes = append(notes, fmt.Sprintf("Acquires by who held the lock already are nested and left out: %d.",
-			left.Nested))
-	}
-	return notes
-}
-
-// liveness are the laws that no history shows to hold before all in it has come to its end.
-var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
-
-// judge fills in what came of the history.
-func (r *recorded) judge(run *single.Run) {
-	h := run.History
-	run.Verdict, run.Metrics = checker.Check(h), checker.Measure(h)
-	run.Events, run.Plan = len(h.Events), single.StruckIn(h)
-	for i := range h.Events {
-		run.Simulated = max(run.Simulated, h.Events[i].Time.Duration())
-	}
-	run.Recording.Unreached = unreached(h, run.Verdict)
-}
-
-// unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
-// is wrong.
-func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
-	exact := history.History{Header: h.Header, Events: h.Events}
-	exact.Header.ClockError = 0
-	var again checker.Checker
-	for _, law := range liveness {
-		if v.Of(law).Outcome != checker.Undecided {
-			continue
-		}
-		if f := again.CheckOnly(&exact, []checker.Law{law}).Findings[0]; f.Outcome != checker.Violated {
-			laws = append(laws, law)
-		}
-	}
-	return laws
 }
 
 // repeat is the command that judges again.

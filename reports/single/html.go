@@ -153,6 +153,9 @@ func (d *Page) story(f *checker.Finding) LawStory {
 func (d *Page) facts(run *Run) {
 	if run.Recording != nil {
 		d.Facts = append(d.Facts, run.recordedFacts()...)
+		for _, note := range run.Notes {
+			d.Facts = append(d.Facts, report.Fact{Name: "note", Value: note})
+		}
 		return
 	}
 	h := run.Recorded()
@@ -164,6 +167,9 @@ func (d *Page) facts(run *Run) {
 	add("seed", strconv.FormatUint(run.Seed, 10))
 	add("digest", run.Digest)
 	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+	for _, note := range run.Notes {
+		add("note", note)
+	}
 	add("true time", phrase.Instant(history.Of(run.Simulated)))
 	add("source", run.Source)
 }

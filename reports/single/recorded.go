@@ -18,9 +18,8 @@ import (
 // expected of it: a law that is violated fails it.
 type Recording struct {
 	Files []string
-	Lock  string   // the kind of lock that it was said to be of; empty if nothing was said
-	Notes []string // what one must know who reads the verdict, each a sentence
-	Cut   bool     // a file is cut off: what is not violated is not known
+	Lock  string // the kind of lock that it was said to be of; empty if nothing was said
+	Cut   bool   // a file is cut off: what is not violated is not known
 	// Unreached are laws that are undecided since the recording ended too early, and would be in most recordings.
 	Unreached []checker.Law
 }
@@ -41,6 +40,37 @@ func (r *Run) Standing() expect.Standing {
 		return expect.NotDecidable
 	}
 	return expect.AsExpected
+}
+
+// liveness are the laws that no history shows to hold before all in it has come to its end.
+var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
+
+// unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
+// is wrong.
+func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
+	exact := history.History{Header: h.Header, Events: h.Events}
+	exact.Header.ClockError = 0
+	var again checker.Checker
+	for _, law := range liveness {
+		if v.Of(law).Outcome != checker.Undecided {
+			continue
+		}
+		if f := again.CheckOnly(&exact, []checker.Law{law}).Findings[0]; f.Outcome != checker.Violated {
+			laws = append(laws, law)
+		}
+	}
+	return laws
+}
+
+// Judge fills in what comes of the recorded history of a run.
+func (r *Run) Judge() {
+	h := r.Recorded()
+	r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
+	r.Events, r.Plan = len(h.Events), struckIn(h)
+	for i := range h.Events {
+		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
+	}
+	r.Recording.Unreached = unreached(h, r.Verdict)
 }
 
 // recordedWord says in a word or two how the recorded history stands.
@@ -81,8 +111,8 @@ func (r *Run) recordedFacts() []report.Fact {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), phrase.Instant(history.Of(r.Simulated)))})
 }
 
-// StruckIn are the faults that a history tells of, a line for each kind, with the number of times that it struck.
-func StruckIn(h *history.History) (lines []string) {
+// struckIn are the faults that a history tells of, a line for each kind, with the number of times that it struck.
+func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {
 		if struck[f.Line]++; struck[f.Line] == 1 {
@@ -105,7 +135,7 @@ func recordedFooter(p *term.Writer, r *Run) {
 	for _, f := range r.recordedFacts() {
 		p.Hang(0, fmt.Sprintf("%-8s", f.Name), term.Plain, f.Value)
 	}
-	report.Notes(p, "note    ", r.Recording.Notes)
+	report.Notes(p, "note    ", r.Notes)
 }
 
 // recordedObject is the verdict on a recorded history as JSON.
@@ -133,7 +163,7 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 		report.Head
 		recordedObject
 	}{report.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
-		Lock: r.Recording.Lock, ClockError: int64(h.Header.ClockError), Notes: report.Some(r.Recording.Notes),
+		Lock: r.Recording.Lock, ClockError: int64(h.Header.ClockError), Notes: report.Some(r.Notes),
 		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWord(), Events: len(h.Events), Recorded: run.Simulated,
 		Metrics: run.Metrics}})
 }
@@ -155,7 +185,7 @@ func (r *Run) recordedSuite() report.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	if r.Recording.Cut {
-		s.Cases = append(s.Cases, report.OpenCases(r.Scenario, r.Recording.Notes[:1])...)
+		s.Cases = append(s.Cases, report.OpenCases(r.Scenario, r.Notes[:1])...)
 	}
 	return s
 }

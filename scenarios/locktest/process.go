@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
@@ -123,7 +122,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	limit := cmp.Or(p.config.hung, hung)
 	silent := time.AfterFunc(hung, func() { // the first line may take longer: a process has to start
 		said.hang(limit)
-		cmd.Process.Signal(syscall.SIGQUIT)
+		_ = quit(cmd.Process) // or else it is killed
 		time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
 	})
 	defer silent.Stop()

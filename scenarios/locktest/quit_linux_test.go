@@ -1,0 +1,34 @@
+package locktest
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// spinElsewhere spins on a thread that is not the process's first, which takes the signals that are sent to a process.
+func spinElsewhere() {
+	if syscall.Gettid() == syscall.Getpid() {
+		runtime.LockOSThread()
+		go spinElsewhere()
+		select {}
+	}
+	//lint:ignore SA5002 that is what is wrong
+	for {
+	}
+}
+
+func TestASpinIsToldOnWhicheverThreadItRuns(t *testing.T) {
+	p := examine(t, Config{New: func(c *Client) Lock {
+		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { spinElsewhere(); return nil }}
+	}, Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 2 * time.Second})
+	if p == nil {
+		return
+	}
+	if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, "locktest.spinElsewhere()") {
+		t.Errorf("%+v", p.runs)
+	}
+}
