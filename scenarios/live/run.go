@@ -75,6 +75,11 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
+	clock, err := live.NewHostClock()
+	if err != nil {
+		return nil, err
+	}
+	st.clock = clock
 	defer st.End() // should something panic
 	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
 	if err != nil {
