@@ -96,7 +96,9 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		s := scenario(t, test.protocol, servers, "work: {writes: 1}", "resource: {fencing: "+test.fencing+"}", pause)
+		// in the second cycle at the latest client-2 comes after client-1, whoever was first
+		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
+		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
 			if testing.Short() && test.protocol == "set-nx-px" {
 				t.Skip("it takes seconds; with tokens the same happens")

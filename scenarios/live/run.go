@@ -139,8 +139,8 @@ func (st *stage) tell() []string {
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
-			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): what came out may be the "+
-				"host's doing; run it again on a quiet machine", s.Clients[i].ID, most)
+			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): what came out may be "+
+				"the host's doing; run it again on a quiet machine", s.Clients[i].ID, most)
 		}
 	}
 	return ""
