@@ -16,11 +16,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
-// scenario has two clients of a lock with a TTL of a second, and the given lines more.
+// scenario has two clients of a lock with a TTL of a second, and the given lines more. They look at the elapsed time:
+// without, a lease is counted from the answer, and is longer than the key's by a stall of the host.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
-		"lock: {protocol: " + protocol + ", ttl: 1s, retry: {delay: 20ms..50ms}}", "limit: 60s",
+		"lock: {protocol: " + protocol + ", ttl: 1s, elapsed-check: on, retry: {delay: 20ms..50ms}}", "limit: 60s",
 		"expect: {lease-exclusion: holds}"}
 	replaced := map[string]bool{}
 	for _, line := range more {
