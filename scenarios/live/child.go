@@ -24,7 +24,11 @@ func Child() error {
 	if err != nil {
 		return err
 	}
-	c.loop = live.NewOwnLoop(c.world, live.HostClockSince(zero))
+	clock, err := live.HostClockSince(zero)
+	if err != nil {
+		return err
+	}
+	c.loop = live.NewOwnLoop(c.world, clock)
 	if c.reports, err = c.dialControl(c.address("FENCEPOST_RESOURCE")); err != nil {
 		return err
 	}

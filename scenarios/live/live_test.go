@@ -16,11 +16,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
-// scenario has two clients of a lock with a TTL of a second, and the given lines more.
+// scenario has two clients of a lock with a TTL of a second, and the given lines more. They look at the elapsed time:
+// without, a lease is counted from the answer, and is longer than the key's by a stall of the host.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
-		"lock: {protocol: " + protocol + ", ttl: 1s, retry: {delay: 20ms..50ms}}", "limit: 60s",
+		"lock: {protocol: " + protocol + ", ttl: 1s, elapsed-check: on, retry: {delay: 20ms..50ms}}", "limit: 60s",
 		"expect: {lease-exclusion: holds}"}
 	replaced := map[string]bool{}
 	for _, line := range more {
@@ -80,6 +81,7 @@ var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, c
 
 // TestAPauseBeyondTheLease: in real time as in virtual time, and with the user's client as with our own.
 func TestAPauseBeyondTheLease(t *testing.T) {
+	t.Parallel()
 	const pause = "faults: [pause client-1 for 3s after acquired]"
 	const outlived = "violated by holder outlived its lease (pause)"
 	for _, test := range []struct {
@@ -95,24 +97,32 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		s := scenario(t, test.protocol, servers, "work: {writes: 1}", "resource: {fencing: "+test.fencing+"}", pause)
-		r, err := run(t, s, test.client)
-		if err != nil {
-			t.Error(test, err)
-			continue
-		}
-		got, want := outcomes(r, excluding...), "holds; "+outlived+"; "+test.resource+"; holds; holds"
-		if got != want || r.Limited {
-			t.Errorf("%v: %s, want %s", test, got, want)
-		}
-		if !strings.Contains(r.Notes[0], "real time") {
-			t.Errorf("%q", r.Notes)
-		}
+		// in the second cycle at the latest client-2 comes after client-1, whoever was first
+		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
+		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
+		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
+			if testing.Short() && test.protocol == "set-nx-px" {
+				t.Skip("it takes seconds; with tokens the same happens")
+			}
+			t.Parallel()
+			r, err := run(t, s, test.client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := outcomes(r, excluding...), "holds; "+outlived+"; "+test.resource+"; holds; holds"
+			if got != want || r.Limited {
+				t.Errorf("%s, want %s", got, want)
+			}
+			if !strings.Contains(r.Notes[0], "real time") {
+				t.Errorf("%q", r.Notes)
+			}
+		})
 	}
 }
 
 // TestAClientOfOurOwnSeesHowLateItIs: stopped in the midst of its work, it knows by its clock that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
+	t.Parallel()
 	for check, want := range map[string]int{"on": 0, "off": 1} {
 		s := scenario(t, "set-nx-px", "clients: 1", "work: {writes: 1, compute: 900ms, check-validity: "+check+"}",
 			"faults: [pause client-1 for 2s at 450ms]")
@@ -135,6 +145,7 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 // TestWhatComesInAPauseComesFirst: a client of our own that was stopped takes the answers that came meanwhile, before
 // it gives them up.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
+	t.Parallel()
 	s := scenario(t, "set-nx-px", "clients: 1", "network: {delay: 300ms}", "work: {hold: 10ms}",
 		"lock: {protocol: set-nx-px, ttl: 5s, timeout: 900ms, retry: {count: 1}}",
 		"faults: [pause client-1 for 3s at 300ms]")
@@ -151,6 +162,7 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 
 // TestSectionsExclude: what is sound is not blamed, whoever the client is.
 func TestSectionsExclude(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
 		{"set-nx-px", "works", "resource: {fencing: off}"},
 		{"set-nx-px", "works",
@@ -161,25 +173,31 @@ func TestSectionsExclude(t *testing.T) {
 		{"redlock", "", `faults: ["crash redis-1 losing unsynced writes at 100ms, restart after 500ms"]`},
 	} {
 		s := scenario(t, test.protocol, "clients: 3", "work: {cycles: 3, writes: 1, hold: 10ms}", test.more)
-		r, err := run(t, s, test.client)
-		if err != nil {
-			t.Error(test, err)
-			continue
-		}
-		for _, f := range checker.Check(r.History).Findings {
-			if f.Outcome == checker.Violated || f.Outcome == checker.Undecided {
-				t.Errorf("%v: %s %s by %s: %s", test, f.Law, f.Outcome, f.Cause, f.Explanation)
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			if testing.Short() && !strings.Contains(test.more, "crash") {
+				t.Skip("it takes seconds")
 			}
-		}
-		if got := outcomes(r, checker.LeaseExclusion, checker.MutualExclusion, checker.DeadlockFreedom); got !=
-			"holds; holds; holds" {
-			t.Errorf("%v: %s", test, got)
-		}
+			t.Parallel()
+			r, err := run(t, s, test.client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range checker.Check(r.History).Findings {
+				if f.Outcome == checker.Violated || f.Outcome == checker.Undecided {
+					t.Errorf("%s %s by %s: %s", f.Law, f.Outcome, f.Cause, f.Explanation)
+				}
+			}
+			got := outcomes(r, checker.LeaseExclusion, checker.MutualExclusion, checker.DeadlockFreedom)
+			if got != "holds; holds; holds" {
+				t.Error(got)
+			}
+		})
 	}
 }
 
 // TestGrantsAreWhatTheServersGave: since, granted and until of a client that states nothing.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
+	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
 	if err != nil {
 		t.Fatal(err)
@@ -207,6 +225,7 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 
 // TestAllBeginTogether: the first sections are asked for when all clients are there, one after the other.
 func TestAllBeginTogether(t *testing.T) {
+	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "clients: 3"), "works")
 	if err != nil {
 		t.Fatal(err)
@@ -337,6 +356,16 @@ type never struct{ *testing.T }
 func (n never) Start(live.Command) (live.Process, error) {
 	n.Error("something was started")
 	return nil, errors.New("never")
+}
+
+// TestAStallThatMayDecideIsTold: one longer than a client waits for an answer.
+func TestAStallThatMayDecideIsTold(t *testing.T) {
+	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
+	for stall, told := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
+		if got := stalled(s, stall); told != strings.Contains(got, "client-1 waits for an answer (80ms)") {
+			t.Errorf("%v: %q", stall, got)
+		}
+	}
 }
 
 // TestWarnings: a stall of the host decides nothing where there is room.

@@ -197,6 +197,22 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
+// TestOwnerValuesAreForgotten: a run of any length keeps a few, and one that serves all attempts stays known.
+func TestOwnerValuesAreForgotten(t *testing.T) {
+	known := map[string]history.Attempt{}
+	h := &hold{}
+	for i := range 100 {
+		for _, v := range []string{"always", fmt.Sprint("v", i)} {
+			h.values = append(h.values, v)
+			known[v] = history.Attempt(fmt.Sprint("client-1/", i))
+		}
+		h.age(known)
+	}
+	if len(known) > mostOld+1 || len(h.old) != mostOld || known["v99"] != "client-1/99" {
+		t.Errorf("%d are known, %d are remembered: %v", len(known), len(h.old), h.old)
+	}
+}
+
 // TestTimesCountFromTheBegin: all of them, but those that are never.
 func TestTimesCountFromTheBegin(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 90}, Events: []history.Event{

@@ -75,6 +75,11 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
+	clock, err := live.NewHostClock()
+	if err != nil {
+		return nil, err
+	}
+	st.clock = clock
 	defer st.End() // should something panic
 	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
 	if err != nil {
@@ -124,7 +129,21 @@ func (st *stage) tell() []string {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key %s for it: what such a lease was worth is unchecked", n, st.locks[0]))
 	}
+	if s := stalled(st.Scenario, late.Max()); s != "" {
+		notes = append(notes, s)
+	}
 	return append(notes, warnings(st.Scenario)...)
+}
+
+// stalled says that a stall of the host may have decided the run: it was longer than some client waits for an answer.
+func stalled(s *scenarios.Scenario, stall time.Duration) string {
+	for i := range s.Clients {
+		if most := s.Clients[i].Lock.Timeout; stall > most {
+			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): what came out may be "+
+				"the host's doing; run it again on a quiet machine", s.Clients[i].ID, most)
+		}
+	}
+	return ""
 }
 
 func rounded(d time.Duration) time.Duration {

@@ -95,12 +95,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 		k.attempts++
 		h.attempt = history.Attempt(string(k.id) + "/" + strconv.Itoa(k.attempts))
 		h.yes = nil
-		h.old = append(h.old, h.values...)
-		h.values = nil
-		for len(h.old) > mostOld {
-			delete(k.stage.values, h.old[0])
-			h.old = h.old[1:]
-		}
+		h.age(k.stage.values)
 		k.record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: r.lock})
 		k.pass(sim.AcquireStart, ok)
 	}
@@ -109,6 +104,20 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 		return
 	}
 	begin()
+}
+
+// age makes the owner values of the attempt those of an earlier one.
+func (h *hold) age(known map[string]history.Attempt) {
+	for _, v := range h.values {
+		if !slices.Contains(h.old, v) { // some clients have one value for all attempts
+			h.old = append(h.old, v)
+		}
+	}
+	h.values = nil
+	for len(h.old) > mostOld {
+		delete(known, h.old[0])
+		h.old = h.old[1:]
+	}
 }
 
 // enters begins a section.

@@ -37,9 +37,8 @@ type stage struct {
 // apart is how long after each other the clients of the user begin.
 const apart = 30 * time.Millisecond
 
-// Prepare starts the clock.
+// Prepare gives the world the host's wall clock.
 func (st *stage) Prepare(o *sim.Options) {
-	st.clock = live.NewHostClock()
 	o.Wall = st.clock.Begin().UnixNano()
 	o.Endless, o.Keep = true, st.keep
 }
@@ -164,6 +163,7 @@ func (st *stage) End() error {
 		k.end()
 	}
 	st.front.Close()
+	st.clock.Close()
 	return errors.Join(st.loop.Err(), st.Fleet.End())
 }
 

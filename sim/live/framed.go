@@ -33,8 +33,8 @@ func AppendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection of a world to a front of another, whose answers come in frames. What was sent there is taken at
-// once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
+// Framed is a connection of a world to a front of another, whose answers come in frames. What was sent there is taken
+// at once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
 type Framed struct {
 	loop  *Loop
 	in    *inbox

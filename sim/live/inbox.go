@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// inbox reads a socket for the loop: on a goroutine as bytes come, and at once when the loop asks for all that has come.
+// inbox reads a socket for the loop: on a goroutine as bytes come, and at once when the loop asks for all that has
+// come.
 type inbox struct {
 	raw  syscall.RawConn
 	post func() // has the loop collect

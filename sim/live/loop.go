@@ -5,9 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -15,7 +12,7 @@ import (
 type Clock interface {
 	// Now is the time since the world's zero. It never goes back.
 	Now() sim.Time
-	// Wait returns when d has passed, or earlier once wake has an element, which it takes.
+	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or for no reason.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -155,47 +152,5 @@ func (l *Loop) catchUp(limit sim.Time) {
 	}
 	if l.world.Err() == nil {
 		l.world.Advance(now)
-	}
-}
-
-// HostClock is the host's monotonic clock.
-type HostClock struct {
-	begin time.Time
-	timer *time.Timer
-}
-
-// NewHostClock makes a clock that counts from now.
-func NewHostClock() *HostClock { return &HostClock{begin: time.Now(), timer: time.NewTimer(0)} }
-
-// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as Monotonic of a clock of
-// another process gives it.
-func HostClockSince(monotonic int64) *HostClock {
-	c := NewHostClock()
-	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))
-	return c
-}
-
-// Begin is the instant at which the clock showed zero.
-func (c *HostClock) Begin() time.Time { return c.begin }
-
-// Monotonic is what the host's monotonic clock (CLOCK_MONOTONIC) showed then, in ns. It is the same for all processes.
-func (c *HostClock) Monotonic() int64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // every Linux has it
-	}
-	return t.Nano() - int64(time.Since(c.begin))
-}
-
-// Now is the time since the beginning.
-func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }
-
-// Wait lets d pass.
-func (c *HostClock) Wait(d time.Duration, wake <-chan struct{}) {
-	c.timer.Reset(d)
-	select {
-	case <-c.timer.C:
-	case <-wake:
-		c.timer.Stop()
 	}
 }
