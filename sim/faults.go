@@ -24,15 +24,25 @@ func (w *World) process(id ProcessID) *Process {
 }
 
 // Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it goes on after as many Resumes.
-func (w *World) Pause(id ProcessID) { w.process(id).paused++ }
+func (w *World) Pause(id ProcessID) {
+	p := w.process(id)
+	p.paused++
+	if s, real := p.server.(Pauser); real && p.paused == 1 {
+		s.Pause()
+	}
+}
 
 // Resume ends one pause.
 func (w *World) Resume(id ProcessID) {
 	p := w.process(id)
 	p.paused--
-	if p.paused == 0 {
-		p.resume()
+	if p.paused > 0 {
+		return
 	}
+	if s, real := p.server.(Pauser); real {
+		s.Resume()
+	}
+	p.resume()
 }
 
 // Paused reports whether a process is paused.

@@ -8,8 +8,8 @@
 //
 // This room runs in real time, with processes, signals and files. It needs Linux; elsewhere [Start] says so.
 //
-// Goals: a stop that is reported once every thread has stopped; a kill that is reported once it has happened. Non-goals:
-// limits, namespaces and users. A descendant that leaves the process group of its command is not stopped by
+// Goals: a stop that is reported once every thread has stopped; a kill that is reported once it has happened.
+// Non-goals: limits, namespaces and users. A descendant that leaves the process group of its command is not stopped by
 // [Process.Stop]; it is killed with all others in the end.
 package keeper
 

@@ -1,0 +1,140 @@
+package redisserver
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+)
+
+// Fleet is the real servers of one run.
+type Fleet struct {
+	cfg     *settings
+	servers map[sim.ProcessID]*Server
+	library string // that is loaded into the processes; empty: none
+	origin  *origin
+}
+
+// Launch starts the servers and waits until they take commands and replicas follow their masters. plan is what is to
+// happen in the run: what the servers cannot suffer is an error before anything is started. The servers end with the
+// keeper.
+func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
+	if c.Program == "" {
+		c.Program = defaultProgram
+	}
+	v, err := versionOf(c.Program)
+	if err != nil {
+		return nil, err
+	}
+	needsShim := false
+	for _, f := range plan {
+		if err := c.Can(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		needsShim = needsShim || c.needsShim(f)
+	}
+	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7}, origin: &origin{},
+		servers: map[sim.ProcessID]*Server{}}
+	if needsShim {
+		if f.library, err = compileShim(c.Keeper.Folder()); err != nil {
+			return nil, err
+		}
+	}
+	for _, group := range c.Groups {
+		for i, name := range group {
+			if err := f.launch(name, group, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f, f.awaitReplicas()
+}
+
+// Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
+func (f *Fleet) Server(name sim.ProcessID) sim.Server {
+	if s := f.servers[name]; s != nil {
+		return s
+	}
+	return nil
+}
+
+// launch starts the i-th server of a group.
+func (f *Fleet) launch(name sim.ProcessID, group []sim.ProcessID, i int) (err error) {
+	p := &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name)),
+		config: f.cfg.lines(), cuts: f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No}
+	if len(group) > 1 {
+		p.config = append(p.config, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
+	}
+	if i > 0 {
+		p.config = append(p.config, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[group[0]].program.port))
+	}
+	if err := p.launch(f.library, f.origin, len(group) > 1); err != nil {
+		return fmt.Errorf("starting %s: %w", name, err)
+	}
+	s := &Server{name: name, cfg: f.cfg, tells: true, at: p.at, program: p}
+	s.records.open(i > 0)
+	f.servers[name] = s
+	return nil
+}
+
+// lines are the lines of redis.conf that all servers share.
+func (c *settings) lines() []string {
+	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
+	switch c.Persistence {
+	case aof.None:
+		lines = append(lines, "appendonly no")
+	default:
+		lines = append(lines, "appendonly yes", "appendfsync "+c.Persistence.String())
+	}
+	if c.seven {
+		lines = append(lines, "shutdown-timeout 0")
+	}
+	if c.MinReplicasToWrite > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-to-write ", c.MinReplicasToWrite))
+	}
+	if c.MinReplicasMaxLag > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-max-lag ", max(1, int(c.MinReplicasMaxLag/time.Second))))
+	}
+	return lines
+}
+
+// errNoSync reports that a replica has not taken its master's data.
+var errNoSync = errors.New("does not follow its master")
+
+// awaitReplicas waits until all replicas have what their masters have.
+func (f *Fleet) awaitReplicas() error {
+	for _, group := range f.cfg.Groups {
+		for _, name := range group[1:] {
+			w, err := f.servers[name].at.dial()
+			if err != nil {
+				return fmt.Errorf("starting %s: %w", name, err)
+			}
+			err = awaitInfo(w, "replication", "master_link_status:up")
+			w.close()
+			if err != nil {
+				return fmt.Errorf("%s %w: %w%s", name, errNoSync, err, f.servers[name].program.lastWords())
+			}
+		}
+	}
+	return nil
+}
+
+// awaitInfo waits until a section of INFO says something.
+func awaitInfo(w *wire, section, what string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		v, err := w.ask("INFO", section)
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(v.text, what):
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("INFO %s does not say %s within %v", section, what, patience)
+		}
+	}
+}
