@@ -19,7 +19,7 @@ import (
 // told is a record as both sides must tell it. How long a key stands is told in steps of 10 s: the hosts' lateness is
 // far below that, and what the tests set is far from the border.
 func told(e *history.Event) string {
-	text := fmt.Sprintf("%s %s %s of %s by %s %s", e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
+	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
 		return text
 	}
@@ -143,8 +143,14 @@ func around(asked []string, records ...string) (list []string) {
 // simulated plays with a simulated node, in virtual time.
 func simulated(t *testing.T, cfg redis.Config, main func(c *client)) []history.Event {
 	t.Helper()
+	return simulatedFleet(t, func(w *sim.World) { w.AddServer("redis-1", redis.New(cfg)) }, main)
+}
+
+// simulatedFleet plays with simulated servers.
+func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) []history.Event {
+	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
-	w.AddServer("redis-1", redis.New(cfg))
+	add(w)
 	over := false
 	w.AddClient("client-1", 0, func(e sim.Env) {
 		main(&client{t: t, Env: e, w: w, server: "redis-1"})

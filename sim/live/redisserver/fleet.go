@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
 
 // Fleet is the real servers of one run.
@@ -45,14 +47,18 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 			return nil, err
 		}
 	}
-	for _, group := range c.Groups {
-		for i, name := range group {
-			if err := f.launch(name, group, i); err != nil {
+	for _, names := range c.Groups {
+		g := &group{lost: map[keyspace.Title]history.Why{}, past: newPast()}
+		for i, name := range names {
+			if err := f.launch(name, g, names, i); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return f, f.awaitReplicas()
+	if err := f.awaitReplicas(); err != nil || c.Sentinel == "" {
+		return f, err
+	}
+	return f, f.launchSentinel()
 }
 
 // Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
@@ -64,22 +70,30 @@ func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 }
 
 // launch starts the i-th server of a group.
-func (f *Fleet) launch(name sim.ProcessID, group []sim.ProcessID, i int) (err error) {
-	p := &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name)),
-		config: f.cfg.lines(), cuts: f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No}
-	if len(group) > 1 {
-		p.config = append(p.config, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
+func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
+	lines := f.cfg.lines()
+	if len(names) > 1 {
+		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
 	}
 	if i > 0 {
-		p.config = append(p.config, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[group[0]].program.port))
+		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[names[0]].program.port))
 	}
-	if err := p.launch(f.library, f.origin, len(group) > 1); err != nil {
+	p := f.program(name, lines)
+	p.cuts = f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No
+	if err := p.launch(f.library, f.origin, len(names) > 1 || f.cfg.Sentinel != ""); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
-	s := &Server{name: name, cfg: f.cfg, tells: true, at: p.at, program: p}
-	s.records.open(i > 0)
+	s := &Server{name: name, cfg: f.cfg, tells: true, at: p.at, program: p, group: g}
+	s.records.open(i > 0, g)
+	g.members = append(g.members, s)
+	g.master = g.members[0]
 	f.servers[name] = s
 	return nil
+}
+
+func (f *Fleet) program(name sim.ProcessID, config []string, args ...string) *program {
+	return &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name)), config: config,
+		args: args}
 }
 
 // lines are the lines of redis.conf that all servers share.

@@ -27,6 +27,7 @@ type life struct {
 	admin *wire
 	ear   *ear // nil: records are not kept
 	links map[uint64]*link
+	trip  *link // nobody speaks on it: it ends when the server closes all connections
 }
 
 func newLife(s *Server) *life {
@@ -115,10 +116,27 @@ func (x *life) open() (err error) {
 	if x.admin, err = x.s.at.dial(); err != nil {
 		return err
 	}
-	if x.s.tells {
-		x.ear, err = listenAt(x.s.at)
+	if x.s.sentinel != nil {
+		return x.s.sentinel.listen(x)
 	}
-	return err
+	if x.ear, err = listenAt(x.s.at); err != nil {
+		return err
+	}
+	w, err := x.s.at.dial()
+	if err != nil {
+		return err
+	}
+	var trip *link
+	trip = newLink(0, "", w, func() {
+		x.queue(func() error {
+			if x.trip == trip {
+				return errLinkEnded
+			}
+			return nil
+		})
+	})
+	x.trip = trip
+	return nil
 }
 
 func (x *life) closeAll() {
@@ -137,6 +155,9 @@ func (x *life) wires() (list []*wire) {
 	if x.ear != nil {
 		list = append(list, x.ear.w)
 	}
+	if x.trip != nil {
+		list = append(list, x.trip.w)
+	}
 	return list
 }
 
@@ -145,7 +166,7 @@ func (x *life) reopen() error {
 	for _, w := range x.wires() {
 		w.close()
 	}
-	x.admin, x.ear = nil, nil
+	x.admin, x.ear, x.trip = nil, nil, nil
 	if err := x.open(); err != nil {
 		return err
 	}
@@ -174,7 +195,7 @@ func (x *life) survey() error {
 }
 
 // link is the connection that stands for one of a client's, opened if need be.
-func (x *life) link(id uint64) (*link, error) {
+func (x *life) link(id uint64, client history.Process) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
 	}
@@ -182,7 +203,7 @@ func (x *life) link(id uint64) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLink(id, w, func() { x.queue(func() error { return x.drain(id) }) })
+	l := newLink(id, client, w, func() { x.queue(func() error { return x.drain(id) }) })
 	x.links[id] = l
 	return l, nil
 }
@@ -194,7 +215,7 @@ func (x *life) serve(r *request) error {
 		x.do(func() { r.Reply(sim.AppendLine(nil, '-', trouble)) })
 		return nil
 	}
-	l, err := x.link(r.conn)
+	l, err := x.link(r.conn, r.client)
 	if err != nil {
 		x.do(r.Drop)
 		return nil
@@ -227,12 +248,12 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 	said, keys, err := x.observe()
 	x.do(func() {
 		for _, p := range pushes {
-			x.s.push(l.id, p)
+			x.s.push(l, p)
 		}
 		if err == nil {
 			x.s.observed(r, said, keys)
 		}
-		r.Reply(answer)
+		r.Reply(x.s.sentinel.translate(l.client, answer))
 	})
 	return err
 }
@@ -260,7 +281,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	said, keys, err := x.observe()
 	x.do(func() {
 		for _, p := range pushes {
-			x.s.push(l.id, p)
+			x.s.push(l, p)
 		}
 		if err == nil {
 			x.s.observed(r, said, keys)
@@ -311,7 +332,7 @@ func (x *life) drain(id uint64) error {
 	case len(pushes) > 0:
 		x.do(func() {
 			for _, p := range pushes {
-				x.s.push(id, p)
+				x.s.push(l, p)
 			}
 		})
 	}

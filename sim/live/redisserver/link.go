@@ -5,12 +5,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // link is the connection to the process that stands for one of a client's.
 type link struct {
-	id uint64
-	w  *wire
+	id     uint64
+	client history.Process
+	w      *wire
 
 	mu      sync.Mutex
 	come    []item        // what has been read and not taken
@@ -35,8 +38,8 @@ type item struct {
 	push bool
 }
 
-func newLink(id uint64, w *wire, idle func()) *link {
-	l := &link{id: id, w: w, news: make(chan struct{}, 1), idle: idle, heard: map[string]map[string]bool{}}
+func newLink(id uint64, client history.Process, w *wire, idle func()) *link {
+	l := &link{id: id, client: client, w: w, news: make(chan struct{}, 1), idle: idle, heard: map[string]map[string]bool{}}
 	go l.listen()
 	return l
 }

@@ -17,13 +17,16 @@ type records struct {
 	before  []keyspace.Holding
 	lost    history.Why     // why what is in before may be gone
 	guess   history.Attempt // whose request was under way when the last life ended
-	past    past
+	past    *past
+	told    map[keyspace.Title]bool // of a deposed master: what stood when it was
+	noted   func(t keyspace.Title, why history.Why)
 }
 
 // open makes them ready for a run.
-func (r *records) open(replica bool) {
+func (r *records) open(replica bool, g *group) {
 	r.data = keyspace.New(server{r})
-	r.replica, r.past = replica, past{owners: map[keyspace.Holding]history.Attempt{}}
+	r.replica, r.past = replica, g.past
+	r.noted = func(t keyspace.Title, why history.Why) { g.lost[t] = why }
 }
 
 // server is the server whose data it is, to the keyspace.
@@ -47,9 +50,7 @@ func (r *records) begin(o keyspace.Onlooker) {
 
 // end ends a life. What stood is compared with what the next one finds; lost says why something may be gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
-	if r.known {
-		r.before = r.data.Snapshot().Holdings()
-	}
+	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
 	r.data.Clear()
 	r.known = false
@@ -118,11 +119,11 @@ func (r *records) note(wall int64, attempt history.Attempt, commands [][]string,
 		case "rename_from":
 			from = n.key
 		case "rename_to":
-			r.handOn(n.key, from, stories)
+			r.handOn(n.key, from, stories, keys)
 			r.remove(from, history.Deleted, attempt)
 			delete(stories, from)
 		case "copy_to":
-			r.handOn(n.key, copied(n.key, commands), stories)
+			r.handOn(n.key, copied(n.key, commands), stories, keys)
 		}
 	}
 	for _, k := range keys {
@@ -133,7 +134,7 @@ func (r *records) note(wall int64, attempt history.Attempt, commands [][]string,
 }
 
 // handOn makes a key what another is, with its owners. What was set since the last look is not known yet.
-func (r *records) handOn(to, from string, stories map[string]*story) {
+func (r *records) handOn(to, from string, stories map[string]*story, keys []keyspace.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
 		s = &story{}
@@ -142,6 +143,10 @@ func (r *records) handOn(to, from string, stories map[string]*story) {
 	if source == nil || s.replaced {
 		stories[to].replaced = true
 		return
+	}
+	is := slices.IndexFunc(keys, func(k keyspace.Key) bool { return k.Name == to && k.Type == "string" })
+	if is >= 0 && source.Text {
+		r.data.SetNumber(from, keys[is].Value, source) // what it was when it was handed on
 	}
 	r.data.Duplicate(to, from, source)
 }
@@ -243,42 +248,63 @@ func namedFields(key string, commands [][]string) (names []string) {
 }
 
 // survey records how everything differs from what stands by the records.
-func (r *records) survey(wall int64, replica bool, keys []keyspace.Key) {
+func (r *records) survey(wall int64, keys []keyspace.Key) {
 	d := r.data
-	before := r.before
-	if r.known {
-		before = d.Snapshot().Holdings()
-	}
+	before := r.standing()
 	r.before, r.known = nil, true
 	d.Begin(wall)
 	guessed := r.adopt(keys)
-	r.replica = replica
 	d.Attempt = ""
 	is := d.Snapshot().Holdings()
-	for i := range before {
-		h := &before[i]
-		if j := slices.IndexFunc(is, func(o keyspace.Holding) bool { return o == *h }); j >= 0 {
-			is = slices.Delete(is, j, j+1)
-			continue
+	for len(before) > 0 || len(is) > 0 {
+		order := 0
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(is) == 0:
+			order = -1
+		default:
+			order = before[0].Compare(&is[0])
 		}
-		why := r.lost
-		if d.Now > h.Deadline {
-			why = history.Expired
+		switch {
+		case order < 0:
+			r.lose(&before[0])
+			before = before[1:]
+		case order > 0:
+			r.find(&is[0], guessed)
+			is = is[1:]
+		default:
+			if before[0] != is[0] {
+				r.lose(&before[0])
+				r.find(&is[0], guessed)
+			}
+			before, is = before[1:], is[1:]
 		}
-		d.Record(h.Gone(why))
 	}
-	for i := range is {
-		h := &is[i]
-		set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
-			Until: d.Until(h.Deadline)}
-		if h.Text {
-			set.Value = h.Value
-		}
-		if guessed[h.Title()] {
-			set.By = h.Owner
-		}
-		d.Record(set)
+}
+
+// lose records that something is no more what it was.
+func (r *records) lose(h *keyspace.Holding) {
+	why := r.lost
+	if r.data.Now > h.Deadline {
+		why = history.Expired
+	} else if !r.replica {
+		r.noted(h.Title(), why)
 	}
+	r.data.Record(h.Gone(why))
+}
+
+// find records that something is there which was not known.
+func (r *records) find(h *keyspace.Holding, guessed map[keyspace.Title]bool) {
+	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
+		Until: r.data.Until(h.Deadline)}
+	if h.Text {
+		set.Value = h.Value
+	}
+	if guessed[h.Title()] {
+		set.By = h.Owner
+	}
+	r.data.Record(set)
 }
 
 // adopt takes keys as they are, without a record, with those for owners that have set them to this before. What nobody
@@ -331,6 +357,8 @@ type past struct {
 	owners map[keyspace.Holding]history.Attempt // by name, member, value and deadline, and without the deadline
 	order  []keyspace.Holding                   // the oldest first
 }
+
+func newPast() *past { return &past{owners: map[keyspace.Holding]history.Attempt{}} }
 
 // longest is how much of the past is kept: more than a server takes in a few seconds, which is what a crash may cost.
 const longest = 1 << 17

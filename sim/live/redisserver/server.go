@@ -19,8 +19,10 @@ type Server struct {
 	cfg   *settings
 	tells bool // it tells what happens to its keys, and so has records
 
-	at      endpoint // where its process listens
-	program *program
+	at       endpoint // where its process listens
+	program  *program
+	group    *group
+	sentinel *watcher // what it knows if it is one
 
 	// The fields below are the world's goroutine's.
 	host    sim.Host
@@ -43,7 +45,9 @@ func (s *Server) Start(h sim.Host) {
 	s.host = h
 	x := newLife(s)
 	s.life = x
-	s.records.begin(h)
+	if s.tells {
+		s.records.begin(h)
+	}
 	before := s.ended
 	s.ended = make(chan struct{})
 	go func() {
@@ -69,7 +73,7 @@ func (s *Server) boot(x *life, before <-chan struct{}) error {
 		}
 	}
 	go s.watch(x)
-	if s.cfg.Persistence == aof.No {
+	if s.tells && s.cfg.Persistence == aof.No {
 		go s.program.disk.watch(s.program.folder, s.program.running().Done())
 	}
 	if err := x.open(); err != nil {
@@ -96,6 +100,7 @@ func (s *Server) fail(err error) { s.failed.Do(func() { s.cfg.Failed(err) }) }
 type request struct {
 	*sim.Incoming
 	conn    uint64
+	client  history.Process
 	attempt history.Attempt
 	args    []string
 	// commands are what is carried out: args, or the transaction that it ends.
@@ -104,14 +109,18 @@ type request struct {
 
 // Serve gives a request to the process, after all that came before.
 func (s *Server) Serve(r *sim.Incoming) {
+	if s.sentinel.serves(r) {
+		return
+	}
 	x, args := s.life, slices.Clone(r.Args)
-	q := &request{r, r.ConnID, r.Attempt, args, [][]string{args}}
+	q := &request{r, r.ConnID, r.Client, r.Attempt, args, [][]string{args}}
 	x.queue(func() error { return x.serve(q) })
 }
 
 // Closed closes the connection that stands for a client's.
 func (s *Server) Closed(conn uint64) {
 	x := s.life
+	s.sentinel.forget(conn)
 	x.queue(func() error {
 		x.forget(conn)
 		return nil
@@ -131,7 +140,10 @@ func (s *Server) Wake(uint64) {
 
 // arm sets the timer for the next deadline.
 func (s *Server) arm() {
-	if when := s.records.data.NextDeadline(); s.tells && !s.records.replica && when <= keyspace.LastTimed {
+	if !s.tells || s.records.replica {
+		return
+	}
+	if when := s.records.data.NextDeadline(); when <= keyspace.LastTimed {
 		s.host.WakeAtWall(keyspace.EndOf(when), 0)
 	}
 }
@@ -160,13 +172,22 @@ func (s *Server) observed(r *request, said []notice, keys []keyspace.Key) {
 	}
 }
 
-// surveyed records how everything differs from what stands by the records.
+// surveyed records how everything differs from what stands by the records, also since the server has another role now.
 func (s *Server) surveyed(replica bool, keys []keyspace.Key) {
-	s.records.survey(s.host.Wall(), replica, keys)
+	switch was := s.records.replica; {
+	case was && !replica:
+		s.group.promoted(s, keys)
+	case !was && replica:
+		s.group.demoted(s, keys)
+	default:
+		s.records.survey(s.host.Wall(), keys)
+	}
 	s.arm()
 }
 
-func (s *Server) push(conn uint64, b []byte) { s.host.Push(conn, sim.Key(0).Text(string(b)), b) }
+func (s *Server) push(l *link, b []byte) {
+	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.sentinel.translate(l.client, b))
+}
 
 // ClockChanged has the process's clocks show what the world's do.
 func (s *Server) ClockChanged() {
@@ -176,8 +197,11 @@ func (s *Server) ClockChanged() {
 	s.arm()
 }
 
-// Fault makes fsyncs slow. Failovers are the Sentinel's.
+// Fault makes fsyncs slow, or has a Sentinel order a failover.
 func (s *Server) Fault(f sim.ServerFault) {
+	if f.Kind == sim.FailOver && s.sentinel != nil && s.life != nil {
+		go s.sentinel.order(s.life, f.To)
+	}
 	if f.Kind != sim.SlowFsync {
 		return
 	}
@@ -207,11 +231,14 @@ func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
 	close(x.over)
+	s.sentinel.endLife()
 	why := history.LostUnsynced
 	if s.cfg.Persistence == aof.None || how == sim.LoseAllState {
 		why = history.LostUnpersisted
 	}
-	s.records.end(why, x.underWay())
+	if s.tells {
+		s.records.end(why, x.underWay())
+	}
 	if how != sim.ShutDown {
 		s.program.kill()
 	}
