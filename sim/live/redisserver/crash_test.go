@@ -2,8 +2,6 @@ package redisserver
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,11 +66,3 @@ func TestRestartsTellTheSame(t *testing.T) {
 		}
 	}
 }
-
-// exists tells of a file.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-var _ = filepath.Join

@@ -81,8 +81,8 @@ func (x *life) run() {
 	defer x.closeAll()
 	for job := x.next(); job != nil && !x.isOver(); job = x.next() {
 		if err := job(); err != nil && !x.isOver() {
-			if err := x.reopen(); err != nil && !x.isOver() {
-				x.s.fail(err)
+			if err := x.reopen(); err != nil {
+				x.s.explain(x, err)
 				return
 			}
 		}

@@ -136,7 +136,7 @@ func (p *program) ready() bool {
 func (p *program) spawn() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	log := filepath.Join(p.folder, "log")
+	log := p.log()
 	p.disk.begin(p.folder)
 	if err := p.shim.begin(); err != nil {
 		return err
@@ -155,6 +155,14 @@ func (p *program) running() *keeper.Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.process
+}
+
+// ended is closed once the process that was started last has ended; nil if it could not be started.
+func (p *program) ended() <-chan struct{} {
+	if process := p.running(); process != nil {
+		return process.Done()
+	}
+	return nil
 }
 
 // hold stops the process, or lets it go on; one that is started later too.
@@ -177,13 +185,14 @@ func (p *program) hold(on bool) (err error) {
 
 // kill kills the process, and returns once it has ended.
 func (p *program) kill() {
-	_ = p.running().Kill() // whether or not it had ended; without the keeper it is gone as well
+	if process := p.running(); process != nil {
+		_ = process.Kill() // whether or not it had ended; without the keeper it is gone as well
+	}
 }
 
 // end ends the process and does to its files what the end has done to the machine.
 func (p *program) end(how sim.Stop) error {
-	process := p.running()
-	if how == sim.ShutDown {
+	if process := p.running(); process != nil && how == sim.ShutDown {
 		if err := errors.Join(process.Cont(), process.Terminate()); err == nil {
 			select {
 			case <-process.Done():
@@ -205,12 +214,15 @@ func (p *program) end(how sim.Stop) error {
 func (p *program) loseFiles() error {
 	entries, err := os.ReadDir(p.folder)
 	for _, e := range entries {
-		if name := e.Name(); name != "redis.conf" && name != "log" && name != "s" && name != "shim" {
+		if name := e.Name(); name != "redis.conf" && name != "s" && name != "shim" {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(p.folder, name)))
 		}
 	}
 	return err
 }
+
+// log is the file that the process writes its log to, beside its folder.
+func (p *program) log() string { return p.folder + ".log" }
 
 // diedError says how the process ended by itself, and its last words.
 func (p *program) diedError() error {
@@ -220,7 +232,7 @@ func (p *program) diedError() error {
 // lastWords are the last lines of the log.
 func (p *program) lastWords() string {
 	const most = 5
-	b, err := os.ReadFile(filepath.Join(p.folder, "log"))
+	b, err := os.ReadFile(p.log())
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	if err != nil || len(b) == 0 {
 		return ", and said nothing"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -113,12 +114,13 @@ type rig struct {
 func start(t *testing.T, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	needs(t, "redis-server")
+	return startWith(t, newKeeper(t), c, plan...)
+}
+
+func startWith(t *testing.T, k *keeper.Keeper, c Config, plan ...nemesis.Fault) *rig {
+	t.Helper()
 	r := &rig{t: t, l: newLoop()}
-	k, err := keeper.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
+	var err error
 	c.Keeper, c.Loop, c.Failed = k, r.l, r.fail
 	if c.Groups == nil {
 		c.Groups = [][]sim.ProcessID{{"redis-1"}}
@@ -195,6 +197,24 @@ func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	list := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})
 	return &list[0]
+}
+
+// askFor asks and waits for so long; the answer is empty if there is none by then.
+func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
+	c.asked++
+	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
+		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0].Raw())
+}
+
+// stateOf is the state of a process as /proc has it.
+func stateOf(t *testing.T, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:1]
 }
 
 // until asks until the answer is as wanted.

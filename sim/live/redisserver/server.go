@@ -52,9 +52,7 @@ func (s *Server) Start(h sim.Host) {
 	s.ended = make(chan struct{})
 	go func() {
 		if err := s.boot(x, before); err != nil {
-			if !x.isOver() {
-				s.fail(err)
-			}
+			s.explain(x, err)
 			return
 		}
 		x.run()
@@ -74,7 +72,7 @@ func (s *Server) boot(x *life, before <-chan struct{}) error {
 	}
 	go s.watch(x)
 	if s.tells && s.cfg.Persistence == aof.No {
-		go s.program.disk.watch(s.program.folder, s.program.running().Done())
+		go s.program.disk.watch(s.program.folder, s.program.ended())
 	}
 	if err := x.open(); err != nil {
 		return fmt.Errorf("%s does not take connections: %w", s.name, err)
@@ -85,11 +83,24 @@ func (s *Server) boot(x *life, before <-chan struct{}) error {
 // watch tells of a process that ends by itself.
 func (s *Server) watch(x *life) {
 	select {
-	case <-s.program.running().Done():
+	case <-s.program.ended():
 		if !x.isOver() {
 			s.fail(s.program.diedError())
 		}
 	case <-x.over:
+	}
+}
+
+// explain reports why a life cannot go on, unless it is over: that its process has ended explains every other error.
+func (s *Server) explain(x *life, err error) {
+	select {
+	case <-s.program.ended():
+		err = s.program.diedError()
+	case <-x.over:
+	case <-time.After(patience / 10): // it runs, or was never started
+	}
+	if !x.isOver() {
+		s.fail(err)
 	}
 }
 
