@@ -119,6 +119,9 @@ func (x *life) open() (err error) {
 	if x.s.sentinel != nil {
 		return x.s.sentinel.listen(x)
 	}
+	if !x.s.tells {
+		return nil
+	}
 	if x.ear, err = listenAt(x.s.at); err != nil {
 		return err
 	}
@@ -211,7 +214,15 @@ func (x *life) link(id uint64, client history.Process) (*link, error) {
 // serve carries out a request.
 func (x *life) serve(r *request) error {
 	name := strings.ToLower(r.args[0])
-	if trouble := x.s.refusal(name, r.args); trouble != "" {
+	trouble := x.s.refusal(name, r.args)
+	if x.s.prefix != "" && trouble == "" {
+		var err error
+		if trouble, err = x.trespass(name, r.args); err != nil {
+			x.do(r.Drop)
+			return err
+		}
+	}
+	if trouble != "" {
 		x.do(func() { r.Reply(sim.AppendLine(nil, '-', trouble)) })
 		return nil
 	}

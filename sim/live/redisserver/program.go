@@ -60,9 +60,9 @@ func (p *program) launch(library string, o *origin, withPort bool) (err error) {
 				return fmt.Errorf("finding a port for %s: %w", p.name, err)
 			}
 		}
-		p.at = endpoint{"unix", filepath.Join(p.folder, "s")}
+		p.at = endpoint{network: "unix", address: filepath.Join(p.folder, "s")}
 		if p.port > 0 {
-			p.at = endpoint{"tcp", fmt.Sprintf("127.0.0.1:%d", p.port)}
+			p.at = endpoint{network: "tcp", address: fmt.Sprintf("127.0.0.1:%d", p.port)}
 		}
 		if err = p.configure(); err != nil {
 			return err
@@ -159,6 +159,9 @@ func (p *program) running() *keeper.Process {
 
 // ended is closed once the process that was started last has ended; nil if it could not be started.
 func (p *program) ended() <-chan struct{} {
+	if p == nil {
+		return nil // it is not ours
+	}
 	if process := p.running(); process != nil {
 		return process.Done()
 	}

@@ -20,7 +20,8 @@ type Server struct {
 	tells bool // it tells what happens to its keys, and so has records
 
 	at       endpoint // where its process listens
-	program  *program
+	program  *program // nil: a server of the user's
+	prefix   string   // of one of the user's: of the keys that may be used there
 	group    *group
 	sentinel *watcher // what it knows if it is one
 
@@ -61,7 +62,7 @@ func (s *Server) Start(h sim.Host) {
 
 // boot has a process run, once the one before has ended, and opens the connections that are not clients'.
 func (s *Server) boot(x *life, before <-chan struct{}) error {
-	if before != nil {
+	if before != nil && s.program != nil {
 		<-before
 		if x.isOver() {
 			return errLifeOver
@@ -202,6 +203,9 @@ func (s *Server) push(l *link, b []byte) {
 
 // ClockChanged has the process's clocks show what the world's do.
 func (s *Server) ClockChanged() {
+	if s.program == nil {
+		return // its clocks are the user's, and no fault strikes them
+	}
 	if err := s.program.shim.setClocks(s.host); err != nil {
 		s.fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
 	}

@@ -17,15 +17,24 @@ type wire struct {
 	out  []byte
 }
 
-// endpoint is where a server listens.
-type endpoint struct{ network, address string }
+// endpoint is where a server listens, and who is calling.
+type endpoint struct {
+	network, address string
+	user, password   string // empty: none is asked for
+	database         string // empty: 0
+}
 
 func (e endpoint) dial() (*wire, error) {
-	conn, err := net.Dial(e.network, e.address)
+	conn, err := net.DialTimeout(e.network, e.address, soon)
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, in: bufio.NewReader(conn)}, nil
+	w := &wire{conn: conn, in: bufio.NewReader(conn)}
+	if err := e.login(w); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
 }
 
 func (w *wire) close() { _ = w.conn.Close() }
