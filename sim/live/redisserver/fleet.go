@@ -79,7 +79,8 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[names[0]].program.port))
 	}
 	p := f.program(name, lines)
-	p.cuts = f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No
+	p.cuts = f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No ||
+		f.cfg.Persistence == aof.Always && f.library != "" // else all that was answered was fsynced
 	if err := p.launch(f.library, f.origin, len(names) > 1 || f.cfg.Sentinel != ""); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}

@@ -15,8 +15,9 @@ var errLifeOver = errors.New("the server's life is over")
 
 // life is one life of a server's process: its executor, a goroutine that does one thing at a time with it.
 type life struct {
-	s    *Server
-	over chan struct{} // closed when the life ends
+	s       *Server
+	over    chan struct{} // closed when the life ends
+	started chan struct{} // closed when its process has been started, or will not be
 
 	mu   sync.Mutex
 	jobs []func() error
@@ -31,7 +32,7 @@ type life struct {
 }
 
 func newLife(s *Server) *life {
-	return &life{s: s, over: make(chan struct{}), more: make(chan struct{}, 1), links: map[uint64]*link{}}
+	return &life{s: s, over: make(chan struct{}), started: make(chan struct{}), more: make(chan struct{}, 1), links: map[uint64]*link{}}
 }
 
 // queue has the executor do something, after all that was queued before.

@@ -62,14 +62,8 @@ func (s *Server) Start(h sim.Host) {
 
 // boot has a process run, once the one before has ended, and opens the connections that are not clients'.
 func (s *Server) boot(x *life, before <-chan struct{}) error {
-	if before != nil && s.program != nil {
-		<-before
-		if x.isOver() {
-			return errLifeOver
-		}
-		if err := s.program.start(x.over); err != nil {
-			return err
-		}
+	if err := s.restart(x, before); err != nil {
+		return err
 	}
 	go s.watch(x)
 	if s.tells && s.cfg.Persistence == aof.No {
@@ -79,6 +73,19 @@ func (s *Server) boot(x *life, before <-chan struct{}) error {
 		return fmt.Errorf("%s does not take connections: %w", s.name, err)
 	}
 	return x.survey()
+}
+
+// restart starts a process if there has been one before.
+func (s *Server) restart(x *life, before <-chan struct{}) error {
+	defer close(x.started)
+	if before == nil || s.program == nil {
+		return nil
+	}
+	<-before
+	if x.isOver() {
+		return errLifeOver
+	}
+	return s.program.start(x.over)
 }
 
 // watch tells of a process that ends by itself.
@@ -260,6 +267,7 @@ func (s *Server) Stop(how sim.Stop) {
 	ended := s.ended
 	go func() {
 		defer close(ended)
+		<-x.started // so the process that is ended is this life's
 		if err := s.program.end(how); err != nil {
 			s.fail(fmt.Errorf("ending %s: %w", s.name, err))
 		}
