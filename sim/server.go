@@ -38,8 +38,8 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
-// Pauser is a server that is a program of the host's, which is to be stopped and continued when its process is. Both are
-// called in turn, Pause first, also while the process is down.
+// Pauser is a server that is a program of the host's, which is to be stopped and continued when its process is. Both
+// are called in turn, Pause first, also while the process is down.
 type Pauser interface {
 	Pause()
 	Resume()

@@ -43,16 +43,17 @@ var arrows = map[string][]string{
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},
 	"sim/live/keeper":    {},
-	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/redis/aof",
-		"sim/redis/keyspace"},
-	"sim/consensus":     {"checker/history", "sim"},
-	"sim/etcd":          {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":     {"checker/history", "sim", "sim/consensus"},
-	"nemesis":           {"checker/history", "checker/nearest", "sim"},
-	"nemesis/cast":      {"sim"},
-	"nemesis/mix":       {"nemesis", "sim"},
-	"nemesis/shrink":    {"nemesis", "sim"},
-	"scenarios/setting": {"sim"},
+	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
+		"sim/redis/aof", "sim/redis/keyspace"},
+	"sim/live/redisserver/machine": {"sim"},
+	"sim/consensus":                {"checker/history", "sim"},
+	"sim/etcd":                     {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":                {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                      {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":                 {"sim"},
+	"nemesis/mix":                  {"nemesis", "sim"},
+	"nemesis/shrink":               {"nemesis", "sim"},
+	"scenarios/setting":            {"sim"},
 	"scenarios/locks": {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim",
 		"sim/zookeeper"},
 	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
@@ -369,7 +370,8 @@ const writesFiles = "cmd/fencepost/artefact"
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs and keep files for them: live runs.
-var inRealTime = []string{"sim/live/keeper", "sim/live/redisserver"}
+var inRealTime = []string{"sim/live/keeper", "sim/live/redisserver",
+	"sim/live/redisserver/machine"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"

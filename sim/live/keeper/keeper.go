@@ -16,16 +16,20 @@ package keeper
 import (
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 )
 
 // Command is a program to be started, in a process group of its own.
 type Command struct {
-	Args []string // Args[0] is looked up in PATH of this process, unless it has a slash
+	Path string   // of the program; empty: Args[0], looked up in PATH of this process unless it has a slash
+	Args []string // what the program is called, and its arguments
 	Env  []string // all of its environment: "NAME=value"
 	Dir  string   // its working directory; empty: the keeper's folder
 	// Stdout and Stderr are files that are appended to, or FIFOs; empty: what it says is lost. It reads nothing.
 	Stdout, Stderr string
+	// Output, if set, takes what it says on both instead, on a goroutine of its own.
+	Output io.Writer `json:"-"`
 }
 
 // Status says how a command ended.

@@ -280,6 +280,27 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 	}
 }
 
+// TestOutputIsWholeWhenWaitReturns: also of what ends at once, and although a child holds it open.
+func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
+	k := started(t)
+	for script, want := range map[string]string{
+		"echo one; echo two >&2; exit 3":      "one\ntwo\nit ended with exit status 3",
+		"seq 1 20000 | tail -n 1":             "20000\n<nil>",
+		"sleep 1000 & echo done":              "done\n<nil>",
+		"exec 2>&1; no-such-command; exit $?": "sh: 1: no-such-command: not found\nit ended with exit status 127",
+	} {
+		var said strings.Builder
+		p, err := k.Start(Command{Args: []string{"sh", "-c", script}, Env: os.Environ(), Output: &said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Wait()
+		if got := said.String() + fmt.Sprint(err); got != want {
+			t.Errorf("%s: %q", script, got)
+		}
+	}
+}
+
 // TestManyThatEndAtOnce: who ends before Start returns says how all the same.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)

@@ -180,7 +180,7 @@ func start(c *Command) (pid int, err error) {
 	}
 	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}}
-	return syscall.ForkExec(c.Args[0], c.Args, attr)
+	return syscall.ForkExec(c.Path, c.Args, attr)
 }
 
 // patience is how long the keeper waits for what a signal must bring about: a thread may be in the midst of a system

@@ -36,6 +36,9 @@ func (p *Process) Done() <-chan struct{} { return nil }
 // Status says that there was nothing.
 func (p *Process) Status() Status { return Status{Err: errLinux} }
 
+// Wait says that there was nothing.
+func (p *Process) Wait() error { return errLinux }
+
 // Stop says that there is nothing to stop.
 func (p *Process) Stop() error { return errLinux }
 

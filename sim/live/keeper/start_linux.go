@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Keeper is a keeper process, as seen from the process that has started it. Its methods may be called by any goroutine.
@@ -34,6 +36,7 @@ type Process struct {
 	pid    int
 	done   chan struct{}
 	status Status // once done is closed
+	out    *output
 }
 
 // Start starts a keeper process. Its program must call [Main] before anything else.
@@ -164,16 +167,21 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("there is no command to start")
 	}
-	path, err := exec.LookPath(c.Args[0])
+	path, err := exec.LookPath(cmp.Or(c.Path, c.Args[0]))
 	if err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], reason(err))
+		return nil, fmt.Errorf("cannot start %s: %w", cmp.Or(c.Path, c.Args[0]), reason(err))
 	}
-	c.Args = append([]string{path}, c.Args[1:]...)
-	r, err := k.ask(order{Do: "start", Command: &c})
+	c.Path = path
+	out, err := k.listenTo(&c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
-	p := &Process{k: k, pid: r.PID, done: make(chan struct{})}
+	r, err := k.ask(order{Do: "start", Command: &c})
+	go out.copy() // only now: as long as nobody writes, a FIFO seems to have ended
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	p := &Process{k: k, pid: r.PID, done: make(chan struct{}), out: out}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.running[p.pid] = p
@@ -220,6 +228,23 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Status() Status {
 	<-p.done
 	return p.status
+}
+
+// held is how long Wait waits for the output of a process that has ended: another may hold it open.
+const held = time.Second
+
+// Wait waits until the process has ended and what it said has been copied: nil if it ended with status 0, else how.
+func (p *Process) Wait() error {
+	s := p.Status()
+	select {
+	case <-p.out.copied:
+	case <-time.After(held):
+	}
+	p.out.end()
+	if s == (Status{}) {
+		return nil
+	}
+	return fmt.Errorf("it %v", s)
 }
 
 // Stop stops the process group with SIGSTOP, and returns once every thread has stopped. [ErrEnded] says that the

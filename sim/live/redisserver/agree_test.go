@@ -119,9 +119,11 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 			r = reality[i]
 		}
 		if m != r {
-			next := func(list []string) string { return strings.Join(list[min(i, len(list)):min(i+4, len(list))], "\n  ") }
-			t.Fatalf("%s: record %d: simulated\n  %s\nreal\n  %s\nafter\n  %s\nwhere was asked\n  %s", name, i, next(model),
-				next(reality), strings.Join(model[max(i-5, 0):min(i, len(model))], "\n  "),
+			next := func(list []string) string {
+				return strings.Join(list[min(i, len(list)):min(i+4, len(list))], "\n  ")
+			}
+			t.Fatalf("%s: record %d: simulated\n  %s\nreal\n  %s\nafter\n  %s\nwhere was asked\n  %s", name, i,
+				next(model), next(reality), strings.Join(model[max(i-5, 0):min(i, len(model))], "\n  "),
 				strings.Join(around(asked, m, r), "\n  "))
 		}
 	}

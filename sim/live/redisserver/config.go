@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
@@ -21,10 +23,37 @@ import (
 // is over. It may return before that. What one goroutine has it do is done in that order.
 type Loop interface{ Do(f func()) }
 
+// gate keeps what is to be done on the world's goroutine until there is one.
+type gate struct {
+	mu    sync.Mutex
+	loop  Loop
+	early []func()
+}
+
+// Do is the loop's.
+func (g *gate) Do(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.loop == nil {
+		g.early = append(g.early, f)
+		return
+	}
+	g.loop.Do(f)
+}
+
+func (g *gate) begin(l Loop) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.loop = l
+	for _, f := range g.early {
+		l.Do(f)
+	}
+	g.early = nil
+}
+
 // Config is what a run may choose about its servers.
 type Config struct {
 	Keeper *keeper.Keeper
-	Loop   Loop
 	// Program is redis-server, or what can stand for it; empty: redis-server.
 	Program string
 	// Groups are the servers: each group a master, which may be alone, and its replicas.
@@ -51,6 +80,7 @@ type Config struct {
 // settings are a configuration, and what else all servers of a fleet have in common.
 type settings struct {
 	Config
+	loop     gate
 	absolute bool // PEXPIRETIME is known
 	seven    bool // it is Redis 7 or later
 }
@@ -63,8 +93,8 @@ type version [2]int
 func (v version) before(o version) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
 
 // ErrNoServer reports that there is no redis-server on this machine.
-var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian and " +
-	"Ubuntu: apt install redis-server; macOS: brew install redis), or leave the servers simulated")
+var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
+	"and Ubuntu: apt install redis-server), or leave the servers simulated")
 
 // ErrOldServer reports a redis-server that is too old.
 var ErrOldServer = errors.New("it is too old: 6.2 or later is needed")
@@ -102,19 +132,19 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It asks what is installed
-// here, and starts nothing.
+// Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
+// installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if a, b, is := c.betweenServers(f); is {
-		return fmt.Errorf("%s and %s are real servers and talk to each other directly: what happens on the links between "+
-			"servers can only be simulated", a, b)
+		return fmt.Errorf("%s and %s are real servers and talk to each other directly: what happens on the links "+
+			"between servers can only be simulated", a, b)
 	}
 	if !c.isServer(f.Target) {
 		return nil
 	}
 	switch f.Kind {
 	case nemesis.ExpireSession:
-		return errors.New("Redis keeps no sessions")
+		return errors.New("sessions are kept by etcd and ZooKeeper only")
 	case nemesis.SlowFsync:
 		if c.Persistence == aof.None {
 			return nil // there is none
@@ -125,7 +155,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		}
 	}
 	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
-		return errNoCompiler
+		return machine.ErrNoCompiler
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		for i := 1; i <= 2; i++ {
 			c.Go(fmt.Sprint("waits ", i), func(e sim.Env) {
 				w := &client{t: t, Env: e, w: c.w, server: c.server, conn: i, asked: 1000 * i}
-				waited = append(waited, fmt.Sprintf("%d %q", i, w.as("client-1/5", "BLPOP", fmt.Sprint("list", i), "0").Raw()),
+				popped := w.as("client-1/5", "BLPOP", fmt.Sprint("list", i), "0").Raw()
+				waited = append(waited, fmt.Sprintf("%d %q", i, popped),
 					fmt.Sprintf("%d %q", i, w.as("client-1/6", "GET", "lock").Raw()))
 			})
 		}

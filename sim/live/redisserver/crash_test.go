@@ -26,8 +26,8 @@ func (c *client) crash(how sim.Stop, down time.Duration) {
 var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power loss",
 	sim.LoseAllState: "all state lost"}
 
-// TestRestartsTellTheSame has both sides lose what a stop takes: a server without a file, with one that is synced at each
-// write, and with one that is synced long after.
+// TestRestartsTellTheSame has both sides lose what a stop takes: a server without a file, with one that is synced at
+// each write, and with one that is synced long after.
 func TestRestartsTellTheSame(t *testing.T) {
 	needs(t, "redis-server", "gcc")
 	unsynced := nemesis.Fault{Kind: nemesis.Crash, Target: "redis-1", Loss: nemesis.LosesUnsynced}
@@ -42,7 +42,8 @@ func TestRestartsTellTheSame(t *testing.T) {
 					c.Sleep(3 * time.Second) // two fsyncs
 				}
 				if how == sim.PowerLoss {
-					c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Hour, Begin: persistence == aof.Everysec})
+					c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Hour,
+						Begin: persistence == aof.Everysec})
 				}
 				if persistence == aof.Everysec {
 					c.as("client-1/3", "SET", "first", "3") // whose fsync takes for ever, or is the last
@@ -60,7 +61,8 @@ func TestRestartsTellTheSame(t *testing.T) {
 			reality := start(t, Config{Persistence: persistence}, unsynced, slow).play(play)
 			same(t, name, tale(model), tale(reality), nil)
 			if lost := strings.Count(strings.Join(tale(reality), "\n"), "lost in crash"); (lost > 0) !=
-				(persistence == aof.None || how == sim.LoseAllState || how == sim.PowerLoss && persistence != aof.Always) {
+				(persistence == aof.None || how == sim.LoseAllState ||
+					how == sim.PowerLoss && persistence != aof.Always) {
 				t.Errorf("%s: %d were lost in\n  %s", name, lost, strings.Join(tale(reality), "\n  "))
 			}
 		}

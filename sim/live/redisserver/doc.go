@@ -4,7 +4,8 @@
 // A [Fleet] starts them in the private folder of a keeper. What a client sends travels the simulated links and arrives
 // at a [Server], which gives it to its process on a connection of that client's own, one command at a time, and has the
 // answer travel back. Pauses are SIGSTOP, crashes kill -9; what was not fsynced is cut off the append-only file; clocks
-// that jump and drift, and slow fsyncs, are a small library that is loaded into the process (LD_PRELOAD, preload/shim.c).
+// that jump and drift, and slow fsyncs, are a small library that is loaded into the process (package
+// machine).
 //
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in what it has the [Loop] do.
@@ -17,11 +18,14 @@
 // only one command at a time, it is known who did it. A key whose deadline has come is looked at: that makes Redis
 // delete it then, and not up to 100 ms later.
 //
-// Of some things Redis does not tell enough: in a script or a transaction, SET with a deadline and PEXPIRE after SET look
-// alike, and so are recorded alike, as one key-set; a field that a script sets to the value that it has keeps its owner;
-// what comes to be and ceases within one command has no record; of members that one script removes both by score and
-// by name, those of others count as expired; whom a blocked client takes something from is not told apart from who gave
-// it. Other databases than 0 are refused, as the simulated node does; what a script does in them has no record.
+// Of some things Redis does not tell enough:
+//
+//   - Of a key that one request changes several times, the records say what that came to.
+//   - A field that a script sets to the value that it has keeps its owner, and so does a member that a script removes
+//     and puts back with the same score.
+//   - All members that a script removes from a sorted set have expired if it removes any by score.
+//   - What a blocked client takes at last is recorded as done by who gave it.
+//   - Other databases than 0 are refused, as the simulated node does; what a script does in them has no record.
 //
 // After a restart the data is compared with what it was, as the simulated node does. What a command did whose answer a
 // crash has swallowed is found then, and is its client's.

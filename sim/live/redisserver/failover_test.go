@@ -26,7 +26,8 @@ func TestFailoversTellTheSame(t *testing.T) {
 		c.as("client-1/2", "HSET", "held", "by", "two")
 		*mine = append(*mine, string(c.as("client-1/1", "WAIT", "2", "60000").Raw()))
 		observer := sim.Conn{Server: "sentinel", N: 7}
-		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", "switch-master"}})
+		c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe",
+			Args: []string{"SUBSCRIBE", "switch-master"}})
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
@@ -39,7 +40,8 @@ func TestFailoversTellTheSame(t *testing.T) {
 		c.until("$-1\r\n", "GET", "late")
 		for _, name := range []sim.ProcessID{names[0], names[1]} { // they follow, and have what it has
 			c.server, c.conn = name, c.conn+1
-			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" || !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
+			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
+				!strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
 				c.conn++
 				c.Sleep(10 * time.Millisecond)
 			}
@@ -60,8 +62,8 @@ func TestFailoversTellTheSame(t *testing.T) {
 			ReconfigureAfter: reconfigureAfter}))
 	}, play)
 	played = 1
-	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel", ReconfigureAfter: reconfigureAfter,
-		Promoted: promoted(1)}).play(play)
+	reality := start(t, Config{Groups: [][]sim.ProcessID{names}, Sentinel: "sentinel",
+		ReconfigureAfter: reconfigureAfter, Promoted: promoted(1)}).play(play)
 	same(t, "failover", tale(model), tale(reality), nil)
 	if a, b := fmt.Sprintf("%q", asked[0]), fmt.Sprintf("%q", asked[1]); a != b {
 		t.Errorf("answers:\n   simulated %s\n   real      %s", a, b)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
@@ -151,14 +152,15 @@ func (c *client) time() time.Duration {
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: aof.Everysec}
-	const apart = "are real servers and talk to each other directly: what happens on the links between servers can only " +
-		"be simulated"
+	const alone = "nobody watches redis-1 who could order a failover"
+	const apart = "are real servers and talk to each other directly: what happens on the links between servers " +
+		"can only be simulated"
 	for line, want := range map[string]string{
 		"cut redis-1 | redis-1-replica-1 at 1s for 1s":                 "redis-1 and redis-1-replica-1 " + apart,
 		"cut client-1 redis-2 -> redis-1 at 1s for 1s":                 "redis-2 and redis-1 " + apart,
 		"delay redis-1 -> redis-1-replica-1 by 10ms at 1s for 1s":      "redis-1 and redis-1-replica-1 " + apart,
 		"delay message 3 of redis-1 -> redis-1-replica-1 by 10ms":      "redis-1 and redis-1-replica-1 " + apart,
-		"fail over redis-1 to redis-1-replica-1 at 1s":                 "nobody watches redis-1 who could order a failover",
+		"fail over redis-1 to redis-1-replica-1 at 1s":                 alone,
 		"cut client-1 | redis-1 at 1s for 1s":                          "",
 		"delay client-1 -> redis-1 by 10ms at 1s":                      "",
 		"break client-1 | redis-1 before reply 3":                      "",
@@ -179,8 +181,8 @@ func TestWhatServersCannotSuffer(t *testing.T) {
 		}
 		for _, path := range []string{usual, t.TempDir()} {
 			t.Setenv("PATH", path)
-			want := strings.Replace(want, "gcc", errNoCompiler.Error(), 1)
-			if _, err := exec.LookPath("gcc"); err == nil && want == errNoCompiler.Error() {
+			want := strings.Replace(want, "gcc", machine.ErrNoCompiler.Error(), 1)
+			if _, err := exec.LookPath("gcc"); err == nil && want == machine.ErrNoCompiler.Error() {
 				want = ""
 			}
 			got := ""

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
@@ -19,7 +20,7 @@ type Fleet struct {
 	cfg     *settings
 	servers map[sim.ProcessID]*Server
 	library string // that is loaded into the processes; empty: none
-	origin  *origin
+	origin  *machine.Origin
 }
 
 // Launch starts the servers and waits until they take commands and replicas follow their masters. plan is what is to
@@ -40,10 +41,10 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 		}
 		needsShim = needsShim || c.needsShim(f)
 	}
-	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7}, origin: &origin{},
+	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7}, origin: &machine.Origin{},
 		servers: map[sim.ProcessID]*Server{}}
 	if needsShim {
-		if f.library, err = compileShim(c.Keeper.Folder()); err != nil {
+		if f.library, err = machine.Compile(c.Keeper.Folder()); err != nil {
 			return nil, err
 		}
 	}
@@ -60,6 +61,10 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 	}
 	return f, f.launchSentinel()
 }
+
+// Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
+// none.
+func (f *Fleet) Begin(l Loop) { f.cfg.loop.begin(l) }
 
 // Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server {

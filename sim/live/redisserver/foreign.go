@@ -17,7 +17,6 @@ import (
 // is changed but keys under the run's prefix: commands that name others are refused, and those that change a whole
 // server. What a script does to keys that it does not declare cannot be known.
 type Foreign struct {
-	Loop Loop
 	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
@@ -50,13 +49,13 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 
 // Errors of servers that the user runs.
 var (
-	ErrNeedsPassword = errors.New("the server asks for a password: give it in the address, as redis://:PASSWORD@HOST:PORT")
+	ErrNeedsPassword = errors.New("the server asks for a password: give it in the address, as " +
+		"redis://:PASSWORD@HOST:PORT")
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
-// Attach looks whether the servers answer, and refuses what they cannot suffer. The servers are for
-// [sim.World.AddServer], in the order of their names.
-func (c Foreign) Attach(plan []nemesis.Fault) ([]sim.Server, error) {
+// Attach looks whether the servers answer, and refuses what they cannot suffer.
+func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 	for _, f := range plan {
 		if err := c.Can(f); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
@@ -66,8 +65,8 @@ func (c Foreign) Attach(plan []nemesis.Fault) ([]sim.Server, error) {
 		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
 			len(c.Servers))
 	}
-	cfg := &settings{Config: Config{Loop: c.Loop, Failed: c.Failed}}
-	var list []sim.Server
+	cfg := &settings{Config: Config{Failed: c.Failed}}
+	fleet := &Fleet{cfg: cfg, servers: map[sim.ProcessID]*Server{}}
 	for i, address := range c.Addresses {
 		at, err := endpointOf(address)
 		if err == nil {
@@ -76,9 +75,9 @@ func (c Foreign) Attach(plan []nemesis.Fault) ([]sim.Server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the server at %s: %w", withoutPassword(address), err)
 		}
-		list = append(list, &Server{name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix})
+		fleet.servers[c.Servers[i]] = &Server{name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix}
 	}
-	return list, nil
+	return fleet, nil
 }
 
 // endpointOf reads an address.

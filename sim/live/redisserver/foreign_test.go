@@ -45,30 +45,36 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	}
 	ask("SET", "mine", "1")
 	r := &rig{t: t, l: newLoop()}
-	f := Foreign{Loop: r.l, Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:",
+	f := Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:",
 		Addresses: []string{fmt.Sprintf("redis://:secret@127.0.0.1:%d", port)}}
-	list, err := f.Attach(nil)
+	fleet, err := f.Attach(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.l.begin = time.Now()
 	r.l.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
-	r.l.w.AddServer("redis-1", list[0])
+	r.l.w.AddServer("redis-1", fleet.Server("redis-1"))
+	fleet.Begin(r.l)
 	r.l.w.Jump("redis-1", time.Until(time.Unix(0, sim.Epoch)).Abs()) // as whoever has it show the host's time
+	const notOurs = "-ERR fencepost: on a server of the user's, keys begin with \"fencepost:7:\", and this does not: " +
+		"\"mine\"\r\n"
+	const refused = " would change a server of the user's\r\n"
+	const chosen = "-ERR fencepost: the database on a server of the user's is chosen by its address\r\n"
 	got := r.play(func(c *client) {
 		for args, want := range map[string]string{
 			"SET fencepost:7:lock 1 NX PX 60000":            "+OK\r\n",
 			"EVAL return{KEYS[1]} 1 fencepost:7:lock":       "*1\r\n$16\r\nfencepost:7:lock\r\n",
 			"PUBLISH somewhere something":                   ":0\r\n",
 			"SET":                                           "-ERR wrong number of arguments for 'set' command\r\n",
-			"SET mine 2":                                    "-ERR fencepost: on a server of the user's, keys begin with \"fencepost:7:\", and this does not: \"mine\"\r\n",
-			"RENAME fencepost:7:lock mine":                  "-ERR fencepost: on a server of the user's, keys begin with \"fencepost:7:\", and this does not: \"mine\"\r\n",
-			"EVAL return(redis.call('del',KEYS[1])) 1 mine": "-ERR fencepost: on a server of the user's, keys begin with \"fencepost:7:\", and this does not: \"mine\"\r\n",
-			"FLUSHALL":                                      "-ERR fencepost: FLUSHALL would change a server of the user's\r\n",
-			"SCRIPT FLUSH":                                  "-ERR fencepost: SCRIPT would change a server of the user's\r\n",
-			"CONFIG SET notify-keyspace-events KEA":         "-ERR fencepost: CONFIG SET is not for clients of a run\r\n",
-			"SHUTDOWN":                                      "-ERR fencepost: SHUTDOWN is not for clients of a run\r\n",
-			"SELECT 0":                                      "-ERR fencepost: the database on a server of the user's is chosen by its address\r\n",
+			"SET mine 2":                                    notOurs,
+			"RENAME fencepost:7:lock mine":                  notOurs,
+			"EVAL return(redis.call('del',KEYS[1])) 1 mine": notOurs,
+			"FLUSHALL":                                      "-ERR fencepost: FLUSHALL" + refused,
+			"SCRIPT FLUSH":                                  "-ERR fencepost: SCRIPT" + refused,
+			"CONFIG SET notify-keyspace-events KEA": "-ERR fencepost: CONFIG SET is not for clients" +
+				" of a run\r\n",
+			"SHUTDOWN": "-ERR fencepost: SHUTDOWN is not for clients of a run\r\n",
+			"SELECT 0": chosen,
 		} {
 			if got := string(c.as("client-1/1", strings.Fields(args)...).Raw()); got != want {
 				t.Errorf("%s:\n got %q\nwant %q", args, got, want)
@@ -114,7 +120,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		"redis://:secret@" + here + "/99": "database 99: ERR DB index is out of range",
 		"rediss://" + here:                "rediss:// is not known, only redis:// without TLS",
 		"redis://:secret@":                "the address names no host: HOST:PORT",
-		l.Addr().String():                 "it does not answer as a Redis does: what the server says is no RESP: \"HTTP/1.1",
+		l.Addr().String():                 "it does not answer as a Redis does: what the server says is no RESP",
 		"127.0.0.1:1":                     "connection refused",
 	} {
 		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:"}.Attach(nil)

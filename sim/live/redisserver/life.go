@@ -32,7 +32,8 @@ type life struct {
 }
 
 func newLife(s *Server) *life {
-	return &life{s: s, over: make(chan struct{}), started: make(chan struct{}), more: make(chan struct{}, 1), links: map[uint64]*link{}}
+	return &life{s: s, over: make(chan struct{}), started: make(chan struct{}), more: make(chan struct{}, 1),
+		links: map[uint64]*link{}}
 }
 
 // queue has the executor do something, after all that was queued before.
@@ -105,7 +106,7 @@ func (x *life) setUnderWay(of history.Attempt) {
 
 // do has f run on the world's goroutine, if the life is not over then.
 func (x *life) do(f func()) {
-	x.s.cfg.Loop.Do(func() {
+	x.s.cfg.loop.Do(func() {
 		if x.s.life == x {
 			f()
 		}

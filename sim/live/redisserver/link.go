@@ -39,7 +39,8 @@ type item struct {
 }
 
 func newLink(id uint64, client history.Process, w *wire, idle func()) *link {
-	l := &link{id: id, client: client, w: w, news: make(chan struct{}, 1), idle: idle, heard: map[string]map[string]bool{}}
+	l := &link{id: id, client: client, w: w, news: make(chan struct{}, 1), idle: idle,
+		heard: map[string]map[string]bool{}}
 	go l.listen()
 	return l
 }

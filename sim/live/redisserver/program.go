@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 )
 
 // program is a process of redis-server or of its Sentinel, in its folder.
@@ -24,8 +25,8 @@ type program struct {
 	at     endpoint
 	port   int  // 0: none, it listens on a socket in its folder
 	cuts   bool // a loss of power takes what was not fsynced
-	shim   *shim
-	disk   disk
+	shim   *machine.Shim
+	disk   machine.Disk
 
 	mu      sync.Mutex
 	process *keeper.Process
@@ -45,12 +46,12 @@ var errDied = errors.New("ended by itself")
 const inUse = "Address already in use"
 
 // launch starts the process for the first time, on another port if the one that was chosen is in use.
-func (p *program) launch(library string, o *origin, withPort bool) (err error) {
+func (p *program) launch(library string, o *machine.Origin, withPort bool) (err error) {
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
 		return err
 	}
 	if library != "" {
-		if p.shim, err = newShim(library, p.folder, o); err != nil {
+		if p.shim, err = machine.NewShim(library, p.folder, o); err != nil {
 			return err
 		}
 	}
@@ -137,13 +138,13 @@ func (p *program) spawn() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	log := p.log()
-	p.disk.begin(p.folder)
-	if err := p.shim.begin(); err != nil {
+	p.disk.Begin(p.folder)
+	if err := p.shim.Begin(); err != nil {
 		return err
 	}
 	p.process, err = p.cfg.Keeper.Start(keeper.Command{
 		Args: append([]string{p.cfg.Program, filepath.Join(p.folder, "redis.conf")}, p.args...),
-		Env:  append(os.Environ(), p.shim.environment()...), Dir: p.folder, Stdout: log, Stderr: log})
+		Env:  append(os.Environ(), p.shim.Environment()...), Dir: p.folder, Stdout: log, Stderr: log})
 	if err == nil && p.held {
 		err = p.process.Stop()
 	}
@@ -208,7 +209,7 @@ func (p *program) end(how sim.Stop) error {
 	case how == sim.LoseAllState:
 		return p.loseFiles()
 	case how == sim.PowerLoss && p.cuts:
-		return p.disk.cut(p.folder, p.shim)
+		return p.disk.Cut(p.folder, p.shim)
 	}
 	return nil
 }

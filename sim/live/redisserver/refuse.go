@@ -31,6 +31,7 @@ var theRunsSubcommands = map[string][]string{
 // refusal is the error with which a command is refused before the server sees it, or nothing.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
+	db := func(a string) bool { return strings.EqualFold(a, "db") }
 	if len(args) > 1 {
 		sub = strings.ToLower(args[1])
 	}
@@ -40,7 +41,7 @@ func (s *Server) refusal(name string, args []string) string {
 	case slices.Contains(theRunsSubcommands[name], sub):
 		return "ERR fencepost: " + strings.ToUpper(name+" "+sub) + " is not for clients of a run"
 	case name == "select" && len(args) == 2 && args[1] != "0",
-		name == "copy" && len(args) > 3 && slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "db") }):
+		name == "copy" && len(args) > 3 && slices.ContainsFunc(args[3:], db):
 		return "ERR fencepost: only database 0 is recorded, and so may be used"
 	}
 	return ""

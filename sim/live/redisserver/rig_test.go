@@ -117,11 +117,21 @@ func start(t *testing.T, c Config, plan ...nemesis.Fault) *rig {
 	return startWith(t, newKeeper(t), c, plan...)
 }
 
+func newKeeper(t *testing.T) *keeper.Keeper {
+	t.Helper()
+	k, err := keeper.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.Close() })
+	return k
+}
+
 func startWith(t *testing.T, k *keeper.Keeper, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	r := &rig{t: t, l: newLoop()}
 	var err error
-	c.Keeper, c.Loop, c.Failed = k, r.l, r.fail
+	c.Keeper, c.Failed = k, r.fail
 	if c.Groups == nil {
 		c.Groups = [][]sim.ProcessID{{"redis-1"}}
 	}
@@ -139,6 +149,7 @@ func startWith(t *testing.T, k *keeper.Keeper, c Config, plan ...nemesis.Fault) 
 	if c.Sentinel != "" {
 		r.l.w.AddServer(c.Sentinel, r.fleet.Server(c.Sentinel))
 	}
+	r.fleet.Begin(r.l)
 	return r
 }
 

@@ -32,8 +32,8 @@ const (
 	defaultPort             = "6379"
 )
 
-// shortSwitch is the channel on which modelled clients are told of switches, as the simulated Sentinel does; switched is
-// Sentinel's own.
+// shortSwitch is the channel on which modelled clients are told of switches, as the simulated Sentinel does;
+// switchMaster is Sentinel's own.
 const (
 	shortSwitch  = "switch-master"
 	switchMaster = "+switch-master"
@@ -79,9 +79,11 @@ func (n *watcher) tune(w *wire) error {
 	if !c.seven {
 		return nil
 	}
-	// a deposed master is reconfigured after four of its periods of publishing (sentinel.c)
-	_, err := w.ask("SENTINEL", "DEBUG", "ping-period", millis(min(defaultPingEvery, cmp.Or(c.DownAfter, defaultDownAfter))),
-		"info-period", millis(refresh), "publish-period", millis(cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter)/4))
+	ping := min(defaultPingEvery, cmp.Or(c.DownAfter, defaultDownAfter))
+	// a deposed master is reconfigured after four periods of publishing (sentinel.c)
+	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
+	_, err := w.ask("SENTINEL", "DEBUG", "ping-period", millis(ping), "info-period", millis(refresh),
+		"publish-period", millis(publish))
 	return err
 }
 
@@ -173,7 +175,8 @@ func (n *watcher) translate(client history.Process, raw []byte) []byte {
 	return v.encode(nil)
 }
 
-// here is where all servers listen, in a text with a port: "127.0.0.1:4000", or "127.0.0.1 4000" where a switch is told.
+// here is where all servers listen, in a text with a port: "127.0.0.1:4000", or "127.0.0.1 4000" where a switch is
+// told.
 var here = regexp.MustCompile(`127\.0\.0\.1([: ])(\d+)`)
 
 // rename renames the addresses in a value. The port stands within three elements of its host in a list.

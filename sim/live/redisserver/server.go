@@ -67,7 +67,7 @@ func (s *Server) boot(x *life, before <-chan struct{}) error {
 	}
 	go s.watch(x)
 	if s.tells && s.cfg.Persistence == aof.No {
-		go s.program.disk.watch(s.program.folder, s.program.ended())
+		go s.program.disk.Watch(s.program.folder, s.program.ended())
 	}
 	if err := x.open(); err != nil {
 		return fmt.Errorf("%s does not take connections: %w", s.name, err)
@@ -213,7 +213,7 @@ func (s *Server) ClockChanged() {
 	if s.program == nil {
 		return // its clocks are the user's, and no fault strikes them
 	}
-	if err := s.program.shim.setClocks(s.host); err != nil {
+	if err := s.program.shim.SetClocks(s.host); err != nil {
 		s.fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
 	}
 	s.arm()
@@ -231,7 +231,7 @@ func (s *Server) Fault(f sim.ServerFault) {
 	if !f.Begin {
 		by = -by
 	}
-	if err := s.program.shim.slowFsync(by); err != nil {
+	if err := s.program.shim.SlowFsync(by); err != nil {
 		s.fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
 	}
 }

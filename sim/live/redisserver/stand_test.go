@@ -62,7 +62,8 @@ func TestRecordsTellWhatStands(t *testing.T) {
 				args := [][]string{{"SET", k, string(of), "NX", "PX", px}, {"SET", k, string(of), "NX", "PX", px},
 					{"SET", k, string(of)}, {"DEL", k}, {"PEXPIRE", k, px}, {"HSET", "h", one(d, "x|y"), string(of)},
 					{"HDEL", "h", one(d, "x|y")}, {"ZADD", "z", fmt.Sprint(1000*n + i), one(d, "x|y")},
-					{"EVAL", compareAndDelete, "1", k, string(of)}, {"PEXPIRE", "h", px}, {"RENAME", k, "d"}}[d.IntN(11)]
+					{"EVAL", compareAndDelete, "1", k, string(of)}, {"PEXPIRE", "h", px},
+					{"RENAME", k, "d"}}[d.IntN(11)]
 				if c.askFor(20*time.Millisecond, of, args...) == "" {
 					c.Close(sim.Conn{Server: "redis-1", N: c.conn})
 					c.conn++

@@ -1,4 +1,4 @@
-package redisserver
+package machine
 
 import (
 	"os"

@@ -1,4 +1,10 @@
-package redisserver
+// Package machine is what happens to a real redis-server from below: clocks that jump and drift, fsyncs that are slow,
+// and a loss of power, which takes what was not fsynced.
+//
+// A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads what the clocks are to show, and
+// how slow fsyncs are, from a file, and writes there how much of the append-only file is on disk. This room runs in
+// real time, with files, and compiles the library with gcc.
+package machine
 
 import (
 	_ "embed"
@@ -17,15 +23,15 @@ import (
 //go:embed preload/shim.c
 var shimSource []byte
 
-// errNoCompiler reports that the library cannot be made.
-var errNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
+// ErrNoCompiler reports that the library cannot be made.
+var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// compileShim makes the library and gives its path.
-func compileShim(folder string) (string, error) {
+// Compile makes the library in a folder and gives its path. The error may be [ErrNoCompiler].
+func Compile(folder string) (string, error) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		return "", errNoCompiler
+		return "", ErrNoCompiler
 	}
 	source, library := filepath.Join(folder, "shim.c"), filepath.Join(folder, "shim.so")
 	if err := os.WriteFile(source, shimSource, 0o600); err != nil {
@@ -50,11 +56,11 @@ const (
 	fields
 )
 
-// shim is the library in one process, as seen from here. A nil one is none.
-type shim struct {
+// Shim is the library in one process, as seen from here. A nil one is none.
+type Shim struct {
 	library, path string
 	file          *os.File
-	origin        *origin
+	origin        *Origin
 
 	mu      sync.Mutex
 	version int64
@@ -71,9 +77,9 @@ func (s segment) at(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// newShim prepares a process to be loaded with the library. The file outlives the process, as a machine's clock does.
-func newShim(library, folder string, o *origin) (*shim, error) {
-	s := &shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
+// NewShim prepares a process to be loaded with the library. The file outlives the process, as a machine's clock does.
+func NewShim(library, folder string, o *Origin) (*Shim, error) {
+	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
@@ -82,15 +88,15 @@ func newShim(library, folder string, o *origin) (*shim, error) {
 	return s, f.Truncate(fields * 8)
 }
 
-// environment is what loads the library.
-func (s *shim) environment() []string {
+// Environment is what loads the library.
+func (s *Shim) Environment() []string {
 	if s == nil {
 		return nil
 	}
 	return []string{"LD_PRELOAD=" + s.library, "FENCEPOST_SHIM=" + s.path}
 }
 
-func (s *shim) write(field int, values ...int64) error {
+func (s *Shim) write(field int, values ...int64) error {
 	var b []byte
 	for _, v := range values {
 		b = binary.NativeEndian.AppendUint64(b, uint64(v))
@@ -102,12 +108,12 @@ func (s *shim) write(field int, values ...int64) error {
 // farOff is by how much the wall clock of a process and its server's may differ where nothing can move the latter.
 const farOff = time.Second
 
-// setClocks has the clocks of the process show what its simulated ones do.
-func (s *shim) setClocks(h sim.Host) error {
+// SetClocks has the clocks of the process show what its simulated ones do.
+func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
-			return fmt.Errorf("they are to be %v off the machine's, and nothing is there to move them: what is to happen to "+
-				"them must be said before the servers start", off.Round(time.Millisecond))
+			return fmt.Errorf("they are to be %v off the machine's, and nothing is there to move them: what is to "+
+				"happen to them must be said before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}
@@ -124,16 +130,16 @@ func (s *shim) setClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// begin begins a life, in which nothing has been synced yet.
-func (s *shim) begin() error {
+// Begin begins a life, in which nothing has been synced yet.
+func (s *Shim) Begin() error {
 	if s == nil {
 		return nil
 	}
 	return s.write(fieldInode, 0, 0)
 }
 
-// slowFsync makes fsyncs take longer by so much more.
-func (s *shim) slowFsync(by time.Duration) error {
+// SlowFsync makes fsyncs take longer by so much more.
+func (s *Shim) SlowFsync(by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slow += by
@@ -141,7 +147,7 @@ func (s *shim) slowFsync(by time.Duration) error {
 }
 
 // synced is the file that was synced last, and how many bytes of it are on disk.
-func (s *shim) synced() (inode uint64, bytes int64, err error) {
+func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	b := make([]byte, 16)
 	if _, err := s.file.ReadAt(b, fieldInode*8); err != nil {
 		return 0, 0, err
@@ -149,16 +155,16 @@ func (s *shim) synced() (inode uint64, bytes int64, err error) {
 	return binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])), nil
 }
 
-// origin is when the world began, on the machine's monotonic clock: the world's time is never ahead of the machine's,
+// Origin is when the world began, on the machine's monotonic clock: the world's time is never ahead of the machine's,
 // so the smallest difference that was ever seen is nearest to the truth.
-type origin struct {
+type Origin struct {
 	mu    sync.Mutex
 	known bool
 	at    int64
 }
 
 // instant is the world's now on the machine's monotonic clock, in ns.
-func (o *origin) instant(h sim.Host) int64 {
+func (o *Origin) instant(h sim.Host) int64 {
 	now, world := machineClock(), int64(h.Due(0))
 	o.mu.Lock()
 	defer o.mu.Unlock()

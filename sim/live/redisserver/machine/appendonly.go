@@ -1,4 +1,4 @@
-package redisserver
+package machine
 
 import (
 	"os"
@@ -25,9 +25,9 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// disk is how much of the append-only files would survive a loss of power, as far as no fsync tells: what a life has
+// Disk is how much of the append-only files would survive a loss of power, as far as no fsync tells: what a life has
 // found is on disk, and what the operating system has had for writeBack.
-type disk struct {
+type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // by inode
 	sizes []grown
@@ -43,8 +43,8 @@ type grown struct {
 // writeBack is after which Linux writes data back by itself (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
-// begin notes what a life finds.
-func (d *disk) begin(folder string) {
+// Begin notes what a life finds.
+func (d *Disk) Begin(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.found, d.sizes = map[uint64]int64{}, nil
@@ -55,8 +55,8 @@ func (d *disk) begin(folder string) {
 	}
 }
 
-// watch notes how the files grow, until stop is closed.
-func (d *disk) watch(folder string, stop <-chan struct{}) {
+// Watch notes how the files grow, until stop is closed.
+func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -79,9 +79,9 @@ func (d *disk) watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// cut takes from the append-only files what was not on disk: all but what a life found there or the operating system
+// Cut takes from the append-only files what was not on disk: all but what a life found there or the operating system
 // wrote back, and what was fsynced.
-func (d *disk) cut(folder string, s *shim) error {
+func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var last uint64
