@@ -263,9 +263,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 		for _, p := range pushes {
 			x.s.push(l, p)
 		}
-		if err == nil {
-			x.s.observed(r, said, keys)
-		}
+		x.s.observed(r, said, keys, err)
 		r.Reply(x.s.sentinel.translate(l.client, answer))
 	})
 	return err
@@ -296,9 +294,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 		for _, p := range pushes {
 			x.s.push(l, p)
 		}
-		if err == nil {
-			x.s.observed(r, said, keys)
-		}
+		x.s.observed(r, said, keys, err)
 		if r != nil {
 			r.Drop()
 		}
@@ -371,7 +367,7 @@ func (x *life) untilBlocked(l *link) error {
 		return err
 	}
 	r := l.blocked
-	x.do(func() { x.s.observed(r, said, keys) })
+	x.do(func() { x.s.observed(r, said, keys, nil) })
 	return nil
 }
 

@@ -254,6 +254,7 @@ func (r *records) survey(wall int64, keys []keyspace.Key) {
 	r.before, r.known = nil, true
 	d.Begin(wall)
 	guessed := r.adopt(keys)
+	r.guess = ""
 	d.Attempt = ""
 	is := d.Snapshot().Holdings()
 	for len(before) > 0 || len(is) > 0 {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // needs skips a test that needs a program that this machine does not have.
-func needs(t *testing.T, programs ...string) {
+func needs(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
@@ -57,7 +57,7 @@ func (l *loop) Do(f func()) {
 }
 
 // run lets the world go on until done says so.
-func (l *loop) run(t *testing.T, done func() bool) {
+func (l *loop) run(t testing.TB, done func() bool) {
 	t.Helper()
 	timer := time.NewTimer(0)
 	for end := time.Now().Add(2 * time.Minute); ; {
@@ -103,7 +103,7 @@ func (l *loop) advance() {
 
 // rig is a world in real time with real servers.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	l     *loop
 	fleet *Fleet
 
@@ -111,13 +111,13 @@ type rig struct {
 	failed error
 }
 
-func start(t *testing.T, c Config, plan ...nemesis.Fault) *rig {
+func start(t testing.TB, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	needs(t, "redis-server")
 	return startWith(t, newKeeper(t), c, plan...)
 }
 
-func newKeeper(t *testing.T) *keeper.Keeper {
+func newKeeper(t testing.TB) *keeper.Keeper {
 	t.Helper()
 	k, err := keeper.Start()
 	if err != nil {
@@ -127,7 +127,7 @@ func newKeeper(t *testing.T) *keeper.Keeper {
 	return k
 }
 
-func startWith(t *testing.T, k *keeper.Keeper, c Config, plan ...nemesis.Fault) *rig {
+func startWith(t testing.TB, k *keeper.Keeper, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	r := &rig{t: t, l: newLoop()}
 	var err error
@@ -191,7 +191,7 @@ func recorded(w *sim.World) (list []history.Event) {
 
 // client is a client of the world that says on whose behalf it asks.
 type client struct {
-	t *testing.T
+	t testing.TB
 	sim.Env
 	w      *sim.World
 	server sim.ProcessID

@@ -2,7 +2,6 @@ package redisserver
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -89,7 +88,7 @@ func (n *watcher) tune(w *wire) error {
 
 // refresh is how often the Sentinel asks each server for its role and priority: often, since a failover that a fault
 // orders waits for it.
-const refresh = 100 * time.Millisecond
+const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
@@ -114,8 +113,8 @@ func (n *watcher) listen(x *life) error {
 				return
 			}
 			if words := strings.Fields(v.list[len(v.list)-1].text); len(words) == 5 {
-				n.restore(words[4])
 				x.do(func() { n.switched(words) })
+				go n.restore(words[4])
 			}
 		}
 	}()
@@ -243,56 +242,42 @@ func (v value) encode(b []byte) []byte {
 	return append(append(append(b, v.kind), v.text...), "\r\n"...)
 }
 
-// errNoFailover reports that the Sentinel does not carry out the order of a failover.
-var errNoFailover = errors.New("does not carry out the failover that was ordered")
-
 // order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one that is meant
-// is given any; once the Sentinel knows that, it is told to fail over. It runs on a goroutine of its own, and ends with
-// the life of the Sentinel.
+// is given any; once the Sentinel knows that, it is told to fail over, until it has: it gives up where a replica has not
+// answered for a moment. It runs on a goroutine of its own, and ends with the Sentinel.
 func (n *watcher) order(x *life, to sim.ProcessID) {
-	err := n.tryOrder(x, to)
-	if err != nil && !x.isOver() {
-		n.s.fail(fmt.Errorf("%s %w, to %s: %w", n.s.name, errNoFailover, to, err))
+	w, err := n.s.at.dial()
+	if err != nil {
+		return
+	}
+	defer w.close()
+	g := n.fleet.servers[to].group
+	name := string(g.members[0].name)
+	known := false
+	for !x.isOver() {
+		if !known {
+			n.prefer(g, to)
+		}
+		master, err := w.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+		if err != nil || len(master.list) == 2 && n.fleet.byPort(master.list[1].text) == to {
+			return
+		}
+		replicas, err := w.ask("SENTINEL", "REPLICAS", name)
+		if err != nil {
+			return
+		}
+		if known = n.prefers(replicas, to); known {
+			_, _ = w.ask("SENTINEL", "FAILOVER", name) // an error if one is under way
+		}
+		time.Sleep(refresh / 10)
 	}
 }
 
-func (n *watcher) tryOrder(x *life, to sim.ProcessID) error {
-	g := n.fleet.servers[to].group
+// prefer gives only one member of a group any priority. One that does not answer cannot be chosen anyway.
+func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
-		priority := "0"
-		if m.name == to {
-			priority = "100"
-		}
-		if w, err := m.at.dial(); err == nil { // one that is down cannot be chosen
-			_, _ = w.ask("CONFIG", "SET", "replica-priority", priority)
-			w.close()
-		}
+		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
 	}
-	w, err := n.s.at.dial()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	name := string(g.members[0].name)
-	said := ""
-	for end := time.Now().Add(patience); time.Now().Before(end) && !x.isOver(); time.Sleep(time.Millisecond) {
-		replicas, err := w.ask("SENTINEL", "REPLICAS", name)
-		if err != nil {
-			return err
-		}
-		if !n.prefers(replicas, to) {
-			continue
-		}
-		v, err := w.ask("SENTINEL", "FAILOVER", name)
-		switch {
-		case err != nil:
-			return err
-		case !v.isError():
-			return nil
-		}
-		said = v.text
-	}
-	return errors.New("it says: " + said)
 }
 
 // prefers reports whether the Sentinel knows that only one replica is to be chosen.
@@ -303,8 +288,9 @@ func (n *watcher) prefers(replicas value, to sim.ProcessID) bool {
 		for i := 0; i+1 < len(r.list); i += 2 {
 			fields[r.list[i].text] = r.list[i+1].text
 		}
-		is := n.fleet.byPort(fields["port"]) == to
-		if (fields["slave-priority"] != "0") != is {
+		name := n.fleet.byPort(fields["port"])
+		is := name == to
+		if (fields["slave-priority"] != "0") != is && !n.fleet.servers[name].deaf {
 			return false
 		}
 		knows = knows || is
@@ -319,9 +305,18 @@ func (n *watcher) restore(port string) {
 		return
 	}
 	for _, m := range s.group.members {
-		if w, err := m.at.dial(); err == nil {
-			_, _ = w.ask("CONFIG", "SET", "replica-priority", "100")
-			w.close()
-		}
+		m.prioritize("100")
 	}
+}
+
+// prioritize tells a server its priority among the replicas. It reports whether the server answers.
+func (s *Server) prioritize(priority string) bool {
+	w, err := s.at.dial()
+	if err != nil {
+		return false
+	}
+	defer w.close()
+	_ = w.conn.SetDeadline(time.Now().Add(refresh))
+	_, err = w.ask("CONFIG", "SET", "replica-priority", priority)
+	return err == nil
 }

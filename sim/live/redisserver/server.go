@@ -23,6 +23,7 @@ type Server struct {
 	program  *program // nil: a server of the user's
 	prefix   string   // of one of the user's: of the keys that may be used there
 	group    *group
+	deaf     bool     // it does not take what the Sentinel's orders need
 	sentinel *watcher // what it knows if it is one
 
 	// The fields below are the world's goroutine's.
@@ -181,10 +182,15 @@ func (s *Server) touchedDue(said []notice, keys []keyspace.Key) {
 	s.arm()
 }
 
-// observed records what a request has done; a nil one is nobody's.
-func (s *Server) observed(r *request, said []notice, keys []keyspace.Key) {
+// observed records what a request has done; a nil one is nobody's. If that could not be found out, it will be by the
+// next look at everything.
+func (s *Server) observed(r *request, said []notice, keys []keyspace.Key, err error) {
 	if r == nil {
 		r = &request{}
+	}
+	if err != nil {
+		s.records.guess = r.attempt
+		return
 	}
 	if s.records.note(s.host.Wall(), r.attempt, r.commands, said, keys) {
 		s.arm()
