@@ -135,7 +135,7 @@ func TestSentinelNamesAddressesThatAClientCanReach(t *testing.T) {
 		for command, want := range map[string]string{
 			"SENTINEL GET-MASTER-ADDR-BY-NAME redis-1": "*2\r\n$16\r\nhost-of-client-1\r\n$4\r\n1001\r\n",
 			"SENTINEL REPLICAS redis-1":                "$21\r\nhost-of-client-1:1002\r\n",
-			"SENTINEL MASTER redis-1":                  "$2\r\nip\r\n$16\r\nhost-of-client-1\r\n$4\r\nport\r\n$4\r\n1001\r\n",
+			"SENTINEL MASTER redis-1":                  "$16\r\nhost-of-client-1\r\n$4\r\nport\r\n$4\r\n1001\r\n",
 			"INFO sentinel":                            "address=host-of-client-1:1001,slaves=1",
 		} {
 			got := string(c.as("", strings.Fields(command)...).Raw())

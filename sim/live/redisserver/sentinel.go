@@ -242,8 +242,8 @@ func (v value) encode(b []byte) []byte {
 	return append(append(append(b, v.kind), v.text...), "\r\n"...)
 }
 
-// order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one that is meant
-// is given any; once the Sentinel knows that, it is told to fail over, until it has: it gives up where a replica has not
+// order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one meant is
+// given any; once the Sentinel knows that, it is told to fail over, until it has: it gives up if a replica has not
 // answered for a moment. It runs on a goroutine of its own, and ends with the Sentinel.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
