@@ -43,6 +43,7 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 			say(c.hears(1))
 			say(c.on(1, "PING"))
 			say(c.on(1, "GET", "k"))
+			say(c.on(1, "UNSUBSCRIBE", "a", "b"))
 			say(c.on(1, "UNSUBSCRIBE"))
 			say(c.on(1, "PUNSUBSCRIBE", "c*"))
 			say(c.on(1, "GET", "k"))

@@ -66,6 +66,17 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 // none.
 func (f *Fleet) Begin(l Loop) { f.cfg.loop.begin(l) }
 
+// End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
+// closed: who dies after it does not fail the run.
+func (f *Fleet) End() {
+	for _, s := range f.servers {
+		if s.life != nil {
+			close(s.life.over)
+			s.life = nil
+		}
+	}
+}
+
 // Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 	if s := f.servers[name]; s != nil {

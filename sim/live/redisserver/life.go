@@ -104,13 +104,20 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do has f run on the world's goroutine, if the life is not over then.
+// do has f run on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at most
+// one request has been carried out that is not recorded.
 func (x *life) do(f func()) {
+	done := make(chan struct{})
 	x.s.cfg.loop.Do(func() {
+		defer close(done)
 		if x.s.life == x {
 			f()
 		}
 	})
+	select {
+	case <-done:
+	case <-x.over:
+	}
 }
 
 // open opens the connections that are not clients'.
@@ -258,6 +265,8 @@ func (x *life) serve(r *request) error {
 
 // finish records what a request has done and answers it.
 func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error {
+	x.setUnderWay(r.attempt)
+	defer x.setUnderWay("")
 	said, keys, err := x.observe()
 	x.do(func() {
 		for _, p := range pushes {

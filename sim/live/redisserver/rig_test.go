@@ -150,6 +150,7 @@ func startWith(t testing.TB, k *keeper.Keeper, c Config, plan ...nemesis.Fault) 
 		r.l.w.AddServer(c.Sentinel, r.fleet.Server(c.Sentinel))
 	}
 	r.fleet.Begin(r.l)
+	t.Cleanup(r.fleet.End)
 	return r
 }
 

@@ -258,6 +258,7 @@ func (s *Server) hold(on bool) {
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
+	underWay := x.underWay() // before the executor hears of the end
 	close(x.over)
 	s.sentinel.endLife()
 	why := history.LostUnsynced
@@ -265,7 +266,7 @@ func (s *Server) Stop(how sim.Stop) {
 		why = history.LostUnpersisted
 	}
 	if s.tells {
-		s.records.end(why, x.underWay())
+		s.records.end(why, underWay)
 	}
 	if how != sim.ShutDown {
 		s.program.kill()
