@@ -72,8 +72,8 @@ func (h *hold) allows(r *report) error {
 		}
 		again := ""
 		if r.word == h.step {
-			again = ". Does its library say again what is not answered soon? An answer takes as long as a pause: switch " +
-				"time-outs and retries off for FENCEPOST_RESOURCE"
+			again = ". Does its library say again what is not answered soon? An answer takes as long as a pause: " +
+				"switch time-outs and retries off for FENCEPOST_RESOURCE"
 		}
 		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
 			before[r.word][0], again)
