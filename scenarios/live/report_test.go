@@ -193,12 +193,15 @@ func TestWhoseRequestItIs(t *testing.T) {
 // TestClientsBeginInTurn: one that is to begin later waits until those before it are served, stand still or have
 // crashed, but not for long.
 func TestClientsBeginInTurn(t *testing.T) {
+	acquire := func(of history.Type) func(*stage, *client) {
+		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
+	}
 	for name, test := range map[string]struct {
 		do   func(st *stage, first *client)
 		want time.Duration
 	}{
-		"served before":   {func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: history.OK}) }, 10},
-		"asks":            {func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: history.Invoke}) }, 110},
+		"served before":   {acquire(history.OK), 10},
+		"asks":            {acquire(history.Invoke), 110},
 		"paused":          {func(st *stage, k *client) { st.world.Pause(k.id) }, 10},
 		"crashed":         {func(st *stage, k *client) { st.world.Crash(k.id) }, 10},
 		"served at 50 ms": {func(st *stage, k *client) { st.world.At(sim.Time(50e6), func() { k.served = true }) }, 50},
