@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type client struct {
 
 	first    func() // begins its first section; nil until it has asked for that
 	after    []func()
+	begun    bool // its first section
+	served   bool // its first request for a lock was answered, by a yes or a no
 	holds    map[history.Lock]*hold
 	attempts int
 	control  *state // of one of our own: where it is told of its clocks
@@ -89,7 +92,26 @@ func (k *client) begin(i int) {
 		k.control.tell(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
-	k.stage.world.At(k.stage.zero+history.Of(time.Duration(i)*apart), func() { k.then(k.first) })
+	k.starts = time.Duration(i) * apart
+	k.stage.world.At(k.stage.zero+history.Of(k.starts), func() { k.inTurn(k.first) })
+}
+
+// patient is how much later than it should a client begins, at most, so that those who are to begin before it are
+// served before it: in virtual time they are.
+const patient = 100 * time.Millisecond
+
+// inTurn lets the first section of the client begin when those before it are served, stand still, or take too long.
+func (k *client) inTurn(f func()) {
+	w := k.stage.world
+	waits := w.Now() < k.stage.zero+history.Of(k.starts+patient) &&
+		slices.ContainsFunc(k.stage.clients, func(o *client) bool {
+			return o.starts < k.starts && !o.served && !w.Paused(o.id) && !w.Down(o.id)
+		})
+	if waits {
+		w.At(w.Now()+history.Of(time.Millisecond), func() { k.inTurn(f) })
+		return
+	}
+	k.then(f)
 }
 
 // exited takes note of the end of the process. What it had sent comes first.
@@ -187,7 +209,16 @@ func (k *client) pass(p sim.Point, f func()) {
 	k.then(f)
 }
 
-func (k *client) record(e history.Event) { k.stage.world.Record(k.id, e) }
+func (k *client) record(e history.Event) {
+	k.served = k.served || e.F == history.Acquire && e.Type != history.Invoke
+	k.stage.world.Record(k.id, e)
+}
+
+// recordGrant records an event with its grant.
+func (k *client) recordGrant(e history.Event, g sim.Grant) {
+	k.served = true
+	k.stage.world.RecordGrant(k.id, e, g)
+}
 
 // tail keeps the end of what a process prints.
 type tail struct {

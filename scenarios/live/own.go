@@ -73,8 +73,16 @@ func (s *state) own(args []string) {
 			st.loop.Fail(fmt.Errorf("%s: %w", k.id, err))
 			return
 		}
-		k.recorded(&r)
-		k.then(s.acknowledge)
+		record := func() {
+			k.recorded(&r)
+			k.then(s.acknowledge)
+		}
+		if !k.begun {
+			k.begun = true
+			k.inTurn(record)
+			return
+		}
+		record()
 	default:
 		st.loop.Fail(fmt.Errorf("%s says %q, which no client of Fencepost's own does", k.id, args))
 	}
@@ -91,7 +99,7 @@ func (k *client) recorded(r *record) {
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	w.RecordGrant(k.id, r.Event, sim.Grant{Since: w.Mark(g.Since), Granted: w.Mark(g.Granted), Until: g.Until,
+	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(g.Since), Granted: w.Mark(g.Granted), Until: g.Until,
 		Counted: g.Counted})
 }
 

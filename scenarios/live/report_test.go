@@ -197,6 +197,38 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
+// TestClientsBeginInTurn: one that is to begin later waits until those before it are served, stand still or have
+// crashed, but not for long.
+func TestClientsBeginInTurn(t *testing.T) {
+	acquire := func(of history.Type) func(*stage, *client) {
+		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
+	}
+	for name, test := range map[string]struct {
+		do   func(st *stage, first *client)
+		want time.Duration
+	}{
+		"served before":   {acquire(history.OK), 10},
+		"asks":            {acquire(history.Invoke), 110},
+		"paused":          {func(st *stage, k *client) { st.world.Pause(k.id) }, 10},
+		"crashed":         {func(st *stage, k *client) { st.world.Crash(k.id) }, 10},
+		"served at 50 ms": {func(st *stage, k *client) { st.world.At(sim.Time(50e6), func() { k.served = true }) }, 50},
+	} {
+		st, first := rig()
+		second := newClient(st, &scenarios.Client{ID: "client-2"}, 10*time.Millisecond)
+		st.clients = append(st.clients, second)
+		for _, k := range st.clients {
+			st.world.AddClient(k.id, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
+		}
+		test.do(st, first)
+		began := sim.Time(-1)
+		st.world.At(sim.Time(10e6), func() { second.inTurn(func() { began = st.world.Now() }) })
+		st.world.Run(sim.Time(time.Second), nil)
+		if began.Duration() != test.want*time.Millisecond {
+			t.Errorf("%s: it began at %v, want %d ms", name, began.Duration(), test.want)
+		}
+	}
+}
+
 // TestOwnerValuesAreForgotten: a run of any length keeps a few, and one that serves all attempts stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	known := map[string]history.Attempt{}

@@ -133,7 +133,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 // grants records what the servers have granted; if that was not seen, that the client says so.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	if g, ok := h.grant(k.stage.world, len(k.config.Lock.Servers)/2+1, r); ok {
-		k.stage.world.RecordGrant(k.id, e, g)
+		k.recordGrant(e, g)
 		return
 	}
 	k.record(e)
