@@ -137,7 +137,7 @@ const worker = "scenarios/live/workers/redsync"
 // nested are the modules inside this one, each with what it imports of the house: they hold what needs modules that
 // users are not to compile, which is tests, and the worker. Nothing of the house imports them.
 var nested = map[string][]string{
-	worker: {},
+	worker:            {},
 	"reports/browser": {},
 	"scenarios/locktest/libraries": {"checker", "checker/history", "checker/history/recorder", "checker/reading",
 		"scenarios/locktest", "sim", "sim/bubble", "sim/redis"},

@@ -1,21 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/agreed"
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
 	"github.com/fencepost-sim/fencepost/scenarios/live/servers"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	host "github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // liveJob is one call of live.
@@ -26,12 +30,15 @@ type liveJob struct {
 	planned  bool // the plan comes from a file
 	client   string
 	servers  string
+	chosen   bool // the servers were
 	listen   string
 }
 
 func newLive() *cobra.Command {
 	j := &liveJob{}
 	var planFile string
+	var both bool
+	var workers int
 	c := &cobra.Command{
 		Use:               "live SCENARIO|FILE",
 		ValidArgsFunction: scenarioOrFile,
@@ -43,8 +50,16 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 ` + live.Reporting,
 		Example: `  fencepost live fenced-gc-pause
   fencepost live fenced-gc-pause --client 'python3 worker.py'`,
-		Args: oneArgument("a scenario's name or file"),
+		Args: func(c *cobra.Command, args []string) error {
+			if both {
+				return nil
+			}
+			return oneArgument("a scenario's name or file")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if j.chosen = c.Flags().Changed("servers"); both {
+				return errors.Join(checkWorkers(workers), j.agree(args, workers))
+			}
 			if j.scenario, err = open(args[0]); err != nil {
 				return err
 			}
@@ -65,6 +80,9 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
 		"processes that\nit starts; or `ADDRESSES` of yours, HOST:PORT,HOST:PORT")
+	c.Flags().BoolVar(&both, "agree", false, "run the scenarios of the catalogue that are named, or all on Redis,\n"+
+		"simulated and in real time on real servers, and hold the verdicts to each other")
+	c.Flags().IntVar(&workers, "workers", 0, "with --agree, how many to run at once (default: one a core)")
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
@@ -112,24 +130,14 @@ func (j *liveJob) run() error {
 	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	kept, err := keeper.Start()
-	if err != nil {
-		return err
-	}
-	defer kept.Close()
-	fleet, err := choice.Fleet(j.scenario, j.plan, kept)
+	o, err := j.options()
 	if err != nil {
 		return err
 	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	result, err := live.Run(live.Options{Scenario: j.scenario, Command: j.client, Host: j.listen, Context: ctx,
-		Own:   host.Command{Path: self, Args: []string{os.Args[0], liveClient}},
-		Fleet: fleet, Starter: servers.Kept{Keeper: kept}, Patience: live.Patience}, j.plan)
+	o.Scenario, o.Context = j.scenario, ctx
+	result, err := choice.Run(o, j.plan)
 	if err != nil {
 		return err
 	}
@@ -139,6 +147,57 @@ func (j *liveJob) run() error {
 	told.Files, told.Repeat = j.Out, j.repeat()
 	writeRun(&j.Frame, "", inputs(j.scenario, j.plan, ""), told)
 	return j.Emit(told, judgement.Standing())
+}
+
+// options are those of all runs of the call.
+func (j *liveJob) options() (live.Options, error) {
+	self, err := os.Executable()
+	return live.Options{Command: j.client, Host: j.listen, Patience: live.Patience,
+		Own: host.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
+}
+
+// agree runs scenarios on both sides, all on Redis if no name is given.
+func (j *liveJob) agree(names []string, workers int) error {
+	if !j.chosen {
+		j.servers = servers.Redis
+	}
+	choice, err := servers.Parse(j.servers)
+	o, failed := j.options()
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := scenarios.Named(name); err != nil {
+			return err
+		}
+	}
+	repeat := fmt.Sprintf("%s live --agree --servers %s", program(), shellWord(j.servers))
+	if len(names) > 0 {
+		repeat += " " + strings.Join(names, " ")
+	} else {
+		names = agree.Names()
+	}
+	defer j.Close()
+	if err := j.Open("agree"); err != nil {
+		return err
+	}
+	ctx, stop := frame.Interruptible()
+	defer stop()
+	told := &agreed.Agreement{Servers: j.servers, Repeat: repeat}
+	err = agree.Run(ctx, parallel.Crew{Workers: workers, Progress: j.Progress()}, names,
+		func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
+			here := o
+			here.Context = ctx
+			if here.Scenario, err = choice.Scenario(s); err != nil {
+				return nil, err
+			}
+			return choice.Run(here, here.Scenario.Plan(1))
+		}, func(r agree.Row) { told.Rows = append(told.Rows, r) })
+	if err != nil && !errors.Is(err, live.ErrInterrupted) {
+		return err
+	}
+	told.Interrupted = len(told.Rows) < len(names)
+	return j.Emit(told, told.Standing())
 }
 
 // repeat is a command that runs the same plan again.

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
-// Kept has a keeper start the clients, so that none outlives the run, however that ends.
-type Kept struct{ Keeper *keeper.Keeper }
+// kept has a keeper start the clients, so that none outlives the run, however that ends.
+type kept struct{ *keeper.Keeper }
 
 // Start starts a process.
-func (k Kept) Start(c live.Command) (live.Process, error) {
+func (k kept) Start(c live.Command) (live.Process, error) {
 	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -22,19 +22,20 @@ func (k Kept) Start(c live.Command) (live.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kept{p}, nil
+	return group{p}, nil
 }
 
-type kept struct{ *keeper.Process }
+// group is a process with all that is in its process group.
+type group struct{ *keeper.Process }
 
 // Stop stops the group: one that has ended stands still.
-func (p kept) Stop() error { return unlessEnded(p.Process.Stop()) }
+func (p group) Stop() error { return unlessEnded(p.Process.Stop()) }
 
 // Cont lets the group go on.
-func (p kept) Cont() error { return unlessEnded(p.Process.Cont()) }
+func (p group) Cont() error { return unlessEnded(p.Process.Cont()) }
 
 // Kill ends the group.
-func (p kept) Kill() error { return unlessEnded(p.Process.Kill()) }
+func (p group) Kill() error { return unlessEnded(p.Process.Kill()) }
 
 func unlessEnded(err error) error {
 	if errors.Is(err, keeper.ErrEnded) {

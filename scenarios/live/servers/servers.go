@@ -63,7 +63,7 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := "fencepost:" + strings.ToLower(rand.Text()[:8]) + ":"
+	prefix := "fencepost/" + strings.ToLower(rand.Text()[:8]) + "/"
 	for i := range s.Clients {
 		k := &s.Clients[i]
 		names := k.Work.Locks
@@ -79,8 +79,28 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// Fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
-func (c Choice) Fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+// Run carries out the plan on the servers, which Scenario must have seen to suit. All that it starts has ended when it
+// returns, and ends too if this process is killed. What cannot be carried out is refused before anything starts: a
+// *live.RefusedError.
+func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
+	k, err := keeper.Start()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	o.Starter = kept{k}
+	if o.Fleet, err = c.fleet(o.Scenario, plan, k); err != nil {
+		return nil, err
+	}
+	if result, err = live.Run(o, plan); err == nil && len(c.addresses) > 0 {
+		result.Notes = append(result.Notes, "the servers are yours: what becomes of their keys is not recorded, and laws "+
+			"that need to know it are unchecked")
+	}
+	return result, err
+}
+
+// fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
+func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
 	if !c.Real() {
 		return live.Simulated{}, nil
 	}
@@ -95,7 +115,7 @@ func (c Choice) Fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper
 				len(c.addresses))
 		}
 		name := string(s.Locks()[0])
-		prefix := name[:strings.LastIndexByte(name, ':')+1]
+		prefix := name[:strings.LastIndexByte(name, '/')+1]
 		of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
 		f.can, f.launch, f.end = of.Can, of.Attach, of.Sweep
 		return f, nil
@@ -116,17 +136,19 @@ func (c Choice) Fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper
 
 // beyond says what of a scenario no Redis server knows that can be started here; nil if they know it all.
 func beyond(s *scenarios.Scenario) error {
+	refuse := func(what string) error {
+		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it is simulated only"}
+	}
 	if s.Servers.SemiSync {
-		return fmt.Errorf("%s has semi-synchronous replication, which Redis does not offer: it is simulated only", s.Name)
+		return refuse("semi-synchronous replication, which Redis does not offer")
 	}
 	for i := range s.Clients {
 		l := &s.Clients[i].Lock
 		switch {
 		case l.Release == locks.ReleaseCAD || l.Extension != nil && l.Extension.Mode == locks.ExtendCAS:
-			return fmt.Errorf("%s uses CAS or CAD, commands of Tair, which redis-server does not know: they are "+
-				"simulated only", s.Name)
+			return refuse("CAS or CAD, commands of Tair, which redis-server does not know")
 		case l.Release == locks.ReleaseDelex:
-			return fmt.Errorf("%s uses DELEX, a command of Redis 8.4: it is simulated only", s.Name)
+			return refuse("DELEX, a command of Redis 8.4, which older servers do not know")
 		}
 	}
 	return nil

@@ -1,0 +1,182 @@
+// Package agreed tells how scenarios came out simulated and in real time, side by side.
+//
+// Goals: a difference stands with both causes; what only one side could run is said and not counted as agreement.
+// Non-goals: running (scenarios/live/agree).
+package agreed
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+)
+
+// Agreement is what came of all scenarios.
+type Agreement struct {
+	Rows        []agree.Row
+	Servers     string // what the servers of the second side were
+	Interrupted bool
+	Repeat      string // command to paste that does it again
+}
+
+// Standing is how the sides stand to each other: alike, not alike, or nothing was run.
+func (a *Agreement) Standing() expect.Standing {
+	switch alike, differ, _ := agree.Counts(a.Rows); {
+	case differ > 0:
+		return expect.Otherwise
+	case alike == 0 || a.Interrupted:
+		return expect.NotDecidable
+	}
+	return expect.AsExpected
+}
+
+// broken says in a few words how a side came out: the laws that were violated.
+func broken(v checker.Verdict) string {
+	var laws []string
+	for _, law := range checker.Laws {
+		if v.Of(law).Outcome == checker.Violated {
+			laws = append(laws, string(law))
+		}
+	}
+	if len(laws) == 0 {
+		return "nothing broken"
+	}
+	return "broken: " + strings.Join(laws, ", ")
+}
+
+// came says how a law came out.
+func came(f checker.Finding) string {
+	if f.Outcome == checker.Violated {
+		return fmt.Sprintf("%v: %v", f.Outcome, f.Cause)
+	}
+	return f.Outcome.String()
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+// Text writes a table, a line for each scenario, and below it what differs. The error is w's.
+func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
+	p := opt.Writer(w)
+	alike, differ, refused := agree.Counts(a.Rows)
+	standing := map[expect.Standing]string{expect.AsExpected: "agree", expect.Otherwise: "differ",
+		expect.NotDecidable: report.Undecided}[a.Standing()]
+	tone := term.Green
+	if a.Standing() != expect.AsExpected {
+		tone = term.Red
+	}
+	p.Title("simulated and real", phrase.Count(len(a.Rows), "scenario"), standing, tone)
+	p.Text(term.Plain, 2, "The same scenarios simulated, and in real time on "+a.Servers+", with each client a process of "+
+		"its own: every law, and the cause of every violation, is held to the other side's.")
+	p.Blank()
+	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(35).Add(term.Plain, "times").
+		Right(52, "simulated").Right(62, "real"))
+	for i := range a.Rows {
+		row(p, &a.Rows[i])
+	}
+	p.Blank()
+	p.Text(term.Plain, 0, fmt.Sprintf("%d agree, %d differ, %d could not be run on both sides.", alike, differ, refused))
+	report.Stopped(p, a.Interrupted)
+	report.Closing(p, "", a.Repeat)
+	return p.Err()
+}
+
+func row(p *term.Writer, r *agree.Row) {
+	sign := "✓"
+	switch {
+	case r.Refused != "":
+		sign = "–"
+	case !r.Agrees():
+		sign = "✗"
+	}
+	l := new(term.Line).Add(report.Tones[sign], " "+sign+" ").Add(term.Plain, r.Name)
+	if r.Refused != "" {
+		p.Put(l)
+		p.Text(term.Plain, 3, r.Refused)
+		return
+	}
+	scale := "as they are"
+	if r.Scaled > 1 {
+		scale = fmt.Sprintf("÷ %d", r.Scaled)
+	}
+	p.Put(l.To(35).Add(term.Plain, scale).Right(52, seconds(r.Simulated.Wall)).Right(62, seconds(r.Live.Wall)))
+	p.Text(term.Plain, 3, broken(r.Simulated.Verdict))
+	for _, d := range r.Differences() {
+		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))
+	}
+}
+
+type agreementJSON struct {
+	report.Head
+	Servers     string    `json:"servers"`
+	Rows        []rowJSON `json:"rows"`
+	Agree       int       `json:"agree"`
+	Differ      int       `json:"differ"`
+	Refused     int       `json:"refused"`
+	Interrupted bool      `json:"interrupted"`
+}
+
+type rowJSON struct {
+	Scenario  string        `json:"scenario"`
+	DividedBy int           `json:"divided_by"`
+	Refused   string        `json:"refused,omitempty"`
+	Simulated float64       `json:"simulated_seconds"`
+	Real      float64       `json:"real_seconds"`
+	Agrees    bool          `json:"agrees"`
+	Violated  []string      `json:"violated"` // simulated
+	Differs   []differsJSON `json:"differs"`
+}
+
+type differsJSON struct {
+	Law       checker.Law `json:"law"`
+	Simulated string      `json:"simulated"`
+	Real      string      `json:"real"`
+}
+
+// JSON gives the same as one document.
+func (a *Agreement) JSON(command string) ([]byte, error) {
+	d := agreementJSON{Head: report.HeadOf(command), Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
+	d.Agree, d.Differ, d.Refused = agree.Counts(a.Rows)
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Refused: r.Refused, Agrees: r.Agrees(),
+			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: []string{},
+			Differs: []differsJSON{}}
+		for _, law := range checker.Laws {
+			if r.Simulated.Verdict.Of(law).Outcome == checker.Violated {
+				row.Violated = append(row.Violated, string(law))
+			}
+		}
+		for _, x := range r.Differences() {
+			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return report.Encode(d)
+}
+
+// Suite counts each scenario as one case.
+func (a *Agreement) Suite() report.Suite {
+	s := report.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: report.InterruptedCases("agree", a.Interrupted)}
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		c := report.Case{Group: r.Name, Name: "simulated and real", Result: expect.AsExpected,
+			Message: broken(r.Simulated.Verdict)}
+		if r.Refused != "" {
+			c.Result, c.Message = expect.NotDecidable, r.Refused
+		}
+		for _, d := range r.Differences() {
+			c.Result = expect.Otherwise
+			c.Message = "the sides differ"
+			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, came(d.Simulated), came(d.Live))
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}

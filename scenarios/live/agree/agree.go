@@ -1,0 +1,158 @@
+// Package agree runs scenarios twice, simulated and in real time on real servers, and holds the verdicts to each other.
+//
+// Goals: both sides run the same file; what only one side can run is named with the reason, and counts as no agreement.
+// Non-goals: how either side runs (scenarios, scenarios/live).
+package agree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+)
+
+// Row is one scenario on both sides.
+type Row struct {
+	Name      string
+	Scaled    int // its longer times were divided by this
+	Simulated Side
+	Live      Side
+	Refused   string // why it cannot be run in real time; empty: it was
+}
+
+// Side is how one side came out, and how long it took on the host's clock.
+type Side struct {
+	Verdict checker.Verdict
+	Wall    time.Duration
+}
+
+// Difference is a law that came out in two ways.
+type Difference struct {
+	Law             checker.Law
+	Simulated, Live checker.Finding
+}
+
+// Differences are the laws whose outcome or cause is not the same on both sides; none if the row was refused.
+func (r *Row) Differences() (all []Difference) {
+	if r.Refused != "" {
+		return nil
+	}
+	for _, law := range checker.Laws {
+		a, b := r.Simulated.Verdict.Of(law), r.Live.Verdict.Of(law)
+		if a.Outcome != b.Outcome || a.Cause != b.Cause {
+			all = append(all, Difference{law, a, b})
+		}
+	}
+	return all
+}
+
+// Agrees reports whether both sides ran and every law came out alike.
+func (r *Row) Agrees() bool { return r.Refused == "" && len(r.Differences()) == 0 }
+
+// Names are the scenarios of the catalogue that have Redis servers.
+func Names() (names []string) {
+	for _, name := range scenarios.Names() {
+		if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnRedis {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// scales are what times may be divided by, the greatest first.
+var scales = []int{5, 3, 2}
+
+// scaled is s with its longer times divided by as much as leaves its simulated verdict as it is.
+func scaled(s *scenarios.Scenario) (*scenarios.Scenario, int, error) {
+	whole, err := simulate(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, by := range scales {
+		short, err := Scaled(s, by)
+		if err != nil {
+			return nil, 0, err
+		}
+		side, err := simulate(short)
+		if err != nil {
+			return nil, 0, err
+		}
+		if r := (Row{Simulated: whole, Live: side}); r.Agrees() {
+			return short, by, nil
+		}
+	}
+	return s, 1, nil
+}
+
+// simulate runs s with its first seed.
+func simulate(s *scenarios.Scenario) (Side, error) {
+	began := time.Now()
+	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+	if err != nil {
+		return Side{}, err
+	}
+	return Side{checker.Check(r.History), time.Since(began)}, nil
+}
+
+// Real runs a scenario in real time. A *live.RefusedError says that it cannot be.
+type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
+
+// Run runs the scenarios of the catalogue with the given names, and hands out the rows in their order.
+func Run(ctx context.Context, crew parallel.Crew, names []string, real Real, take func(Row)) error {
+	_, err := parallel.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
+		return func(i int) (Row, error) { return row(ctx, names[i], real) }
+	}, func(_ int, r Row) error {
+		take(r)
+		return nil
+	})
+	return err
+}
+
+func row(ctx context.Context, name string, real Real) (Row, error) {
+	r := Row{Name: name}
+	s, err := scenarios.Named(name)
+	if err != nil {
+		return r, err
+	}
+	s, r.Scaled, err = scaled(s)
+	if err == nil {
+		r.Simulated, err = simulate(s)
+	}
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	result, err := real(ctx, s)
+	r.Live.Wall = time.Since(began)
+	var refused *live.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		r.Refused = refused.Error()
+		return r, nil
+	case err != nil:
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	r.Live.Verdict = checker.Check(result.History)
+	return r, nil
+}
+
+// Counts are how many rows agree, differ, and were refused.
+func Counts(rows []Row) (agree, differ, refused int) {
+	for i := range rows {
+		switch r := &rows[i]; {
+		case r.Refused != "":
+			refused++
+		case r.Agrees():
+			agree++
+		default:
+			differ++
+		}
+	}
+	return agree, differ, refused
+}
