@@ -81,7 +81,7 @@ func FuzzRead(f *testing.F) {
 		case err == nil && len(file.History.Events) == 0:
 			t.Fatal("nothing was read")
 		case err == nil:
-			Of(file.History)
+			of(file.History)
 		}
 	})
 }

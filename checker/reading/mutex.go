@@ -31,10 +31,10 @@ func KindOf(word string) (Kind, error) {
 	return "", fmt.Errorf("no kind of lock %q: it is %s", word, strings.Join(words, " or "))
 }
 
-// Take makes a history one of that kind of lock. It is an error if the history tells of anything that such a lock does
+// take makes a history one of that kind of lock. It is an error if the history tells of anything that such a lock does
 // not have: other operations than acquire and release, leases, tokens, shared holds, records of servers or of a
 // resource.
-func (k Kind) Take(h *history.History) error {
+func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil
 	}

@@ -10,22 +10,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Left says what a reading took from a history.
-type Left struct {
+// removed is what a reading took from a history.
+type removed struct {
 	Releases int // that failed, and so released nothing
 	Nested   int // acquires of an owner that held the lock already
 }
 
-// Of applies the reading that the header of h names, and nests acquires if it says so. It does not change h.
+// of applies the reading that the header of h names, and nests acquires if it says so. It does not change h.
 //
 // Under history.Strict a release that failed has released nothing: its call and its return are left out. One whose
 // outcome is not known may have released, as under history.Default, and ends the section when it is called.
 //
 // Nested acquires of an owner, and as many of its releases, are left out; one that states a lease extends it. The owner
 // is the attempt, or where none is named, the process. An exclusive acquire within a shared hold is no nested one.
-func Of(h *history.History) (*history.History, Left) {
+func of(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
-	var left Left
+	var left removed
 	if h.Header.Reading == history.Strict {
 		left.Releases = n.failed()
 	}

@@ -106,7 +106,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 			{Reading: history.Strict, Reentrant: true}} {
 			h.Header.Recording = rec
 			before := fmt.Sprint(h.Events)
-			read, _ := Of(h)
+			read, _ := of(h)
 			f := checker.Check(read).Of(checker.MutualExclusion)
 			want := overlapAsWritten(h)
 			if (f.Outcome == checker.Violated) != want {
@@ -114,7 +114,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 					h.Events, read.Events)
 			}
 			if rec.Reentrant {
-				read, _ := Of(named(h))
+				read, _ := of(named(h))
 				if f := checker.Check(read).Of(checker.MutualExclusion); (f.Outcome == checker.Violated) != want {
 					t.Fatalf("seed %d, %+v, with names: %v (%s), by definition %t\n%v\n%v", seed, rec, f.Outcome,
 						f.Explanation, want, h.Events, read.Events)
@@ -123,7 +123,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 			if fmt.Sprint(h.Events) != before {
 				t.Fatalf("seed %d: the history has changed", seed)
 			}
-			if again, left := Of(read); rec.Reading == history.Strict && left.Releases > 0 ||
+			if again, left := of(read); rec.Reading == history.Strict && left.Releases > 0 ||
 				!reflect.DeepEqual(again.Events, read.Events) {
 				t.Fatalf("seed %d, %+v: read twice, it is another", seed, rec)
 			}
@@ -154,7 +154,7 @@ func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, left := Of(h)
+	read, left := of(h)
 	if left.Nested != 1 || len(read.Events) != 6 {
 		t.Errorf("%d nested acquires, %d events left", left.Nested, len(read.Events))
 	}
@@ -165,7 +165,7 @@ func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 		}
 	}
 	h.Events[3].Grant.Until = 15
-	read, _ = Of(h)
+	read, _ = of(h)
 	if f := checker.Check(read).Of(checker.LeaseExclusion); f.Outcome != checker.Holds {
 		t.Errorf("%v: %s", f.Outcome, f.Explanation)
 	}
@@ -198,15 +198,15 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
 	} {
 		h := &history.History{Events: []history.Event{c.e}}
-		if err := Mutex.Take(h); c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {
+		if err := Mutex.take(h); c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
-		if err := AsRecorded.Take(h); err != nil || h.Header.Reentrant {
+		if err := AsRecorded.take(h); err != nil || h.Header.Reentrant {
 			t.Errorf("as recorded: %v", err)
 		}
 	}
 	h := &history.History{Events: []history.Event{ok}}
-	if err := Reentrant.Take(h); err != nil || !h.Header.Reentrant {
+	if err := Reentrant.take(h); err != nil || !h.Header.Reentrant {
 		t.Errorf("%v, reentrant %t", err, h.Header.Reentrant)
 	}
 	for word, want := range map[string]string{"mutx": `no kind of lock "mutx" (did you mean "mutex"?)`,

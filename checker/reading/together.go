@@ -25,7 +25,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 		if o.ClockError != nil {
 			f.History.Header.ClockError = *o.ClockError
 		}
-		if err := o.Kind.Take(f.History); err != nil {
+		if err := o.Kind.take(f.History); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		if f.Cut != "" {
@@ -41,14 +41,14 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	if err != nil {
 		return nil, nil, err
 	}
-	h, left := Of(merged)
+	h, left := of(merged)
 	for i := range h.Events {
 		h.Events[i].Index = i
 	}
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-func (l Left) notes() (notes []string) {
+func (l removed) notes() (notes []string) {
 	if l.Releases > 0 {
 		notes = append(notes, fmt.Sprintf("Releases that failed released nothing and are left out: %d.", l.Releases))
 	}

@@ -121,9 +121,6 @@ type UndecidedError struct{ Err error }
 // Error says what happened.
 func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
 
-// Unwrap is what happened.
-func (e *UndecidedError) Unwrap() error { return e.Err }
-
 // ErrInterrupted ends a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 

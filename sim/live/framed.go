@@ -24,8 +24,8 @@ func AppendFrame(b []byte, kind byte, what []byte) []byte {
 	return append(b, what...)
 }
 
-// AppendRequest appends a request as clients of Redis send it.
-func AppendRequest(b []byte, args []string) []byte {
+// appendRequest appends a request as clients of Redis send it.
+func appendRequest(b []byte, args []string) []byte {
 	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
 	for _, a := range args {
 		b = sim.AppendBulk(b, a)
@@ -60,7 +60,7 @@ func DialFramed(l *Loop, address string, took func(kind byte, what []byte), ende
 }
 
 // Say sends a request.
-func (f *Framed) Say(args []string) { f.out.add(AppendRequest(nil, args)) }
+func (f *Framed) Say(args []string) { f.out.add(appendRequest(nil, args)) }
 
 // Close closes the connection.
 func (f *Framed) Close() {

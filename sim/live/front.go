@@ -84,8 +84,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// Drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
-func (f *Front) Drop(client sim.ProcessID) {
+// drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
+func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range slices.Clone(f.conns[client]) {
 		if c.in.take() {
 			c.collect()

@@ -119,7 +119,7 @@ func (r *rig) dial() *socket {
 }
 
 func (s *socket) say(args ...string) {
-	s.Write(AppendRequest(nil, args))
+	s.Write(appendRequest(nil, args))
 }
 
 func (s *socket) line(t *testing.T) string {
@@ -139,7 +139,7 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	if got := s.line(t) + s.line(t); got != "+OK:2" {
 		t.Errorf("got %q", got)
 	}
-	for _, b := range AppendRequest(nil, []string{"INCR", "a"}) { // a request in parts
+	for _, b := range appendRequest(nil, []string{"INCR", "a"}) { // a request in parts
 		s.Write([]byte{b})
 	}
 	if got := s.line(t); got != ":3" {
@@ -249,7 +249,7 @@ func TestWhatNoClientSaysEndsTheRun(t *testing.T) {
 func TestAFloodEndsTheRun(t *testing.T) {
 	r := newRig(t, plain{}, time.Hour)
 	s := r.dial()
-	many := []byte(strings.Repeat(string(AppendRequest(nil, []string{"PING"})), 1000))
+	many := []byte(strings.Repeat(string(appendRequest(nil, []string{"PING"})), 1000))
 	go func() {
 		for range MostUnanswered/1000 + 1 {
 			s.Write(many)
@@ -292,7 +292,7 @@ func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	s.line(t)
 	r.do(func() {
 		s.say("INCR", "a")
-		r.front.Drop("client-1")
+		r.front.drop("client-1")
 		r.world.Crash("client-1")
 	})
 	if _, err := s.r.ReadByte(); err == nil {

@@ -29,7 +29,7 @@ func (g *Guest) Resumed() { g.try("go on", g.Process.Cont()) }
 // Crashed kills the process. What it has sent by then arrives.
 func (g *Guest) Crashed() {
 	g.try("be stopped", g.Process.Stop())
-	g.front.Drop(g.Client)
+	g.front.drop(g.Client)
 	g.try("be killed", g.Process.Kill())
 }
 

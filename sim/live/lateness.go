@@ -28,8 +28,8 @@ func (l *Lateness) add(d time.Duration) {
 	l.counts[min(i, lateBuckets-1)]++
 }
 
-// Events is how many events were measured: those that had to be waited for.
-func (l *Lateness) Events() int { return l.total }
+// events is how many events were measured: those that had to be waited for.
+func (l *Lateness) events() int { return l.total }
 
 // Max is the latest of all.
 func (l *Lateness) Max() time.Duration { return l.max }

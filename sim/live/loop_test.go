@@ -125,8 +125,8 @@ func TestLatenessIsMeasured(t *testing.T) {
 	}
 	l.Run(sim.Time(time.Second), nil)
 	late := l.Late()
-	if late.Events() != 4 || late.Max() != 4*time.Millisecond || late.Quantile(0.5) != 4*time.Millisecond {
-		t.Errorf("%d events, %v in the middle, %v at most", late.Events(), late.Quantile(0.5), late.Max())
+	if late.events() != 4 || late.Max() != 4*time.Millisecond || late.Quantile(0.5) != 4*time.Millisecond {
+		t.Errorf("%d events, %v in the middle, %v at most", late.events(), late.Quantile(0.5), late.Max())
 	}
 }
 

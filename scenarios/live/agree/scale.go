@@ -27,10 +27,10 @@ var defaults = []struct {
 	{"servers.reconfigure-after", "8s", true},
 }
 
-// Scaled is a scenario with its longer times divided, and without what it expects of the metrics. Times that belong to
+// shorter is a scenario with its longer times divided, and without what it expects of the metrics. Times that belong to
 // Redis (the second of everysec and of a replica's acknowledgement) stay: a scenario that is about those comes out
 // otherwise, and has to be left as it is.
-func Scaled(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
+func shorter(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Scaled(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
 			d.Set(of.path, of.value)
 		}
 	}
-	divide(d, "", by)
+	divideBelow(d, "", by)
 	faults := d.List("faults")
 	for i := range faults {
 		faults[i] = divided(faults[i], by)
@@ -51,8 +51,8 @@ func Scaled(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// divide divides the times below a path.
-func divide(d *format.Document, path string, by int) {
+// divideBelow divides the times below a path.
+func divideBelow(d *format.Document, path string, by int) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")
 		switch below {
@@ -68,7 +68,7 @@ func divide(d *format.Document, path string, by int) {
 		if text, scalar := d.Get(below); scalar {
 			d.Set(below, divided(text, by))
 		}
-		divide(d, below, by)
+		divideBelow(d, below, by)
 	}
 }
 

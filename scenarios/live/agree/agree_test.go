@@ -1,0 +1,98 @@
+package agree
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+)
+
+// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue on Redis, as it is run on both sides, has the
+// verdict that the catalogue's has, and most take a fifth of the time.
+func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
+	short := 0
+	for _, name := range Names() {
+		whole, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, by, err := scaled(whole)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		a, err := simulate(whole, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := simulate(s, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := (Row{Simulated: a, Live: b}); !r.Agrees() {
+			t.Errorf("%s divided by %d: %v", name, by, r.Differences())
+		}
+		if by == scales[0] {
+			short++
+		}
+	}
+	if all := len(Names()); short < all/2 {
+		t.Errorf("%d of %d scenarios are divided by %d", short, all, scales[0])
+	}
+}
+
+func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
+	for text, want := range map[string]string{
+		"10s":                       "2s",
+		"500ms":                     "500ms",
+		"600ms":                     "250ms",
+		"50ms..250ms":               "50ms..250ms",
+		"1m30s":                     "18s",
+		"pause client-1 for 8s at":  "pause client-1 for 1.6s at",
+		"20000ppm":                  "20000ppm",
+		"after the 2nd acquired":    "after the 2nd acquired",
+		"jump redis-3 clock by -1h": "jump redis-3 clock by -12m0s",
+	} {
+		if got := divided(text, 5); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestRowsSayWhatDiffers: a side that comes out otherwise is a difference, a refusal is none and no agreement.
+func TestRowsSayWhatDiffers(t *testing.T) {
+	other, err := scenarios.Named("fenced-gc-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []Row
+	err = Run(context.Background(), parallel.Crew{Workers: 1}, []string{"kleppmann-gc-pause", "tair-cad-release",
+		"single-restart-forgets"}, func(_ context.Context, s *scenarios.Scenario) (*live.Result, error) {
+		switch s.Name {
+		case "tair-cad-release":
+			return nil, &live.RefusedError{Reason: "no CAD"}
+		case "single-restart-forgets":
+			s = other
+		}
+		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
+		return &live.Result{Result: r}, err
+	}, func(r Row) { rows = append(rows, r) })
+	if err != nil || len(rows) != 3 {
+		t.Fatal(err, len(rows))
+	}
+	if !rows[0].Agrees() || rows[1].Refused != "no CAD" || rows[1].Agrees() || rows[2].Agrees() {
+		t.Errorf("%v", rows)
+	}
+	if d := rows[2].Differences(); len(d) == 0 || d[0].Law != checker.LeaseExclusion {
+		t.Errorf("%v", d)
+	}
+	if a, d, r := Counts(rows); a != 1 || d != 1 || r != 1 {
+		t.Errorf("%d %d %d", a, d, r)
+	}
+	if rows[0].Live.Wall <= 0 || rows[0].Live.Wall > time.Minute {
+		t.Error(rows[0].Live.Wall)
+	}
+}
