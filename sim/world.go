@@ -20,6 +20,9 @@ type Options struct {
 	Stacks *Stacks
 	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
 	Told func(value string) string
+	// LockOf, if set, says which lock, and which member of it, a server's record is of that names a key and a member of
+	// that. Unset: each key is a lock of its name.
+	LockOf func(key history.Lock, member string) (history.Lock, string)
 	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
 	Wall int64
 }
@@ -298,6 +301,9 @@ func (w *World) Finish() *history.History {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) {
 	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
+	if w.opts.LockOf != nil && e.F.IsKey() {
+		e.Lock, e.Member = w.opts.LockOf(e.Lock, e.Member)
+	}
 	w.hist.Events = append(w.hist.Events, e)
 	w.digest.record(&w.hist.Events[e.Index], w.opts.Told)
 }

@@ -110,7 +110,8 @@ type Event struct {
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
 	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the
-	// field of a hash, the member of a sorted set, the name of a znode. Each has an owner of its own.
+	// field of a hash, the member of a sorted set, the name of a znode, one of the keys that a library makes of a lock.
+	// Each has an owner of its own.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt

@@ -42,7 +42,7 @@ type Closer interface{ Close() error }
 // Client is what New makes a Lock for.
 type Client struct {
 	Name  string   // client-1, client-2 …; probe asks last, whether the lock can still be had
-	Key   string   // of the lock, on the servers
+	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
 	guest *bubble.Guest
 }
@@ -69,10 +69,16 @@ type host struct {
 	stacks  sim.Stacks
 	servers []sim.ProcessID
 	make    func(*Client) Lock
+	keys    *keys // nil: each lock has one of its name
 }
 
 // Prepare has the world of a run use the stacks and the clock of the bubble.
-func (h *host) Prepare(o *sim.Options) { o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told }
+func (h *host) Prepare(o *sim.Options) {
+	o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told
+	if h.keys != nil {
+		o.LockOf = h.keys.lockOf
+	}
+}
 
 // Begin starts a run.
 func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {

@@ -67,6 +67,9 @@ func examine(t *testing.T, c Config) *parent {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	if c.keys, err = c.newKeys(s.Locks()); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
 	if os.Getenv(remote.Environment) == remote.Served {
 		if call == 0 {
 			serve(t, s, &c)
@@ -171,7 +174,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
 	return []uint64{plan.Seed}, nil
 }
 

@@ -147,9 +147,11 @@ func (w *worker) turnTo(text string) error {
 		return nil
 	}
 	s, err := scenarios.Parse("scenario.yaml", []byte(text))
-	if err == nil {
-		w.scenario, w.runner = s, scenarios.NewRunner(s)
+	if err != nil {
+		return err
 	}
+	w.scenario, w.runner = s, scenarios.NewRunner(s)
+	w.keys, err = w.config.newKeys(s.Locks())
 	return err
 }
 
@@ -173,8 +175,8 @@ func leaked(left, runs int) string {
 type worker struct {
 	*host
 	t        *testing.T
+	config   *Config
 	scenario *scenarios.Scenario
-	given    *nemesis.Plan // nil: one for each seed
 	plans    *search.Plans // nil: the scenario's own faults
 	runner   *scenarios.Runner
 	checker  checker.Checker
@@ -184,7 +186,8 @@ type worker struct {
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, given: c.plan, laws: c.laws()}
+	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New, keys: c.keys}, t: t, config: c, scenario: s,
+		laws: c.laws()}
 	scenarios.Admit(w)
 	locks.AdmitLibraries(w.foreign)
 	w.runner = scenarios.NewRunner(s)
@@ -221,8 +224,8 @@ func seedGlobals(t *testing.T, seed uint64) {
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
 	switch {
-	case w.given != nil:
-		return *w.given
+	case w.config.plan != nil:
+		return *w.config.plan
 	case w.plans != nil:
 		return w.plans.Plan(seed)
 	}
