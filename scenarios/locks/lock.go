@@ -80,10 +80,14 @@ type Hold struct {
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
-	if h.Grant.Until.At == sim.Forever {
+	switch until := h.Grant.Until; {
+	case until.Told != nil && *until.Told != history.Never:
+		return 0
+	case until.At == sim.Forever:
 		return sim.Forever
+	default:
+		return until.At - read(env, until.Clock)
 	}
-	return h.Grant.Until.At - read(env, h.Grant.Until.Clock)
 }
 
 // read is the reading of a clock as a Deadline counts it.

@@ -56,8 +56,8 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 	return err
 }
 
-// TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without Config.Keys
-// nothing is known of whose keys they are.
+// TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without
+// Config.Keys nothing is known of whose keys they are.
 func TestKeysOfOtherNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		keys           func(string) []string

@@ -130,7 +130,9 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
-		h.Ends = append(h.Ends, l.listen(stated.lost))
+		told := sim.Time(history.Never)
+		h.Grant.Until.Told = &told
+		h.Ends = append(h.Ends, l.listen(stated.lost, &told))
 	}
 	return h, nil
 }
@@ -175,13 +177,13 @@ func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen raises a signal when the library tells that the lock is lost.
-func (l *foreign) listen(lost <-chan struct{}) *sim.Signal {
+// listen notes when the library tells that the lock is lost, and raises a signal.
+func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	told := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
 		select {
 		case <-lost:
-			l.guest.Raise(told)
+			*at = l.guest.Raise(told)
 		case <-ctx.Done():
 		}
 	})
@@ -205,8 +207,10 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	if err != nil {
 		return answered(err, locks.ErrLost, locks.ErrUnanswered)
 	}
+	told := h.Grant.Until.Told
 	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
+	h.Grant.Until.Told = told
 	return nil
 }
 

@@ -174,7 +174,8 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, plan: &plan,
+		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
 

@@ -42,8 +42,13 @@ does to the data is.
 const closing = `
 ## What could not be run
 
-- **rueidislock** as shipped needs RESP3 and CLIENT TRACKING on the simulated node. Its adapter is in ` +
-	"`rueidis_test.go`" + `.
+- **rueidislock with its defaults**, three keys on one server and no NOLOOP. After its first extension it does not
+  come to rest: its own PEXPIREAT makes the server tell it that its key has changed, and then it extends again.
+  To hold one lock for 20 s it sends 17,000 requests; with one key 6,200; as its documents show for one server,
+  which is the row above, 29 (` + "`go test -run TestRueidislockWakesItself -v .`" + `; Redis 7.0.15 does the same).
+  With three keys, besides, 37 of 100 seeds gave different runs in three repetitions, also with NOLOOP: three
+  goroutines share one connection, and a context cancels its children in the order of a map, which is random.
+  That accounts for two thirds of them; the rest was not traced.
 - **FailoverClient of go-redis** asks the Sentinel with a mutex held (sentinel.go, MasterAddr). If another of
   its goroutines wants that mutex meanwhile, the clock of a bubble stands still, and the run is reported as
   hung: 1 of 40. The -failover rows stand on a plain client whose dialer asks the Sentinel on each dial, as a
@@ -123,6 +128,18 @@ although four servers have answered at once. Give Unlock a context with a deadli
 		checker.HolderOutlivedLease: silentServer,
 		checker.TooSlow:             noDialLimit,
 		checker.StuckWithoutHolder:  noDialLimit,
+	},
+	"rueidislock": {
+		checker.ValidityMiscounted: `The library's: an extension may take until the end that it asks for (lock.go, monitoring: deadline =
+time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
+half a TTL after its key has expired. Fencing keeps the data.`,
+		checker.StuckWithoutHolder: `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
+connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
+WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits for
+ever although the lock is free. Redis 7.0.15, restarted while a client waits, shows the same, with the library's defaults
+as well. Give WithContext a context with a deadline, and call it again.`,
+		checker.StaleEffect: `The limit of leases: that the lock is lost the library can say only when the server has answered; a
+client that wakes from a pause and looks at once has not been told. Fencing keeps the data.`,
 	},
 	"redsync-v1": {
 		checker.HolderOutlivedLease: `The library's, and the user's care: redsync waits for every server, without a time limit. One silent
