@@ -72,6 +72,7 @@ type Hold struct {
 	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens
 	// pauses its work, and takes the lock anew when it is connected again.
 	Suspended *sim.Signal
+	Said      string // by a foreign lock that refused to be released
 	value     string // owner value at the servers
 	entered   int    // how often the client has taken the lock once more and not given that back
 	extended  int    // how often

@@ -123,7 +123,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		}
 	})
 	if err != nil {
-		return nil, locks.ErrRefused
+		return nil, &locks.RefusedError{Said: said(err), Err: locks.ErrPatience}
 	}
 	since, granted := l.guest.Try()
 	h.Token = stated.token
@@ -205,7 +205,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 		}
 	})
 	if err != nil {
-		return answered(err, locks.ErrLost, locks.ErrUnanswered)
+		return &locks.RefusedError{Said: said(err), Err: answered(err, locks.ErrLost, locks.ErrUnanswered)}
 	}
 	told := h.Grant.Until.Told
 	h.Grant.Granted = l.guest.Mark(at)
@@ -221,6 +221,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	if err == nil {
 		return locks.Confirmed
 	}
+	h.Said = said(err)
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
