@@ -56,7 +56,7 @@ type Config struct {
 
 	plan *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
 	keys *keys         // that Keys names for the scenario's locks
-	hung time.Duration // how long a worker may be silent; 0: hung
+	hung time.Duration // how long a worker may be silent; 0: remote.Hung
 }
 
 // Servers are the lock servers of a run.

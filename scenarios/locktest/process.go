@@ -1,16 +1,10 @@
 package locktest
 
 import (
-	"bufio"
-	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -20,9 +14,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
-
-// hung is how long, on the host's clock, a worker may say nothing before it is killed. Honest runs take milliseconds.
-const hung = time.Minute
 
 // slots bounds the workers of all tests that run at once.
 var slots = make(chan struct{}, runtime.NumCPU())
@@ -51,7 +42,7 @@ func (p *parent) explore(seeds []uint64) {
 func (p *parent) exploreShare(share []uint64) {
 	for len(share) > 0 {
 		began, done := uint64(0), false
-		end := p.start(context.Background(), task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
+		end := p.start(task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
 			switch {
 			case r.Began != 0:
 				began = r.Began
@@ -98,7 +89,7 @@ func (p *parent) spent(cpu time.Duration) {
 }
 
 // start has a worker process do a task, hands out what it says, and returns why it ended.
-func (p *parent) start(ctx context.Context, k task, take func(report)) error {
+func (p *parent) start(k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return err
@@ -107,48 +98,24 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, "-test.run="+remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
-		"-locktest.plan="+*planFlag)
-	cmd.Env = remote.Environ(environment + "=" + string(text))
-	out, err := cmd.StdoutPipe()
+	worker, err := remote.Start(exe, "", environment+"="+string(text), p.config.hung,
+		"-test.run="+remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false", "-locktest.plan="+*planFlag)
 	if err != nil {
 		return err
 	}
-	said := new(tail)
-	cmd.Stderr = said
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	limit := cmp.Or(p.config.hung, hung)
-	silent := time.AfterFunc(hung, func() { // the first line may take longer: a process has to start
-		said.hang(limit)
-		_ = quit(cmd.Process) // or else it is killed
-		time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
-	})
-	defer silent.Stop()
-	lines := bufio.NewReader(out)
+	defer func() { p.spent(worker.CPU()) }()
 	for {
-		line, err := lines.ReadString('\n')
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			var r report
-			if err := json.Unmarshal([]byte(rest), &r); err != nil {
-				return err
-			}
-			silent.Reset(limit)
-			take(r)
-		} else {
-			said.Write([]byte(line))
-		}
+		line, err := worker.Next()
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				return err
-			}
-			break
+			return err
 		}
+		var r report
+		if err := json.Unmarshal(line, &r); err != nil {
+			worker.Close()
+			return err
+		}
+		take(r)
 	}
-	err = cmd.Wait()
-	p.spent(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())
-	return said.ending(err)
 }
 
 // seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test.

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -322,7 +321,7 @@ func save(folder string, files map[string]string) error {
 // shrink has a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
-	end := p.start(context.Background(), k, func(r report) {
+	end := p.start(k, func(r report) {
 		if r.Shrunk != nil {
 			small = r.Shrunk
 		}

@@ -1,4 +1,4 @@
-package locktest
+package remote
 
 import (
 	"bytes"
@@ -20,9 +20,39 @@ func quit(worker *os.Process) error {
 	return syscall.Tgkill(worker.Pid, thread, syscall.SIGQUIT)
 }
 
+// memory is the most that a process had that has ended, in bytes.
+func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
+
+// resting says how much CPU time a process has taken, in clock ticks, and whether all its threads sleep.
+func resting(pid int) (spent int, rests bool) {
+	rests = true
+	threads := threadsOf(pid)
+	for _, t := range threads {
+		spent += t.ticks
+		rests = rests && t.state == "S"
+	}
+	return spent, rests && len(threads) > 0
+}
+
 // busiest is the thread of a process that runs and has taken the most CPU time; 0 if none runs.
 func busiest(pid int) (thread int) {
 	most := -1
+	for _, t := range threadsOf(pid) {
+		if t.state == "R" && t.ticks > most {
+			most, thread = t.ticks, t.id
+		}
+	}
+	return thread
+}
+
+// thread is a thread of a process.
+type thread struct {
+	id    int
+	state string // R: it runs, S: it sleeps
+	ticks int    // of CPU time that it has taken
+}
+
+func threadsOf(pid int) (all []thread) {
 	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
@@ -32,15 +62,13 @@ func busiest(pid int) (thread int) {
 		// proc(5): the name stands in parentheses, and what follows it begins with the state; utime and stime are
 		// the twelfth and thirteenth of it.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 13 || fields[0] != "R" {
+		if len(fields) < 13 {
 			continue
 		}
 		user, _ := strconv.Atoi(fields[11])
 		system, _ := strconv.Atoi(fields[12])
-		if user+system > most {
-			most = user + system
-			thread, _ = strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		}
+		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		all = append(all, thread{id, fields[0], user + system})
 	}
-	return thread
+	return all
 }
