@@ -235,9 +235,9 @@ func (l *impatient) Lock(ctx context.Context) error {
 // TestALockThatPanicsUnderSomeFaults: the runs without them are judged as ever.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} },
-		Seeds: 30, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
-	if ok && (r.Runs != 30 || len(r.Failures) == 0 || len(r.Failures) == 30 ||
-		r.Held(checker.LeaseExclusion) != 30-len(r.Failures)) {
+		Seeds: 20, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
+	if ok && (r.Runs != 20 || len(r.Failures) == 0 || len(r.Failures) == 20 ||
+		r.Held(checker.LeaseExclusion) != 20-len(r.Failures)) {
 		t.Errorf("%d runs, %d held, %v", r.Runs, r.Held(checker.LeaseExclusion), r.Failures)
 	}
 }
