@@ -25,6 +25,9 @@ type Library struct {
 	New func(c *locktest.Client, fenced bool) locktest.Lock
 	// Keys are those of a lock, if it has not one of its name.
 	Keys func(lock string) []string
+	// Stops is the method that waits for a mutex which the library holds while it waits for the network, which stops
+	// the clock of the bubble. Runs in which it does are not judged. Empty: there is none.
+	Stops string
 }
 
 // Renewal is how a lock is kept that is held for longer than its TTL.
@@ -45,19 +48,22 @@ const (
 
 // All are the libraries of the matrix.
 var All = []Library{
-	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil},
-	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil},
-	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1, nil},
-	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser, newRedislock, nil},
+	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil, ""},
+	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil, ""},
+	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1, nil, ""},
+	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
+		newRedislock(single), nil, ""},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock, nil},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil, ""},
+	{"redislock-sentinel", "github.com/bsm/redislock v0.9.4 on FailoverClient of " + goRedisVersion,
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil, "go-redis/v9.(*PubSub).Ping("},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
-		newSetNX, nil},
+		newSetNX(single), nil, ""},
 	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
-		newSetNX, nil},
-	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil},
+		newSetNX(following), nil, ""},
+	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil, ""},
 	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
-		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys},
+		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, ""},
 }
 
 // fence is the part of an adapter that has a token.

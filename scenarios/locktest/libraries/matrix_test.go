@@ -111,6 +111,7 @@ type counts struct {
 	Data               int // resource-safety
 	Waits              int // deadlock-freedom or fault-tolerance, although enough servers were left
 	Tokens             int // token-order
+	Stopped            int `json:",omitempty"` // not judged: the library stopped the clock
 }
 
 // finding is one way in which a library broke a law, with its smallest run in testdata/Name.
@@ -161,8 +162,7 @@ type candidate struct {
 }
 
 func (m *matrix) add(c cell, r *locktest.Report) {
-	judgeable(m.t, r)
-	n := counts{Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs,
+	n := counts{Stopped: judgeable(m.t, c.library, r), Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Tokens: r.Violated(checker.TokenOrder)}
 	for _, b := range r.Breaches {
@@ -179,12 +179,14 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 
 // told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two
 // are inside at once since a paused client cannot know, or cannot be told, or since their leases overlapped, which is
-// told of the leases; and, until the checker tells a prolongation that a deposed master granted from a miscount, the
-// latter of replicated servers.
+// told of the leases; and, until the checker tells what became of a prolongation that one of two masters granted, that
+// it is miscounted or not told of replicated servers.
 func told(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.NoQuorumLeft:
 		return false
+	case checker.Untold:
+		return !c.library.replicated()
 	case checker.ValidityMiscounted:
 		return c.family.name != "pauses" && !c.library.replicated() && b.Law == checker.LeaseExclusion
 	}
