@@ -64,6 +64,8 @@ var All = []Library{
 	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil, ""},
 	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
 		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, ""},
+	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79, opened alike",
+		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys, ""},
 }
 
 // fence is the part of an adapter that has a token.

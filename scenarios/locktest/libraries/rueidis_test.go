@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
+	"github.com/valkey-io/valkey-go"
+	"github.com/valkey-io/valkey-go/valkeylock"
 
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -17,21 +19,46 @@ import (
 	node "github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// rueidisLock is a lock of rueidislock, which keeps itself alive and tells by its context that it is lost.
-type rueidisLock struct {
-	locker rueidislock.Locker
-	c      *locktest.Client
-	ctx    context.Context
-	cancel context.CancelFunc
+// watched is a lock of rueidislock or of valkeylock, which keeps itself alive and tells by its context that it is lost.
+type watched struct {
+	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
+	incr    func(ctx context.Context, key string) (int64, error)
+	close   func()
+	c       *locktest.Client
+	ctx     context.Context
+	cancel  context.CancelFunc
 	fence
 }
 
+func (l *watched) Lock(ctx context.Context) (err error) {
+	if l.ctx, l.cancel, err = l.acquire(ctx, l.c.Key); err != nil {
+		return err
+	}
+	return l.take(ctx, l, func() (int64, error) { return l.incr(l.ctx, counter(l.c)) },
+		func() bool { return l.ctx.Err() == nil })
+}
+
+func (l *watched) Unlock(context.Context) error {
+	l.cancel()
+	return nil
+}
+
+func (l *watched) Lost() <-chan struct{} { return l.ctx.Done() }
+
+func (l *watched) Close() error {
+	l.close()
+	return nil
+}
+
 func newRueidislock(c *locktest.Client, fenced bool) locktest.Lock {
-	locker, err := openRueidislock(c.Addr(0), c.DialContext, documented)
+	l, err := openRueidislock(c.Addr(0), c.DialContext, documented)
 	if err != nil {
 		return locktest.Refused(err)
 	}
-	return &rueidisLock{locker: locker, c: c, fence: fence{on: fenced}}
+	incr := func(ctx context.Context, key string) (int64, error) {
+		return l.Client().Do(ctx, l.Client().B().Incr().Key(key).Build()).AsInt64()
+	}
+	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
 }
 
 // documented is what the example of its README says for one server.
@@ -51,31 +78,31 @@ func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock
 
 // evenly is rueidis' own delay before a retry (retry.go, defaultRetryDelayFn), without its jitter: that is drawn by
 // math/rand/v2, which cannot be seeded.
-func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration {
+func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
+
+func backoff(attempts int) time.Duration {
 	return min(time.Second, time.Duration(1<<min(20, attempts))*time.Microsecond*3/2)
 }
 
-func (l *rueidisLock) Lock(ctx context.Context) (err error) {
-	if l.ctx, l.cancel, err = l.locker.WithContext(ctx, l.c.Key); err != nil {
-		return err
+func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
+	o := valkeylock.LockerOption{KeyMajority: 1, NoLoopTracking: true, KeyValidity: TTL}
+	o.ClientOption = valkey.ClientOption{InitAddress: []string{c.Addr(0)},
+		RetryDelay: func(attempts int, _ valkey.Completed, _ error) time.Duration { return backoff(attempts) },
+		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return within(ctx, d.Timeout, c.DialContext, addr)
+		}}
+	l, err := valkeylock.NewLocker(o)
+	if err != nil {
+		return locktest.Refused(err)
 	}
-	client := l.locker.Client()
-	return l.take(ctx, l, func() (int64, error) {
-		return client.Do(l.ctx, client.B().Incr().Key(counter(l.c)).Build()).AsInt64()
-	}, func() bool { return l.ctx.Err() == nil })
+	incr := func(ctx context.Context, key string) (int64, error) {
+		return l.Client().Do(ctx, l.Client().B().Incr().Key(key).Build()).AsInt64()
+	}
+	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
 }
 
-func (l *rueidisLock) Unlock(context.Context) error {
-	l.cancel()
-	return nil
-}
-
-func (l *rueidisLock) Lost() <-chan struct{} { return l.ctx.Done() }
-
-func (l *rueidisLock) Close() error {
-	l.locker.Close()
-	return nil
-}
+// valkeyKeys is the one key of a lock (lock.go, keyname).
+func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
 // TestRueidislockWakesItself: while a lock is held, each of its extensions tells it that its key has changed, if it has
 // not asked for NOLOOP, and then it extends again.
