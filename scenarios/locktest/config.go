@@ -54,9 +54,10 @@ type Config struct {
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
 	Laws []checker.Law
 
-	plan *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
-	keys *keys         // that Keys names for the scenario's locks
-	hung time.Duration // how long a worker may be silent; 0: remote.Hung
+	plan     *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
+	keys     *keys         // that Keys names for the scenario's locks
+	deadline *time.Time    // in place of the test's own
+	hung     time.Duration // how long a worker may be silent; 0: remote.Hung
 }
 
 // Servers are the lock servers of a run.

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -21,6 +22,8 @@ var slots = make(chan struct{}, runtime.NumCPU())
 // explore divides the seeds among workers. A seed in which a worker hangs or dies fails; the others go on.
 func (p *parent) explore(seeds []uint64) {
 	workers := min(cap(slots), len(seeds))
+	ctx, done := p.within(runsShare)
+	defer done()
 	var all sync.WaitGroup
 	for n := range workers {
 		share := slices.Collect(func(yield func(uint64) bool) {
@@ -33,16 +36,36 @@ func (p *parent) explore(seeds []uint64) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			p.exploreShare(share)
+			p.exploreShare(ctx, share)
 		})
 	}
 	all.Wait()
+	if made := len(p.runs); ctx.Err() != nil && made < len(seeds) {
+		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d runs were made", made, len(seeds)))
+	}
 }
 
-func (p *parent) exploreShare(share []uint64) {
-	for len(share) > 0 {
+// runsShare and allShare are the parts of the time until the test's deadline that runs, and all that is done, may take:
+// what is left is for telling it.
+const runsShare, allShare = 0.8, 0.9
+
+// within is done when a part of the time until the test's deadline is over, if it has one.
+func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
+	deadline, has := p.t.Deadline()
+	if p.config.deadline != nil {
+		deadline, has = *p.config.deadline, true
+	}
+	if !has {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithDeadline(context.Background(),
+		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
+}
+
+func (p *parent) exploreShare(ctx context.Context, share []uint64) {
+	for len(share) > 0 && ctx.Err() == nil {
 		began, done := uint64(0), false
-		end := p.start(task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
+		end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
 			switch {
 			case r.Began != 0:
 				began = r.Began
@@ -58,7 +81,7 @@ func (p *parent) exploreShare(share []uint64) {
 			}
 		})
 		switch {
-		case done:
+		case done || ctx.Err() != nil:
 			return
 		case began == 0:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
@@ -82,14 +105,16 @@ func (p *parent) take(r ran) {
 	p.runs = append(p.runs, r)
 }
 
-func (p *parent) spent(cpu time.Duration) {
+// spent counts what a process took that has ended.
+func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cpu += cpu
+	p.cpu += worker.CPU()
+	p.memory = max(p.memory, worker.Memory())
 }
 
-// start has a worker process do a task, hands out what it says, and returns why it ended.
-func (p *parent) start(k task, take func(report)) error {
+// start has a worker process do a task, until ctx is done, hands out what it says, and returns why it ended.
+func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return err
@@ -98,12 +123,17 @@ func (p *parent) start(k task, take func(report)) error {
 	if err != nil {
 		return err
 	}
-	worker, err := remote.Start(exe, "", environment+"="+string(text), p.config.hung,
-		"-test.run="+remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false", "-locktest.plan="+*planFlag)
+	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
+		"-locktest.plan=" + *planFlag}
+	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
+		args = append(args, "-test.gocoverdir="+folder) // what is left there this process counts in as it ends
+	}
+	worker, err := remote.Start(exe, "", environment+"="+string(text), p.config.hung, args...)
 	if err != nil {
 		return err
 	}
-	defer func() { p.spent(worker.CPU()) }()
+	defer context.AfterFunc(ctx, worker.Kill)()
+	defer func() { p.spent(worker) }()
 	for {
 		line, err := worker.Next()
 		if err != nil {

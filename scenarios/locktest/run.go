@@ -49,6 +49,10 @@ func (p *parent) tellProblems() {
 // examine makes the runs; nil if they are another process's, or this one is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
+	if fuzzed(t.Name()) {
+		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by its name, and an input that " +
+			"the fuzzer makes has none. Without -fuzz the seed corpus runs.")
+	}
 	call := nextCall(t)
 	k, isWorker := taskOf(t)
 	if isWorker && (k.Test != t.Name() || k.Call != call) {
@@ -79,13 +83,22 @@ func examine(t *testing.T, c Config) *parent {
 		work(t, s, &c, k)
 		return nil
 	}
-	p := &parent{t: t, config: &c, call: call}
+	p := &parent{t: t, config: &c, call: call, begun: time.Now()}
 	if seeds == nil {
 		seeds = c.seeds(t)
 	}
 	p.explore(seeds)
 	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
 	return p
+}
+
+// fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
+func fuzzed(test string) bool {
+	given := func(name string) bool {
+		f := flag.Lookup(name)
+		return f != nil && f.Value.String() != f.DefValue
+	}
+	return strings.HasPrefix(test, "Fuzz") && (given("test.fuzz") || given("test.fuzzworker"))
 }
 
 // calls counts the calls of Run in each test that is under way: with -count a test of one name runs several times.
@@ -199,11 +212,13 @@ type parent struct {
 	t      *testing.T
 	config *Config
 	call   int
+	begun  time.Time
 
 	mu       sync.Mutex
 	runs     []ran
 	problems []string      // what is wrong beside single runs
 	cpu      time.Duration // of all processes so far
+	memory   int64         // bytes: the most that one of them had
 }
 
 // group is the runs that break a law in one way.
@@ -321,7 +336,9 @@ func save(folder string, files map[string]string) error {
 // shrink has a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
-	end := p.start(k, func(r report) {
+	ctx, done := p.within(allShare)
+	defer done()
+	end := p.start(ctx, k, func(r report) {
 		if r.Shrunk != nil {
 			small = r.Shrunk
 		}
@@ -329,7 +346,11 @@ func (p *parent) shrink(g group) (small *shrunk, why string) {
 			why = r.Problem
 		}
 	})
-	if small == nil && why == "" {
+	switch {
+	case small != nil || why != "":
+	case ctx.Err() != nil:
+		why = "the time that -timeout gives was up"
+	default:
 		why = end.Error()
 	}
 	return small, why

@@ -140,8 +140,8 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 		twice = append(twice, r.Seed/2+1, r.Seed)
 	}
 	p.runs = nil
-	p.exploreShare(backwards)
-	p.exploreShare(twice)
+	p.exploreShare(t.Context(), backwards)
+	p.exploreShare(t.Context(), twice)
 	if len(first) != 20 || len(p.runs) < 2*len(first) {
 		t.Errorf("%d runs, then %d", len(first), len(p.runs))
 	}

@@ -44,8 +44,8 @@ func (t *tail) ending(err error) error {
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.text)
 	if t.killed != "" {
-		return fmt.Errorf("%s. Virtual time stands still while a goroutine runs, or is blocked by something other than "+
-			"a channel, a timer or a connection of the client:\n\n%s", t.killed, culprits(string(text)))
+		return fmt.Errorf("%s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
+			"than a channel, a timer or a connection of the client:\n\n%s", t.killed, culprits(string(text)))
 	}
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])

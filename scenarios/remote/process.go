@@ -140,6 +140,9 @@ func (p *Process) end() error {
 	return p.why
 }
 
+// Kill ends the process without a word; Next then says that it has ended.
+func (p *Process) Kill() { p.cmd.Process.Kill() }
+
 // Close ends the process.
 func (p *Process) Close() {
 	p.cmd.Process.Kill()

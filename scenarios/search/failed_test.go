@@ -25,7 +25,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as, err := scenarios.Parse("alike.yaml", []byte(strings.Replace(string(s.Text()), "library, ttl", alike+", ttl", 1)))
+	text := strings.Replace(string(s.Text()), "library, ttl", alike+", ttl", 1)
+	as, err := scenarios.Parse("alike.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	return s
 }
 
-// TestRunsThatFailDoNotEndAnExploration: the others go on, and those that failed are counted, by whatever workers and in
-// whatever portions.
+// TestRunsThatFailDoNotEndAnExploration: the others go on, and those that failed are counted, by whatever workers and
+// in whatever portions.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Exploration
