@@ -218,6 +218,9 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		case r.undone >= 0:
 			return r.undone, lossCause(t.History.Events[r.undone].Why)
 		}
+		if at := t.prolongedByDeposed(c, r); at >= 0 {
+			return at, Cause{Kind: DeposedMaster}
+		}
 		return r.gone, Cause{Kind: ValidityMiscounted}
 	case history.Deleted:
 		switch gone.By {
@@ -234,6 +237,20 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		return r.gone, Cause{RemovedByNonOwner, ByFlush}
 	}
 	return r.gone, lossCause(gone.Why)
+}
+
+// prolongedByDeposed is where a master that had been replaced last prolonged the victim's key before its lease was
+// stated; -1 if none did.
+func (t *judge) prolongedByDeposed(c *clash, r *record) int {
+	span := r.victimSpan(c)
+	for i := span.At - 1; i > r.set[r.victim]; i-- {
+		e := &t.History.Events[i]
+		if e.F == history.KeyProlonged && e.Lock == t.Locks[c.lock].Name && e.Of == t.Grants[span.Grant].Attempt &&
+			t.countedOn(span, e.Process) && t.deposed(i) {
+			return i
+		}
+	}
+	return -1
 }
 
 // expiredSession finds the faults that ended the session which the victim's key hung on; any of them would have.

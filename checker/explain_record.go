@@ -52,6 +52,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 
 func (t *judge) deposedStory(r *record) string {
 	a, b := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
+	if e := &t.History.Events[r.at]; e.F == history.KeyProlonged {
+		return sentence("%s prolonged the key of %s at %v, when it had been replaced as master; where that of %s was "+
+			"set at %v it had expired at %v: two masters served one group of replicas%s",
+			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,
+			t.faultText(t.deposing(t.Unit(e.Process), r.at)))
+	}
 	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s",
 		a.Process, t.ProcessOf(a.Of), a.Time,
 		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))

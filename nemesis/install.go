@@ -18,7 +18,8 @@ type Installed struct {
 // waits for a point does not count.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install arranges for every fault to strike the world, which must know all processes by now. The faults must have been
+// Install arranges for every fault to strike the world, which must know all processes by now. The plan's times count
+// from this moment on, and so do a process's passings of a point. The faults must have been
 // validated against the same names. Each records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
@@ -74,7 +75,7 @@ func (s *striker) arrangeEnd() {
 	}
 	s.ending = true
 	s.pending++
-	s.w.At(history.Of(s.Trigger.Time)+history.Of(d), func() {
+	s.w.At(s.w.Now()+history.Of(s.Trigger.Time)+history.Of(d), func() {
 		if s.ending {
 			s.pending--
 			s.finish()

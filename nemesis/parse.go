@@ -18,10 +18,10 @@ type ParseError struct {
 }
 
 // Error gives `column 3: expected "for", found "fro" (did you mean "for"?)`.
-func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.Detail() }
+func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
-// Detail is Error without the column, for callers that state the place in their own way.
-func (e *ParseError) Detail() string {
+// detail is Error without the column, for callers that state the place in their own way.
+func (e *ParseError) detail() string {
 	if e.Nearest == "" {
 		return e.Msg
 	}

@@ -42,7 +42,7 @@ type PlanError struct {
 
 // Error gives `FILE:3:7: expected "for", found "fro" (did you mean "for"?)`.
 func (e *PlanError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Detail())
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.detail())
 }
 
 // ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines count for nothing, nor does what

@@ -41,7 +41,7 @@ type ExploredFinding struct {
 }
 
 // cut reports whether an interruption ended the cutting down.
-func (f *ExploredFinding) cut() bool { return f.Small.Ending == search.Interrupted }
+func (f *ExploredFinding) cut() bool { return f.Small.Ending == tally.Interrupted }
 
 func (e *Exploration) standing() string {
 	switch standing, _ := e.Standing(e.Subject); standing {
@@ -72,7 +72,7 @@ func (e *Exploration) Text(w io.Writer, opt report.TextOptions) error {
 	lawTable(p, promised(e.Laws, e.Subject), "a run breaks it")
 	groups, ending := e.byPlan(), p.Draft()
 	for i := range groups {
-		ending.Mention(groups[i].Headline())
+		ending.Mention(groups[i].headline())
 	}
 	exploreEnding(ending, e)
 	room := screenLines - p.Lines() - ending.Lines()
@@ -190,7 +190,7 @@ func (f *ExploredFinding) size() string {
 	switch {
 	case f.cut():
 		how = "the cutting down was interrupted"
-	case f.Small.Ending == search.Minimal:
+	case f.Small.Ending == tally.Complete:
 		how = "nothing can be taken away or made simpler"
 	}
 	return fmt.Sprintf("In %s, first with seed %d. Cut down from %s to %s in %s: %s. %d of 16 seeds show it.",

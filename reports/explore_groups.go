@@ -71,8 +71,8 @@ func (f *ExploredFinding) finding() *checker.Finding {
 	return nil
 }
 
-// Headline says in a sentence what the plan brings about.
-func (g *planGroup) Headline() string {
+// headline says in a sentence what the plan brings about.
+func (g *planGroup) headline() string {
 	first := g.Findings[0]
 	if f := first.finding(); f != nil {
 		return headline.Broken(first.Run.Recorded(), f)
@@ -113,7 +113,7 @@ func exploredGroups(p *term.Writer, groups []planGroup, room int) {
 func exploredGroup(p *term.Writer, g *planGroup) {
 	p.Blank()
 	mark, tone := g.sign()
-	for i, t := range term.Wrap(g.Headline(), p.Width()-3) {
+	for i, t := range term.Wrap(g.headline(), p.Width()-3) {
 		ln := new(term.Line)
 		if i == 0 {
 			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " ")

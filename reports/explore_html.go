@@ -34,7 +34,7 @@ func (e *Exploration) html(w io.Writer, pagesOf []string) error {
 	}
 	for _, g := range e.byPlan() {
 		d.Groups = append(d.Groups,
-			exploreGroup{Headline: g.Headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
+			exploreGroup{Headline: g.headline(), Aside: !g.Findings[0].Promised, Plan: g.Findings[0].Run.Plan,
 				Stories: g.stories(pagesOf)})
 	}
 	if slices.ContainsFunc(d.Groups, func(g exploreGroup) bool { return g.mentionsProbe() }) {

@@ -83,7 +83,7 @@ func (e *Exploration) JSON(command string) ([]byte, error) {
 		}
 		d.Findings = append(d.Findings,
 			foundJSON{f.Law, f.Cause.String(), f.Promised, f.Runs, f.First, len(f.Small.First.Faults),
-				f.Small.Runs, f.Small.Ending == search.Minimal, f.cut(), f.Small.Often, report.Some(f.Files), run})
+				f.Small.Runs, f.Small.Ending == tally.Complete, f.cut(), f.Small.Often, report.Some(f.Files), run})
 	}
 	return report.Encode(d)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/tally"
-	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
 // pageKind is a kind of page, of work that was interrupted or not.
@@ -52,7 +51,7 @@ func allPages() []pageKind {
 		{"verification", func(w io.Writer, interrupted bool) error {
 			v := verified()
 			if interrupted {
-				v.Stop = verify.AtInterruption
+				v.Ending = tally.Interrupted
 			}
 			return v.html(w)
 		}},
@@ -60,7 +59,7 @@ func allPages() []pageKind {
 			v := verified()
 			v.counterexample(checker.MutualExclusion, checker.HolderOutlivedLease, 1, kleppmann())
 			if interrupted {
-				v.Stop = verify.AtInterruption
+				v.Ending = tally.Interrupted
 			}
 			return v.html(w)
 		}},

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/reports/term"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -39,7 +40,7 @@ func (v *Verification) open() []string {
 }
 
 // interrupted reports whether a signal came before everything was tried.
-func (v *Verification) interrupted() bool { return v.Stop == verify.AtInterruption }
+func (v *Verification) interrupted() bool { return v.Ending == tally.Interrupted }
 
 // size is up to how many faults were placed.
 func (v *Verification) size() string { return "up to " + phrase.Count(v.Options.Faults, "fault") }

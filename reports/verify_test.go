@@ -53,7 +53,7 @@ func verified() *Verification {
 
 // counterexample ends the verification with faults that break a law.
 func (v *Verification) counterexample(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
-	v.Stop, v.Options.KeepFaults, v.Run = verify.AtCounterexample, false, run
+	v.Options.KeepFaults, v.Run = false, run
 	v.Found = &verify.Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
 		Plan: nemesis.Plan{Faults: make([]nemesis.Fault, faults)}}
 	v.Lengths[2].Laws[0].Violated, v.Lengths[2].Whole = 1, false
@@ -97,7 +97,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 // TestOnlyAWholeVerificationHolds: neither the zero value does, nor one that ended early, however much it tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
-	early.Stop, early.Lengths[2].Whole = verify.AtBudget, false
+	early.Ending, early.Lengths[2].Whole = tally.OutOfRuns, false
 	for _, v := range []*Verification{{Verification: &verify.Verification{Scenario: &scenarios.Scenario{}}},
 		{Verification: &verify.Verification{Scenario: &scenarios.Scenario{Name: "x"},
 			Options: verify.Options{Faults: 1}}}, early} {

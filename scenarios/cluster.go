@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// observer is the Sentinel of replicated masters.
-const observer sim.ProcessID = "sentinel-1"
+// Observer is the Sentinel of replicated masters.
+const Observer sim.ProcessID = "sentinel-1"
 
 // tap may put something before a Redis node; benchmarks listen in on the commands.
 type tap func(sim.ProcessID, sim.Server) sim.Server
@@ -57,7 +57,7 @@ func (s *Servers) names() []sim.ProcessID {
 // dialled lists the servers to which a client can connect: the Sentinel last.
 func (s *Servers) dialled() []sim.ProcessID {
 	if s.Replicas > 0 {
-		return append(s.names(), observer)
+		return append(s.names(), Observer)
 	}
 	return s.names()
 }
@@ -90,7 +90,7 @@ func (s *Servers) targets() nemesis.Names {
 	}
 	names.Redis, names.Groups = s.names(), s.groups()
 	if s.Replicas > 0 {
-		names.Sentinel = observer
+		names.Sentinel = Observer
 	}
 	return names
 }

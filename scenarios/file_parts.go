@@ -37,7 +37,7 @@ func serverKeys() (keys []setting.Key[Servers]) {
 
 // serverSettings are the keys under servers that say how they are set.
 var serverSettings = []setting.Key[Servers]{
-	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, time.Millisecond,
+	setting.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, aof.DefaultFsyncTime,
 		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
 	setting.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
 		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when "+

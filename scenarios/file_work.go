@@ -169,7 +169,7 @@ func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Cli
 	c.Servers = servers.asked()
 	c.First = i * n / f.clients
 	if servers.Replicas > 0 {
-		c.Sentinel = observer
+		c.Sentinel = Observer
 	}
 	if d := locks.Define(c.Protocol); d != nil {
 		careful := work.CheckValidity || c.Extension != nil

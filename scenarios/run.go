@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -37,6 +39,7 @@ type Runner struct {
 	host     Host      // nil: all clients are modelled
 	// elsewhere, if set, makes the runs in its place.
 	elsewhere func(*Scenario, nemesis.Plan) (Result, error)
+	cast      Cast // nil: clients and servers are the scenario's own
 }
 
 // Host lets code that is no task be the clients' lock: that of a library, on goroutines.
@@ -49,6 +52,29 @@ type Host interface {
 	Run(limit sim.Time, done func() bool) (limited bool)
 	// End ends the run for that code, and returns its first failure.
 	End() error
+}
+
+// Cast is a Host that puts others in the places of a scenario's clients and servers. Its Begin may let time pass: the
+// plan counts from its return.
+type Cast interface {
+	Host
+	// Client is what a client's task does; start is when it is to begin.
+	Client(c *Client, start time.Duration) func(sim.Env)
+	// Server is what stands in the place of a lock server, or of the Sentinel.
+	Server(id sim.ProcessID, own sim.Server) sim.Server
+}
+
+// NewRunnerWith prepares to run s with others in the places of its clients and servers.
+func NewRunnerWith(s *Scenario, c Cast) *Runner {
+	r := NewRunner(s)
+	r.host, r.elsewhere, r.cast = c, nil, c
+	return r
+}
+
+// Main is what the task of a client of s does, in a world that has it alone.
+func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
+	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
+	return newClient(&s.Clients[at], s.Resource, &locks.Library{}).main
 }
 
 // Admit has the runners that are made from now on let the host drive their runs, if the lock is a library's. It is for
@@ -160,7 +186,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	}
 	w.Reset(p.Seed, options)
 	r.cluster.add(w, r.wrap)
-	w.AddServer(history.Resource, &resource{config: s.Resource})
+	w.AddServer(history.Resource, resource.New(s.Resource.rules()))
 	r.clients = r.clients[:0]
 	for i := range s.Clients {
 		r.clients = append(r.clients, r.addClient(&s.Clients[i]))
@@ -171,7 +197,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 	r.beginWatch()
 	plan := nemesis.Install(w, r.targets, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
-	limited := r.drive(history.Of(s.Limit), over)
+	limited := r.drive(w.Now()+history.Of(s.Limit), over)
 	if !limited {
 		limited = r.runProbe(over)
 	}
@@ -214,6 +240,9 @@ func (r *Runner) wrap(id sim.ProcessID, s sim.Server) sim.Server {
 	if r.tap != nil {
 		return r.tap(id, s)
 	}
+	if r.cast != nil {
+		return r.cast.Server(id, s)
+	}
 	return s
 }
 
@@ -225,6 +254,10 @@ func (r *Runner) addClient(c *Client) *client {
 		at += time.Duration(jitter.Uint64() % uint64(start.Hi-start.Lo+1))
 	}
 	k := newClient(c, r.scenario.Resource, &locks.Library{})
-	r.world.AddClient(c.ID, history.Of(at), k.main)
+	if r.cast != nil {
+		r.world.AddClient(c.ID, 0, r.cast.Client(c, at))
+	} else {
+		r.world.AddClient(c.ID, history.Of(at), k.main)
+	}
 	return k
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/mix"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/resource"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
@@ -123,6 +124,11 @@ type ResourceConfig struct {
 	Fencing Fencing
 	Writes  WriteMode
 	Timeout time.Duration // of a client waiting for its answer; default 1 s
+}
+
+func (c *ResourceConfig) rules() resource.Rules {
+	return resource.Rules{Lower: c.Fencing == FencingOn, Equal: c.Fencing == FencingRefuseEqual,
+		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 
 // Fencing is what the resource does with fencing tokens.

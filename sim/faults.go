@@ -24,7 +24,13 @@ func (w *World) process(id ProcessID) *Process {
 }
 
 // Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it goes on after as many Resumes.
-func (w *World) Pause(id ProcessID) { w.process(id).paused++ }
+func (w *World) Pause(id ProcessID) {
+	p := w.process(id)
+	p.paused++
+	if p.paused == 1 && p.outside != nil {
+		p.outside.Paused()
+	}
+}
 
 // Resume ends one pause.
 func (w *World) Resume(id ProcessID) {
@@ -42,6 +48,9 @@ func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 func (w *World) Jump(id ProcessID, d time.Duration) {
 	p := w.process(id)
 	p.clock.jump(w.now, d)
+	if p.outside != nil {
+		p.outside.Jumped(d)
+	}
 	p.clockChanged(false)
 }
 
@@ -50,6 +59,9 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 func (w *World) Drift(id ProcessID, ppm int64) {
 	p := w.process(id)
 	p.clock.drift(w.now, ppm)
+	if p.outside != nil {
+		p.outside.Drifted(ppm)
+	}
 	p.clockChanged(true)
 }
 
@@ -62,6 +74,9 @@ func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
 		return false
+	}
+	if p.outside != nil {
+		p.outside.Crashed()
 	}
 	p.stopTasks()
 	for _, c := range p.conns {

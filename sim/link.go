@@ -76,6 +76,9 @@ const tailDraw = 0x7461696c
 // number tells the requests of one phase within an attempt apart, in the order in which their sender made them. A reply
 // has the number of its request: when and in what order answers come is up to faults.
 func (l *link) number(attempt, phase string) uint64 {
+	if l.w.opts.Endless { // where a count for each attempt would be kept for ever
+		return uint64(l.sent)
+	}
 	if l.asked == nil {
 		l.asked = map[Key]uint64{}
 	}

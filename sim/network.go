@@ -1,13 +1,19 @@
 package sim
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // network is what lies between processes: directed links, and the messages on them.
 type network struct {
 	links    map[linkName]*link
 	linkSlab slab[link]
 	connSlab slab[conn]
-	messages []*message // all ever made; they are reused
+	open     map[uint64]*conn // of an endless run, which has no slab: those that are not over
+	opened   uint64           // how many those were
+	messages []*message       // all ever made; they are reused
 	free     []*message
 	underWay int // messages that have left and not yet arrived
 }
@@ -38,6 +44,8 @@ func (n *network) reset() {
 	clear(n.links)
 	n.linkSlab.reset()
 	n.connSlab.reset()
+	clear(n.open)
+	n.opened = 0
 	n.free = append(n.free[:0], n.messages...)
 	n.underWay = 0
 }
@@ -77,18 +85,66 @@ func (p *Process) conn(name Conn) *conn {
 	if server == nil || server.server == nil {
 		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
 	}
-	c := p.w.net.connSlab.take()
-	*c = conn{name: name, id: uint64(p.w.net.connSlab.used), client: p, server: server, fresh: fresh,
-		up: p.w.link(p.id, server.id), down: p.w.link(server.id, p.id)}
+	c := p.w.newConn(p, server)
+	c.name, c.fresh = name, fresh
 	p.conns = append(p.conns, c)
 	return c
+}
+
+// newConn makes a connection, which has no name yet.
+func (w *World) newConn(client, server *Process) *conn {
+	n := &w.net
+	var c *conn
+	if w.opts.Endless {
+		if n.open == nil {
+			n.open = map[uint64]*conn{}
+		}
+		n.opened++
+		c = &conn{id: n.opened}
+		n.open[c.id] = c
+	} else {
+		c = n.connSlab.take()
+		*c = conn{id: uint64(n.connSlab.used)}
+	}
+	c.client, c.server = client, server
+	c.up, c.down = w.link(client.id, server.id), w.link(server.id, client.id)
+	return c
+}
+
+// numbered gives the connection of a number, nil if there is none.
+func (n *network) numbered(id uint64) *conn {
+	if id > 0 && id <= uint64(n.connSlab.used) {
+		return n.connSlab.all[id-1]
+	}
+	return n.open[id]
+}
+
+// all gives the connections of a run, in the order in which they were opened.
+func (n *network) all() []*conn {
+	if len(n.open) == 0 {
+		return n.connSlab.all[:n.connSlab.used]
+	}
+	list := make([]*conn, 0, len(n.open))
+	for _, id := range slices.Sorted(maps.Keys(n.open)) {
+		list = append(list, n.open[id])
+	}
+	return list
+}
+
+// close ends a connection for its client.
+func (c *conn) close() {
+	c.closed = true
+	delete(c.client.w.net.open, c.id)
+	if c.client.w.opts.Endless && c.pipe != nil {
+		c.client.conns = slices.DeleteFunc(c.client.conns, func(o *conn) bool { return o == c })
+	}
 }
 
 func (p *Process) closeConn(name Conn) {
 	for _, c := range p.conns {
 		if c.name == name {
 			c.bid()
-			c.closed = true
+			c.close()
 		}
 	}
 }
@@ -122,7 +178,9 @@ func (w *World) newMessage() *message {
 	if len(n.free) == 0 {
 		m := &message{w: w}
 		m.answered = m.answer
-		n.messages = append(n.messages, m)
+		if !w.opts.Endless { // where one that is lost is not kept
+			n.messages = append(n.messages, m)
+		}
 		return m
 	}
 	m := n.free[len(n.free)-1]
@@ -236,7 +294,7 @@ func (m *message) bounce(s Status) {
 
 // answer is Incoming.Reply.
 func (m *message) answer(b []byte) {
-	m.c.pipe.answered()
+	m.c.pipe.answered(&m.in, b)
 	if m.c.closed { // nobody is left to read it: it neither travels nor counts as a reply
 		m.release()
 		return
@@ -299,7 +357,7 @@ func (t *task) request(i int, r *Request) {
 	w := t.p.w
 	m := w.newMessage()
 	if m.c = t.p.conn(r.Conn); m.c.hungUp { // the client has seen the end of the stream
-		m.c.closed = true
+		m.c.close()
 		m.c = t.p.conn(r.Conn)
 	}
 	m.t, m.call, m.index, m.phase, m.state = t, t.call.number, i, r.Phase, toServer
@@ -309,7 +367,8 @@ func (t *task) request(i int, r *Request) {
 		m.which = uint64(t.p.Monotonic())
 	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's last use may reach the digest
-	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Args: r.Args, answer: m.answered}
+	m.in = Incoming{Client: t.p.id, ConnID: m.c.id, Attempt: r.Attempt, Phase: r.Phase, Args: r.Args,
+		answer: m.answered}
 	m.send()
 }
 

@@ -77,11 +77,8 @@ type push struct {
 // Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. A connection that
 // is gone takes no notice. key says what it tells; it keys the draw of the delay.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
-	if connID == 0 || connID > uint64(p.w.net.connSlab.used) {
-		return
-	}
-	c := p.w.net.connSlab.all[connID-1]
-	if c.life == p.life && c.server == p {
+	c := p.w.net.numbered(connID)
+	if c != nil && c.life == p.life && c.server == p {
 		m := &push{w: p.w, c: c, travel: c.down.draw("", "push", uint64(key)), data: append([]byte(nil), b...)}
 		if p.w.opts.Onlooker != nil {
 			p.sent(c.client.id, "push", string(b), m.travel)
@@ -136,10 +133,7 @@ func (m *hangUp) depart(extra Time) {
 
 // HangUp closes a connection from the server's side.
 func (p *Process) HangUp(connID uint64) {
-	if connID == 0 || connID > uint64(p.w.net.connSlab.used) {
-		return
-	}
-	if c := p.w.net.connSlab.all[connID-1]; c.life == p.life && c.server == p {
+	if c := p.w.net.numbered(connID); c != nil && c.life == p.life && c.server == p {
 		c.life = broken
 		c.down.trail(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}})
 	}
@@ -181,7 +175,7 @@ func (m *farewell) act(uint64) {
 
 // hangUpAll closes the connections of a server that ends in good order.
 func (p *Process) hangUpAll() {
-	for _, c := range p.w.net.connSlab.all[:p.w.net.connSlab.used] {
+	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {
 			c.down.carry(&hangUp{push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic()))}}, 0)
 		}

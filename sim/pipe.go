@@ -24,6 +24,9 @@ type Endpoint interface {
 	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says
 	// nothing.
 	Opened(Status)
+	// Answering tells that a server answers a request: with a reply, which leaves for the client at this moment, or with
+	// nil as it breaks the connection.
+	Answering(to *Incoming, reply []byte)
 	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are
 	// pushed, in answer to none.
 	Received(b []byte, to *Incoming)
@@ -42,9 +45,8 @@ var ErrProtocol = errors.New("sim: the bytes written are no array of bulk string
 // Dial opens a pipe from a client to a server. Bytes may be written once it is open.
 func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	client, server := w.process(from), w.process(to)
-	c := w.net.connSlab.take()
-	*c = conn{name: Conn{to, w.net.connSlab.used}, id: uint64(w.net.connSlab.used), client: client, server: server,
-		up: w.link(from, to), down: w.link(to, from)}
+	c := w.newConn(client, server)
+	c.name = Conn{to, int(c.id)}
 	p := &Pipe{c: c, end: end}
 	c.pipe = p
 	client.conns = append(client.conns, c)
@@ -92,7 +94,9 @@ func (m *handshake) act(uint64) {
 		return
 	}
 	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
-	c.closed = m.says == Refused
+	if m.says == Refused {
+		c.close()
+	}
 	c.pipe.end.Opened(m.says)
 }
 
@@ -103,7 +107,7 @@ func (p *Pipe) Write(b []byte) error {
 	}
 	p.half = append(p.half, b...)
 	for len(p.half) > 0 {
-		args, rest, err := cutRequest(p.half)
+		args, rest, err := CutRequest(p.half)
 		if err != nil {
 			return err
 		}
@@ -111,20 +115,25 @@ func (p *Pipe) Write(b []byte) error {
 			return nil
 		}
 		p.half = rest
-		p.request(args)
+		of, phase := p.end.Tag(args)
+		p.Ask(args, of, phase)
 	}
 	p.half = nil
 	return nil
 }
 
-func (p *Pipe) request(args []string) {
+// Ask sends one request, on behalf of an attempt; phase is what it is for.
+func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
+	if p.c.closed {
+		return
+	}
 	w := p.c.client.w
 	m := w.newMessage()
-	of, phase := p.end.Tag(args)
 	m.c, m.t, m.phase, m.state = p.c, nil, phase, toServer
 	m.which = p.c.up.number(string(of), phase)
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
-	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Args: args, answer: m.answered}
+	m.in = Incoming{Client: p.c.client.id, ConnID: p.c.id, Attempt: of, Phase: phase, Args: args,
+		answer: m.answered}
 	m.send()
 }
 
@@ -134,11 +143,11 @@ func (p *Pipe) Number() uint64 { return p.c.id }
 // Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
 func (p *Pipe) Close() {
 	p.c.bid()
-	p.c.closed = true
+	p.c.close()
 }
 
-// cutRequest takes the first request of b; args is nil if it is not whole yet.
-func cutRequest(b []byte) (args []string, rest []byte, err error) {
+// CutRequest takes the first request of b; args is nil if it is not whole yet. The error is [ErrProtocol].
+func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
 		return nil, nil, err
@@ -198,10 +207,11 @@ func (p *Pipe) defers(m *message) bool {
 
 // answered notes that the server is done with a request. The next is executed as an event of its own: the server is in
 // the midst of something.
-func (p *Pipe) answered() {
+func (p *Pipe) answered(in *Incoming, reply []byte) {
 	if p == nil {
 		return
 	}
+	p.end.Answering(in, reply)
 	p.busy = false
 	if len(p.waiting) > 0 {
 		p.c.client.w.schedule(p.c.client.w.now, p, 0)
@@ -226,7 +236,7 @@ func (p *Pipe) deliver(m *message) {
 		p.end.Received(m.reply.raw, &m.in)
 		return
 	}
-	p.c.closed = true
+	p.c.close()
 	p.end.Ended(Reset)
 }
 

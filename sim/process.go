@@ -29,6 +29,8 @@ type Process struct {
 	main   *task // of a client; the others are its helpers
 	conns  []*conn
 	points []pointCount
+	// outside, if set, stands for the process outside of the world.
+	outside Outside
 }
 
 // pointCount counts the passings of one point at which some fault waits to strike, or of any while somebody watches.
@@ -58,6 +60,9 @@ func (p *Process) holds(who actor, arg uint64) bool {
 
 // resume lets what happened during the pause happen now, in its order.
 func (p *Process) resume() {
+	if p.outside != nil {
+		p.outside.Resumed()
+	}
 	p.tellClock()
 	for _, e := range p.held {
 		p.w.schedule(p.w.now, e.who, e.arg)

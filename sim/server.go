@@ -102,6 +102,7 @@ type Incoming struct {
 	Client  history.Process
 	ConnID  uint64 // of this connection, never reused within a run
 	Attempt history.Attempt
+	Phase   string   // what it is for, as its client says
 	Args    []string // Args[0] is the command; valid until the reply
 	answer  func(reply []byte)
 }

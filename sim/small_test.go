@@ -148,7 +148,8 @@ func TestTailTakesItsShareOfMessages(t *testing.T) {
 }
 
 func TestARequestHasItsNumberWhateverItsClientAsksBesideIt(t *testing.T) {
-	var alone, among link
+	w := New(1, Options{})
+	alone, among := link{w: w}, link{w: w}
 	for i := range 3 {
 		if n := alone.number("c/1", "extend"); n != uint64(i) {
 			t.Errorf("request %d has number %d", i, n)

@@ -210,10 +210,7 @@ func (t *task) Record(e history.Event) {
 
 func (t *task) RecordGrant(e history.Event, g Grant) {
 	t.alive()
-	w := t.p.w
-	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
-	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), t.p, g.Until})
-	w.Record(t.p.id, e)
+	t.p.w.RecordGrant(t.p.id, e, g)
 }
 
 // Signal wakes tasks that sleep on it. Once raised it stays raised. The zero Signal is ready to use.

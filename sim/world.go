@@ -20,11 +20,14 @@ type Options struct {
 	Stacks *Stacks
 	// Told, if set, is what the digest takes for a value that is recorded: the same in equal runs, although random.
 	Told func(value string) string
-	// LockOf, if set, says which lock, and which member of it, a server's record is of that names a key and a member of
-	// that. Unset: each key is a lock of its name.
-	LockOf func(key history.Lock, member string) (history.Lock, string)
 	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
 	Wall int64
+	// Endless says that the run may last for as long as it likes: there is no limit of events, and nothing is kept of
+	// what is over. Delays are then drawn as messages leave, so that the same run cannot be had again.
+	Endless bool
+	// Keep, if set, is told of each event before it is recorded, and says whether it is; it may change it. What clients
+	// do it must keep.
+	Keep func(e *history.Event) bool
 }
 
 // Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
@@ -182,6 +185,9 @@ func (w *World) Now() Time { return w.now }
 // Mark remembers an instant of true time, for code that is no task.
 func (w *World) Mark(at Time) Mark { return Mark{at} }
 
+// Time is the instant that a mark remembers, for code that is no task.
+func (w *World) Time(m Mark) Time { return m.at }
+
 // Events is the number of events that have happened.
 func (w *World) Events() int { return w.events }
 
@@ -228,7 +234,7 @@ func (w *World) Step() {
 	}
 	w.now, w.acting = e.at, e.seq
 	w.events++
-	if w.events > eventLimit || w.events-w.before > instantLimit {
+	if w.events > eventLimit && !w.opts.Endless || w.events-w.before > instantLimit {
 		w.fail(errEndless)
 		return
 	}
@@ -315,11 +321,18 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) {
 	e.Index, e.Time, e.Process = len(w.hist.Events), w.now, p
-	if w.opts.LockOf != nil && e.F.IsKey() {
-		e.Lock, e.Member = w.opts.LockOf(e.Lock, e.Member)
+	if w.opts.Keep != nil && !w.opts.Keep(&e) {
+		return
 	}
 	w.hist.Events = append(w.hist.Events, e)
 	w.digest.record(&w.hist.Events[e.Index], w.opts.Told)
+}
+
+// RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.
+func (w *World) RecordGrant(id ProcessID, e history.Event, g Grant) {
+	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
+	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), w.process(id), g.Until})
+	w.Record(id, e)
 }
 
 func (w *World) fail(err error) {

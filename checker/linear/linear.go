@@ -5,7 +5,6 @@
 package linear
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/anishathalye/porcupine"
@@ -24,19 +23,9 @@ const (
 	Refuted                    // no order does
 )
 
-var answerNames = [...]string{"unknown", "linearizable", "refuted"}
-
-// String gives the answer in a word.
-func (a Answer) String() string {
-	if int(a) >= len(answerNames) {
-		return fmt.Sprintf("Answer(%d)", uint8(a))
-	}
-	return answerNames[a]
-}
-
-// Steps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
+// maxSteps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
 // time, makes the same history give the same answer on every machine.
-const Steps = 1 << 20
+const maxSteps = 1 << 20
 
 // budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
 type budget struct{ left int }

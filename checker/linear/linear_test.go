@@ -15,6 +15,8 @@ func leave(s int, call, ret int64) MutexOp {
 }
 func shared(op MutexOp) MutexOp { op.Shared = true; return op }
 
+func (a Answer) String() string { return [...]string{"unknown", "linearizable", "refuted"}[a] }
+
 func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 	for _, c := range []struct {
 		why  string

@@ -40,7 +40,7 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 // Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
 // while no other is open, shared ones aside. A section that was never left has no leave operation.
 func Mutex(ops []MutexOp) Answer {
-	b := budget{left: Steps}
+	b := budget{left: maxSteps}
 	return b.answer(porcupine.CheckOperations(model(0, mutexStep, &b), mutexOperations(ops)))
 }
 

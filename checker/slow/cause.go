@@ -212,5 +212,11 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int,
 	if lost >= 0 && strings.HasPrefix(string(r.Events[lost].Why), "lost in ") && due(gone) < due(lost) {
 		return lost, string(r.Events[lost].Why)
 	}
+	deposed := func(at int, p history.Process) bool {
+		return slices.Contains(r.Events[victim.at].Grant.Counted, p) && r.deposed(at)
+	}
+	if at := r.keyEvent(history.KeyProlonged, victim, deposed, set, victim.at); at >= 0 {
+		return at, "granted by a deposed master"
+	}
 	return gone, "validity miscounted"
 }

@@ -101,8 +101,11 @@ func writeRun(f *frame.Frame, place string, from []search.File, run *single.Run)
 	f.Keep(path.Join(place, verdictFile), "run", run)
 }
 
-// planText is the plan with the digest of the run that it gives.
+// planText is the plan with the digest of the run that it gives. A run in real time has none.
 func planText(p nemesis.Plan, digest string) string {
+	if digest == "" {
+		return fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt\n%s", shellWord(p.Scenario), p)
+	}
 	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", digest, p)
 }
 

@@ -63,7 +63,7 @@ func (x *conclusion) conclude(ctx context.Context) error {
 				return err
 			}
 			report.Findings = append(report.Findings, *told)
-			report.Interrupted = report.Interrupted || told.Small.Ending == search.Interrupted
+			report.Interrupted = report.Interrupted || told.Small.Ending == tally.Interrupted
 		}
 	}
 	x.Keep(verdictFile, "explore", report) // merged or not, the folder holds an exploration

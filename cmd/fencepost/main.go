@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
 )
 
 // Exit codes, as the README documents them.
@@ -56,6 +57,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
+	case errors.Is(err, live.ErrInterrupted):
+		fmt.Fprintf(problems, "fencepost: %s\n", err)
+		return exitUndecided
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect
 		fmt.Fprintln(problems, err)
 		return exitBadInput
@@ -83,7 +87,7 @@ ZooKeeper.`,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
-		newOdds(), newCorpus(), newCompare(), newShow(), newInit(), newVersion())
+		newOdds(), newCorpus(), newCompare(), newShow(), newInit(), newVersion(), newLive(), newLiveClient())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})

@@ -15,7 +15,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/artefact"
-	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
 )
 
 // hostile are texts that a terminal would obey, or show in another order.
@@ -84,7 +83,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{bazelIndex, jobIndex, frame.StepSummary} {
+	for _, name := range []string{bazelIndex, jobIndex, "GITHUB_STEP_SUMMARY"} {
 		for _, bad := range hostile {
 			t.Setenv(bazelTotal, "2")
 			t.Setenv(name, "nowhere/"+bad)
@@ -92,7 +91,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 			if name == jobIndex {
 				args = append(args, "--shard", "/2")
 			}
-			if name == frame.StepSummary {
+			if name == "GITHUB_STEP_SUMMARY" {
 				t.Setenv(bazelTotal, "")
 			}
 			checkClean(t, name, args...)

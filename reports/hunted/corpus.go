@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
 	"github.com/fencepost-sim/fencepost/reports/term"
@@ -50,6 +51,8 @@ func (m HuntedMutant) runs() int {
 	}
 	return m.Hunt.Seeds
 }
+
+func (m HuntedMutant) seconds() float64 { return m.Took.Seconds() }
 
 func (m HuntedMutant) caught() bool { return m.Hunt != nil && m.Hunt.Caught }
 
@@ -126,12 +129,13 @@ func (c *Corpus) caught() []HuntedMutant {
 	return list
 }
 
-// median is of an odd number of values the middle one, of an even number the upper of the two; zero of none.
-func median[T any](sorted []T) (m T) {
-	if len(sorted) > 0 {
-		m = sorted[len(sorted)/2]
+// median is the nearest-rank median of what of gives for each mutant.
+func median[T cmp.Ordered](list []HuntedMutant, of func(HuntedMutant) T) T {
+	all := make([]T, len(list))
+	for i := range list {
+		all[i] = of(list[i])
 	}
-	return m
+	return checker.NearestRank(all, 50)
 }
 
 // Text writes a table of the mutants, by their locks, and one of the sound locks. The error is w's.
@@ -185,7 +189,7 @@ func mutantLines(p *term.Writer, m *HuntedMutant) {
 		if i == 0 {
 			ln.Add(term.Plain, " ").Add(tone, mark).Add(term.Plain, " "+m.Name)
 			ln.Right(34, phrase.Grouped(m.runs()))
-			took := fmt.Sprintf("%.2f", m.Took.Seconds())
+			took := fmt.Sprintf("%.2f", m.seconds())
 			ln.To(43-term.Cells(took)).Add(term.Plain, took)
 		}
 		p.Put(ln.To(from).Add(term.Plain, text))
@@ -207,11 +211,12 @@ func caughtLines(p *term.Writer, c *Corpus) {
 	last := list[len(list)-1]
 	p.Hang(0, "caught  ", term.Plain,
 		fmt.Sprintf("%d of %s; median %s, most %s (%s)", len(list), phrase.Count(len(c.Mutants), "mutant"),
-			phrase.CountGrouped(median(list).runs(), "seed"), phrase.CountGrouped(last.runs(), "seed"), last.Name))
+			phrase.CountGrouped(median(list, HuntedMutant.runs), "seed"),
+			phrase.CountGrouped(last.runs(), "seed"), last.Name))
 	slices.SortStableFunc(list, func(a, b HuntedMutant) int { return int(a.Took - b.Took) })
 	last = list[len(list)-1]
 	p.Hang(0, "seconds ", term.Plain,
-		fmt.Sprintf("median %.2f, most %.2f (%s)", median(list).Took.Seconds(), last.Took.Seconds(), last.Name))
+		fmt.Sprintf("median %.2f, most %.2f (%s)", median(list, HuntedMutant.seconds), last.seconds(), last.Name))
 }
 
 func soundLines(p *term.Writer, c *Corpus) {

@@ -72,8 +72,8 @@ func (c *Corpus) JSON(command string) ([]byte, error) {
 		d.Mutants = append(d.Mutants, mutantOf(&c.Mutants[i]))
 	}
 	if len(list) > 0 {
-		middle, last := median(list), list[len(list)-1]
-		d.MedianRuns, d.MostRuns = &middle.Hunt.Seeds, &last.Hunt.Seeds
+		middle, last := median(list, HuntedMutant.runs), list[len(list)-1]
+		d.MedianRuns, d.MostRuns = &middle, &last.Hunt.Seeds
 	}
 	for i := range c.Sound {
 		d.Sound = append(d.Sound, soundLockOf(&c.Sound[i]))

@@ -155,6 +155,9 @@ func (d *Page) facts(run *Run) {
 	add("seed", strconv.FormatUint(run.Seed, 10))
 	add("digest", run.Digest)
 	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+	for _, note := range run.Notes {
+		add("note", note)
+	}
 	add("true time", phrase.Instant(history.Of(run.Simulated)))
 	add("source", run.Source)
 }

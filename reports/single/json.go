@@ -22,6 +22,7 @@ type RunObject struct {
 	Events    int                         `json:"events"`
 	Simulated int64                       `json:"simulated_ns"`
 	Metrics   map[string]*float64         `json:"metrics"` // null: nothing to measure, or no number
+	Notes     []string                    `json:"notes,omitempty"`
 }
 
 // findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
@@ -60,7 +61,7 @@ func (r *Run) Object() (*RunObject, error) {
 	d := &RunObject{Scenario: r.Scenario, Seed: r.Seed, Digest: r.Digest, Plan: report.Some(r.Plan),
 		Laws:     map[checker.Law]findingJSON{},
 		Expected: r.standing() == report.AsExpected, Events: r.Events, Simulated: r.Simulated.Nanoseconds(),
-		Metrics: map[string]*float64{}}
+		Metrics: map[string]*float64{}, Notes: r.Notes}
 	for _, f := range r.Findings() {
 		told, err := findingOf(r.Recorded(), &f)
 		if err != nil {

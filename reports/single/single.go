@@ -39,6 +39,7 @@ type Run struct {
 	Simulated time.Duration // true time at the end of the run
 	Files     string        // folder with plan, history and verdict; empty if they were not written
 	Repeat    string        // command to paste that shows this run again
+	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
 }
 
 // ExpectLine compares one law or metric with what the scenario expects of it.

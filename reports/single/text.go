@@ -158,9 +158,16 @@ func Footer(p *term.Writer, run *Run) {
 		p.Hang(0, label, term.Plain, fault)
 	}
 	h := run.Recorded()
-	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s in the history, %d simulated, %s",
-		run.Seed, cmp.Or(run.Digest, "unknown"), phrase.Count(len(h.Events), "event"), run.Events,
+	digest := "digest " + cmp.Or(run.Digest, "unknown") + ", "
+	if len(run.Notes) > 0 {
+		digest = ""
+	}
+	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, %s%s in the history, %d simulated, %s",
+		run.Seed, digest, phrase.Count(len(h.Events), "event"), run.Events,
 		phrase.Instant(history.Of(run.Simulated))))
+	for _, note := range run.Notes {
+		p.Hang(0, "note    ", term.Yellow, note)
+	}
 	if run.Source != "" {
 		p.Hang(0, "source  ", term.Plain, run.Source)
 	}

@@ -17,6 +17,11 @@ func Told(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) (*
 	if err := rerun.New(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
 	}
+	return Untried(s, r, judged), nil
+}
+
+// Untried is Told, but that nothing is run again: of a run that cannot be had again.
+func Untried(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) *Run {
 	standing := judged.Standing()
 	run := &Run{
 		Scenario: s.Name, Summary: s.Summary, Source: s.Source, Seed: r.Plan.Seed,
@@ -36,7 +41,7 @@ func Told(s *scenarios.Scenario, r scenarios.Result, judged expect.Judgement) (*
 		}
 		run.Idle = append(run.Idle, idle)
 	}
-	return run, nil
+	return run
 }
 
 // expectLines holds each law, and each metric that the scenario names, against its expectation.

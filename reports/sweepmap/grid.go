@@ -69,7 +69,7 @@ func (g *signGrid) draw(p *term.Writer) {
 			}
 			ln.To(g.margin)
 			for i := from; i < to; i++ {
-				mark := g.law.Cells[row*g.across+i].Sign()
+				mark := g.law.Cells[row*g.across+i].sign()
 				ln.To(g.margin+(i-from)*g.cell).Add(report.Tones[mark], mark)
 			}
 			if g.beside {

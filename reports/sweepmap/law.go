@@ -28,8 +28,8 @@ type Cell struct {
 	Causes []tally.Finding // the ways in which it was broken
 }
 
-// Sign shows the cell in one sign: that of its counts, or – for what is no valid scenario.
-func (c *Cell) Sign() string {
+// sign shows the cell in one sign: that of its counts, or – for what is no valid scenario.
+func (c *Cell) sign() string {
 	if c.Problem != "" {
 		return "–"
 	}

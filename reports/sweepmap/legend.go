@@ -24,7 +24,7 @@ func (m *Map) signs() []legendSign {
 	var all []legendSign
 	seen := map[string]bool{}
 	for i := range m.Law.Cells {
-		seen[m.Law.Cells[i].Sign()] = true
+		seen[m.Law.Cells[i].sign()] = true
 	}
 	for _, s := range []struct{ mark, words string }{{"✓", "held in all runs"}, {"±", "broken in some"},
 		{"✗", "broken in all"}, {"?", "not told"}, {"–", "no valid scenario"}} {
@@ -33,7 +33,7 @@ func (m *Map) signs() []legendSign {
 		}
 		for i := range m.Law.Cells {
 			c := &m.Law.Cells[i]
-			if c.Sign() == s.mark {
+			if c.sign() == s.mark {
 				all = append(all, legendSign{s.words, func(to paper.Canvas, at paper.Point) { c.shape(to, at, 4.5) }})
 				break
 			}

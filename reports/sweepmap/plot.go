@@ -232,7 +232,7 @@ func spot(a *sweep.Axis, i int) float64 {
 // shape draws the sign of a cell: every state has a shape of its own.
 func (c *Cell) shape(to paper.Canvas, at paper.Point, r float64) {
 	dot := func(x, y float64) paper.Point { return paper.Point{X: at.X + float64(x*r), Y: at.Y + float64(y*r)} }
-	switch c.Sign() {
+	switch c.sign() {
 	case "✓":
 		to.Disc(safeInk, at, r)
 	case "✗":

@@ -48,15 +48,15 @@ func Kleppmann() Story {
 	t.Fault(history.Invoke, kleppmannPause, "client-1")
 	t.At(0.013).Client("client-2", history.Acquire, history.Invoke, "")
 	t.Gone(history.Expired, "client-1/1", "", 10.003, 1, 2, 3, 4, 5)
-	t.Enter(10.122, 10.131, 20.011, "client-2/9", 0, 1, 2, 3, 4, 5)
-	t.Use(10.132, history.Read, "client-2/9", "", 0, "")
-	t.Use(10.134, history.Write, "client-2/9", "client-2's", 0, "")
+	t.enter(10.122, 10.131, 20.011, "client-2/9", 0, 1, 2, 3, 4, 5)
+	t.use(10.132, history.Read, "client-2/9", "", 0, "")
+	t.use(10.134, history.Write, "client-2/9", "client-2's", 0, "")
 	t.Release(10.234, 10.240, "client-2/9", 1, 2, 3, 4, 5)
 	t.At(15.012).Fault(history.OK, kleppmannPause, "client-1")
-	t.Use(15.0125, history.Read, "client-1/1", "client-2's", 0, "")
-	t.Use(15.014, history.Write, "client-1/1", "client-1's", 0, "")
+	t.use(15.0125, history.Read, "client-1/1", "client-2's", 0, "")
+	t.use(15.014, history.Write, "client-1/1", "client-1's", 0, "")
 	t.Release(15.115, 15.121, "client-1/1")
-	stale := []int{t.Applied(history.Read, "client-2/9"), t.Applied(history.Write, "client-1/1")}
+	stale := []int{t.applied(history.Read, "client-2/9"), t.applied(history.Write, "client-1/1")}
 	return Story{
 		Scenario: "kleppmann-gc-pause",
 		Summary:  "A client pauses past its lease and writes after another client has taken over.",
@@ -67,9 +67,9 @@ func Kleppmann() Story {
 			{Law: checker.MutualExclusion, Outcome: checker.Violated,
 				Cause:  checker.Cause{Kind: checker.HolderOutlivedLease, Detail: "pause"},
 				Remedy: "a fencing token: the resource refuses a write whose token is lower than one it has seen",
-				Witness: []int{t.Entered("client-1/1"),
-					t.Find(func(e *history.Event) bool { return e.Process == history.Nemesis }),
-					t.Entered("client-2/9")},
+				Witness: []int{t.entered("client-1/1"),
+					t.find(func(e *history.Event) bool { return e.Process == history.Nemesis }),
+					t.entered("client-2/9")},
 				Explanation: "client-1 acquired the lock at 0.012 s and was told that it holds until 9.889 s. A " +
 					"pause struck it at 0.012 s and lasted until 15.012 s. Its keys expired on time, client-2 " +
 					"acquired at 10.131 s, and client-1, which could not know, went on in its section."},
@@ -91,21 +91,21 @@ func Fenced() Story {
 	const pause = "pause client-1 for 15s after after-read"
 	t := New(2, 1)
 	t.Acquire(0.001, 0.003, 10.003, "client-1/1", 33, 1)
-	t.Use(0.004, history.Read, "client-1/1", "", 33, "")
+	t.use(0.004, history.Read, "client-1/1", "", 33, "")
 	t.At(0.005).Fault(history.Invoke, pause, "client-1")
 	t.At(0.011).Client("client-2", history.Acquire, history.Invoke, "")
 	t.Gone(history.Expired, "client-1/1", "", 10.002, 1)
-	t.Enter(10.1, 10.102, 20.102, "client-2/40", 34, 1)
-	t.Use(10.103, history.Read, "client-2/40", "", 34, "")
-	t.Use(10.105, history.Write, "client-2/40", "b", 34, "")
+	t.enter(10.1, 10.102, 20.102, "client-2/40", 34, 1)
+	t.use(10.103, history.Read, "client-2/40", "", 34, "")
+	t.use(10.105, history.Write, "client-2/40", "b", 34, "")
 	t.Release(10.2, 10.201, "client-2/40", 1)
 	t.At(15.005).Fault(history.OK, pause, "client-1")
-	t.Use(15.006, history.Write, "client-1/1", "a", 33, history.StaleToken)
+	t.use(15.006, history.Write, "client-1/1", "a", 33, history.StaleToken)
 	t.Release(15.106, 15.107, "client-1/1")
 	return t.story("fenced-gc-pause", "The same pause, but the resource compares fencing tokens.", []string{pause},
 		checker.Finding{Law: checker.MutualExclusion, Outcome: checker.Violated,
 			Cause:       checker.Cause{Kind: checker.HolderOutlivedLease, Detail: "pause"},
-			Witness:     []int{t.Entered("client-1/1"), t.Entered("client-2/40")},
+			Witness:     []int{t.entered("client-1/1"), t.entered("client-2/40")},
 			Explanation: "client-1 was paused past its lease and client-2 entered.",
 			Remedy:      "none is needed: the resource refuses."})
 }
@@ -122,10 +122,10 @@ func Restart() Story {
 	t.Acquire(1.5, 1.509, 11.385, "client-2/1", 0, 3, 4, 5)
 	t.Release(3.008, 3.012, "client-1/1", 1, 2)
 	t.Release(3.509, 3.512, "client-2/1", 3, 4, 5)
-	lost := t.Find(func(e *history.Event) bool { return e.Why == history.LostUnpersisted })
+	lost := t.find(func(e *history.Event) bool { return e.Why == history.LostUnpersisted })
 	broken := checker.Finding{Outcome: checker.Violated,
 		Cause:       checker.Cause{Kind: checker.LostInCrash, Detail: "no persistence"},
-		Witness:     []int{t.Entered("client-1/1"), lost, t.Entered("client-2/1")},
+		Witness:     []int{t.entered("client-1/1"), lost, t.entered("client-2/1")},
 		Explanation: "redis-3 forgot client-1's key when it crashed at 1.000 s, and granted the lock again at 1.504 s.",
 		Remedy:      "keep a restarted node away for longer than the longest TTL, or persist with fsync always"}
 	lease, mutual := broken, broken
@@ -141,8 +141,8 @@ func Calm() Story {
 	for n := range 15 {
 		attempt := fmt.Sprintf("client-%d/%d", n%3+1, n+1)
 		t.Acquire(at, at+0.006, at+10, attempt, 0, 1, 2, 3, 4, 5)
-		t.Use(at+0.01, history.Read, attempt, fmt.Sprint(n), 0, "")
-		t.Use(at+0.012, history.Write, attempt, fmt.Sprint(n+1), 0, "")
+		t.use(at+0.01, history.Read, attempt, fmt.Sprint(n), 0, "")
+		t.use(at+0.012, history.Write, attempt, fmt.Sprint(n+1), 0, "")
 		t.Release(at+0.1, at+0.105, attempt, 1, 2, 3, 4, 5)
 		at += 0.15
 	}
@@ -199,10 +199,10 @@ func Long() Story {
 		t.Release(at+0.05, at+0.055, attempt, 1, 2, 3, 4, 5)
 		at += 0.06
 	}
-	gone := t.Find(func(e *history.Event) bool { return e.F == history.KeyGone && e.By == "client-4/3" })
+	gone := t.find(func(e *history.Event) bool { return e.F == history.KeyGone && e.By == "client-4/3" })
 	broken := checker.Finding{Law: checker.LeaseExclusion, Outcome: checker.Violated,
 		Cause:       checker.Cause{Kind: checker.RemovedByNonOwner},
-		Witness:     []int{t.Entered("client-5/101"), gone, gone + 1, gone + 2, t.Entered("client-9/1000")},
+		Witness:     []int{t.entered("client-5/101"), gone, gone + 1, gone + 2, t.entered("client-9/1000")},
 		Explanation: "client-4's late release removed the key of client-5.",
 		Remedy:      "compare the owner before deleting"}
 	return t.story("token-per-client", "", []string{"delay client-4 -> redis-1 by 2s after before-release"}, broken)

@@ -72,11 +72,11 @@ func (t *Tale) Fault(ty history.Type, line string, on ...history.Process) *Tale 
 func (t *Tale) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
-	return t.Enter(from, to, until, attempt, tok, servers...)
+	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// Enter is the attempt of an acquire, called before, that succeeds: it asks the servers from the time from on.
-func (t *Tale) Enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
+// enter is the attempt of an acquire, called before, that succeeds: it asks the servers from the time from on.
+func (t *Tale) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Tale {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
 	for i, n := range servers {
@@ -99,8 +99,8 @@ func (t *Tale) Gone(why history.Why, of, by string, from float64, servers ...int
 	return t
 }
 
-// Use reads or writes: the call, the resource's judgement 0.4 ms later, the return 0.8 ms later.
-func (t *Tale) Use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Tale {
+// use reads or writes: the call, the resource's judgement 0.4 ms later, the return 0.8 ms later.
+func (t *Tale) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Tale {
 	p, _, _ := strings.Cut(attempt, "/")
 	ty := history.OK
 	if refused != "" {
@@ -129,8 +129,8 @@ func (t *Tale) Release(from, to float64, attempt string, servers ...int) *Tale {
 	return t.At(to).Client(p, history.Release, history.OK, attempt)
 }
 
-// Find returns the position of the first event that the test accepts.
-func (t *Tale) Find(test func(*history.Event) bool) int {
+// find returns the position of the first event that the test accepts.
+func (t *Tale) find(test func(*history.Event) bool) int {
 	for i := range t.H.Events {
 		if test(&t.H.Events[i]) {
 			return i
@@ -139,16 +139,16 @@ func (t *Tale) Find(test func(*history.Event) bool) int {
 	panic("no such event")
 }
 
-// Entered is the position at which an attempt got the lock.
-func (t *Tale) Entered(attempt string) int {
-	return t.Find(func(e *history.Event) bool {
+// entered is the position at which an attempt got the lock.
+func (t *Tale) entered(attempt string) int {
+	return t.find(func(e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)
 	})
 }
 
-// Applied is the position at which the resource judged a read or write of an attempt.
-func (t *Tale) Applied(op history.F, attempt string) int {
-	return t.Find(func(e *history.Event) bool {
+// applied is the position at which the resource judged a read or write of an attempt.
+func (t *Tale) applied(op history.F, attempt string) int {
+	return t.find(func(e *history.Event) bool {
 		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)
 	})
 }

@@ -69,15 +69,6 @@ func (e Edit) String() string {
 	return e.Path + "=" + e.Value
 }
 
-// Scenario is the mutant's scenario: under the faults of its lock, with its lock's promises.
-func (m *Mutant) Scenario() (*scenarios.Scenario, error) {
-	text, err := m.Text()
-	if err != nil {
-		return nil, err
-	}
-	return scenarios.Parse(m.Name+".yaml", text)
-}
-
 // Text is the file of the mutant's scenario.
 func (m *Mutant) Text() ([]byte, error) {
 	text, err := files.ReadFile(fileOf(m.Of))

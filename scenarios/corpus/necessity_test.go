@@ -55,7 +55,7 @@ func (n *necessity) scenarios() []*scenarios.Scenario {
 		list = append(list, s)
 	}
 	for _, m := range corpus.Mutants() {
-		s, err := m.Scenario()
+		s, err := scenarioOf(m)
 		if err != nil {
 			n.t.Fatal(err)
 		}

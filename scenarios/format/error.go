@@ -9,8 +9,8 @@ import (
 // MaxFile is the size of the largest scenario file that is read, in bytes.
 const MaxFile = 1 << 20
 
-// MaxProblems is how many problems of one file are told at once.
-const MaxProblems = 10
+// maxProblems is how many problems of one file are told at once.
+const maxProblems = 10
 
 // Problem is one thing wrong with a scenario file.
 type Problem struct {
@@ -41,10 +41,10 @@ type Error struct {
 // Error gives one problem a line, the first ten.
 func (e *Error) Error() string {
 	var lines []string
-	for _, p := range e.Problems[:min(len(e.Problems), MaxProblems)] {
+	for _, p := range e.Problems[:min(len(e.Problems), maxProblems)] {
 		lines = append(lines, p.String())
 	}
-	if more := len(e.Problems) - MaxProblems; more > 0 {
+	if more := len(e.Problems) - maxProblems; more > 0 {
 		lines = append(lines, fmt.Sprintf("%s: and %d more", e.Problems[0].Path, more))
 	}
 	return strings.Join(lines, "\n")

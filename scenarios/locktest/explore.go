@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -118,5 +119,5 @@ func (r *Report) Shrink(b Breach) (*Smallest, error) {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}
 	return &Smallest{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
-		Minimal: small.Ending == search.Minimal.String()}, nil
+		Minimal: small.Ending == tally.Complete}, nil
 }

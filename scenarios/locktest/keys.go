@@ -45,6 +45,14 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
+// connect connects a server's record of a key with the lock that the key is of.
+func (k *keys) connect(e *history.Event) (kept bool) {
+	if e.F.IsKey() {
+		e.Lock, e.Member = k.lockOf(e.Lock, e.Member)
+	}
+	return true
+}
+
 // lockOf says which lock a record of a key is of: of a lock that there is none of, if the key is none of a lock's.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]

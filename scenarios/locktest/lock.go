@@ -76,7 +76,7 @@ type host struct {
 func (h *host) Prepare(o *sim.Options) {
 	o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told
 	if h.keys != nil {
-		o.LockOf = h.keys.lockOf
+		o.Keep = h.keys.connect
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // Run runs the lock under faults, seed after seed, and fails the test for each way in which it breaks a law.
@@ -288,6 +289,10 @@ func (p *parent) table() string {
 	return b.String()
 }
 
+// cutDown tells how far a violation was cut down.
+var cutDown = [...]string{tally.Complete: "minimal", tally.OutOfRuns: "out of runs", tally.OutOfTime: "out of time",
+	tally.Interrupted: "interrupted"}
+
 // story tells of one way in which a law is broken, by the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
@@ -301,7 +306,7 @@ func (p *parent) story(g group) string {
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-seed%d-%s", scenarioName(p.t.Name()), g.first, g.Law))
 	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
-	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, small.Ending)
+	fmt.Fprintf(&b, "%s\ncut     %s\n", small.Text, cutDown[small.Ending])
 	if err != nil {
 		fmt.Fprintf(&b, "files   were not written: %v\n", err)
 	} else {

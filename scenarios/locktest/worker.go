@@ -24,6 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
@@ -70,7 +71,7 @@ type shrunk struct {
 	finding
 	Plan, Scenario string // the texts of files
 	Text, Page     string // the report of its run
-	Ending         string
+	Ending         tally.Ending
 }
 
 func say(r report) {
@@ -288,7 +289,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 // tell runs what is left once more and reports it.
 func tell(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
-		Ending: small.Ending.String()}
+		Ending: small.Ending}
 	result, err := scenarios.NewRunner(small.Scenario).Run(small.Plan)
 	if err != nil {
 		return out, err

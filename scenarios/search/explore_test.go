@@ -151,7 +151,7 @@ func TestShardsShareAllPositions(t *testing.T) {
 			for index := 1; index <= of; index++ {
 				s := Shard{index, of}
 				for i := range s.Size(n) {
-					seen[s.Position(i)]++
+					seen[s.position(i)]++
 				}
 			}
 			for p := range n {
@@ -205,7 +205,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	for i := range line[:len(line)-1] { // the line break at the end is not missed
 		for _, bad := range [][]byte{line[:i],
 			append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
-			if e, err := DecodeExploration(bad); !errors.Is(err, ErrDamaged) {
+			if e, err := DecodeExploration(bad); !errors.Is(err, errDamaged) {
 				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
 			}
 		}

@@ -19,9 +19,9 @@ type Hunted struct {
 	Cause  checker.Cause
 }
 
-// Hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises,
+// hunt runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario promises,
 // and at most so many. It ends early when ctx is done.
-func Hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (Hunted, error) {
+func hunt(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (Hunted, error) {
 	plans, err := NewPlans(s)
 	if err != nil {
 		return Hunted{}, err
@@ -59,7 +59,7 @@ func Hunts(ctx context.Context, list []*scenarios.Scenario, from uint64, seeds, 
 	}
 	start := func() func(int) (Hunted, error) {
 		return func(i int) (p Hunted, err error) {
-			around(i, func() { p, err = Hunt(ctx, list[i], from, seeds) })
+			around(i, func() { p, err = hunt(ctx, list[i], from, seeds) })
 			if err != nil {
 				err = fmt.Errorf("%s: %w", list[i].Name, err)
 			}

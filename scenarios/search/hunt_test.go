@@ -26,7 +26,7 @@ mix: {without: [jump of servers, drift, crash losing everything]}
 
 func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
-	got, err := Hunt(context.Background(), s, 0, 1000)
+	got, err := hunt(context.Background(), s, 0, 1000)
 	if err != nil || !got.Caught || got.Law != checker.Ownership || got.Cause.Kind != checker.RemovedByNonOwner {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -35,7 +35,7 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 	if i < 0 || e.Findings[i].First != uint64(got.Seeds-1) || e.Findings[i].Runs != 1 {
 		t.Errorf("caught after %d seeds, but these show %+v", got.Seeds, e.Findings)
 	}
-	if before, err := Hunt(context.Background(), s, 0, got.Seeds-1); err != nil ||
+	if before, err := hunt(context.Background(), s, 0, got.Seeds-1); err != nil ||
 		before != (Hunted{Seeds: got.Seeds - 1}) {
 		t.Errorf("one seed less: %+v, %v", before, err)
 	}
@@ -45,7 +45,7 @@ func TestAHuntEndsAtTheFirstSeedThatBreaksAPromise(t *testing.T) {
 func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
-		got, err := Hunt(context.Background(), s, from, 1000)
+		got, err := hunt(context.Background(), s, from, 1000)
 		if err != nil || !got.Caught {
 			t.Fatalf("from seed %d: %+v, %v", from, got, err)
 		}
@@ -61,7 +61,7 @@ func TestAHuntBeginsAtItsFirstSeed(t *testing.T) {
 
 // What the lock does not promise is not what a hunt is for.
 func TestAHuntPassesByWhatIsNotPromised(t *testing.T) {
-	got, err := Hunt(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
+	got, err := hunt(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Caught || got.Seeds != 100 {
 		t.Errorf("%+v, %v", got, err)
 	}

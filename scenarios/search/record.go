@@ -38,29 +38,29 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrDamaged reports a record that is cut short, was changed since it was written, or is of something else.
-var ErrDamaged = errors.New("is damaged, or no record of this kind")
+// errDamaged reports a record that is cut short, was changed since it was written, or is of something else.
+var errDamaged = errors.New("is damaged, or no record of this kind")
 
-// decode reads what encode wrote into v. An error wraps ErrDamaged.
+// decode reads what encode wrote into v. An error wraps errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("%w: it is no JSON object with sum and held", ErrDamaged)
+		return fmt.Errorf("%w: it is no JSON object with sum and held", errDamaged)
 	}
 	var held bytes.Buffer
 	if err := json.Compact(&held, r.Held); err != nil || sumOf(held.Bytes()) != r.Sum {
-		return fmt.Errorf("%w: its sum does not match what it holds", ErrDamaged)
+		return fmt.Errorf("%w: its sum does not match what it holds", errDamaged)
 	}
 	if unprintable(held.Bytes()) {
-		return fmt.Errorf("%w: it has control characters", ErrDamaged)
+		return fmt.Errorf("%w: it has control characters", errDamaged)
 	}
 	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
 	if d.Decode(v) != nil {
-		return fmt.Errorf("%w: it has other fields than this version of the program writes", ErrDamaged)
+		return fmt.Errorf("%w: it has other fields than this version of the program writes", errDamaged)
 	}
 	if !v.consistent() {
-		return fmt.Errorf("%w: its numbers contradict each other", ErrDamaged)
+		return fmt.Errorf("%w: its numbers contradict each other", errDamaged)
 	}
 	return nil
 }
@@ -82,7 +82,8 @@ func unprintable(text []byte) bool {
 // Encode gives the exploration as one line of JSON, for DecodeExploration.
 func (e *Exploration) Encode() ([]byte, error) { return encode(e) }
 
-// DecodeExploration reads what Encode wrote. An error wraps ErrDamaged.
+// DecodeExploration reads what Encode wrote. It is an error if b is cut short, was changed since, or is of
+// something else.
 func DecodeExploration(b []byte) (*Exploration, error) {
 	e := new(Exploration)
 	return e, decode(b, e)

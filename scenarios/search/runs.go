@@ -96,7 +96,7 @@ func (r *Runs) Standing() expect.Standing {
 // Encode gives the runs as one line of JSON, for DecodeRuns.
 func (r *Runs) Encode() ([]byte, error) { return encode(r) }
 
-// DecodeRuns reads what Encode wrote. An error wraps ErrDamaged.
+// DecodeRuns reads what Encode wrote. It is an error if b is cut short, was changed since, or is of something else.
 func DecodeRuns(b []byte) (*Runs, error) {
 	r := new(Runs)
 	return r, decode(b, r)

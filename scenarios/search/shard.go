@@ -41,8 +41,8 @@ func (s Shard) Size(n int) int {
 	return (n-s.Index)/s.Of + 1
 }
 
-// Position is the shard's own i-th position, from 0.
-func (s Shard) Position(i int) int { return s.Index - 1 + i*s.Of }
+// position is the shard's own i-th position, from 0.
+func (s Shard) position(i int) int { return s.Index - 1 + i*s.Of }
 
 // MarshalJSON writes the shard as its string.
 func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

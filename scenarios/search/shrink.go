@@ -11,35 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // shrinkRuns is how many runs Shrink makes at most unless it is told otherwise. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
-
-// Ending is why a shrink went no further.
-type Ending uint8
-
-// The zero Ending says nothing.
-const (
-	_           Ending = iota
-	Minimal            // nothing is left that could be taken away or made simpler
-	OutOfRuns          // it had made all the runs that it was allowed
-	Interrupted        // its context was done
-)
-
-// String gives "minimal", "out of runs" or "interrupted".
-func (e Ending) String() string {
-	switch e {
-	case Minimal:
-		return "minimal"
-	case OutOfRuns:
-		return "out of runs"
-	case Interrupted:
-		return "interrupted"
-	}
-	return "not ended"
-}
 
 // Shrunk is a violation cut down to the smallest story that still shows it: a scenario and the faults that strike it.
 type Shrunk struct {
@@ -55,7 +32,7 @@ type Shrunk struct {
 	Digest   sim.Digest      // of that run
 	Often    int             // of the seeds 1 to shrink.OtherSeeds, how many show the violation under these faults
 	Runs     int             // made on the way
-	Ending   Ending
+	Ending   tally.Ending    // Complete: nothing is left that could be taken away or made simpler
 }
 
 // Shrink cuts a plan that violates a law in a scenario, whose own faults and expectations do not count, down to a fixed

@@ -30,7 +30,7 @@ func (r *Shrunk) Files(pkg string) []File {
 	return []File{
 		{PlanFile, r.PlanText()},
 		{ScenarioFile, r.Scenario.Text()},
-		{test + "_test.go", r.GoTest(pkg)},
+		{test + "_test.go", r.goTest(pkg)},
 	}
 }
 
@@ -62,9 +62,9 @@ func %[2]s(t *testing.T) {
 }
 `
 
-// GoTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It
+// goTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It
 // fails as long as the law does not hold, and also if a changed scenario no longer exercises the law.
-func (r *Shrunk) GoTest(pkg string) []byte {
+func (r *Shrunk) goTest(pkg string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())),
 		r.Plan.Seed, camel(string(r.Law)))

@@ -60,7 +60,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 		t.Skip("builds a module")
 	}
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
-	broken := string(r.GoTest("locks_test"))
+	broken := string(r.goTest("locks_test"))
 	mended := strings.NewReplacer("TestNoisy", "TestMended", "servers:",
 		"resource: {fencing: on}\nservers:").Replace(broken)
 	idle := strings.NewReplacer("TestNoisy", "TestIdle", "work: {writes: 1}\n", "").Replace(broken)
@@ -128,7 +128,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	} {
 		text := strings.Replace(noisy, "name: noisy\n", "name: '"+odd.name+"'\nsource: '"+odd.source+"'\n", 1)
 		r := mustShrink(t, parsed(t, text), noisyViolation(t))
-		source := r.GoTest("p")
+		source := r.goTest("p")
 		formatted, err := format.Source(source)
 		if err != nil || string(formatted) != string(source) {
 			t.Errorf("%s: %v; gofmt would make\n%s", odd.name, err, formatted)

@@ -14,10 +14,8 @@ import (
 // result writes down what the shrink has come to, and makes sure that it fails again as written.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
-	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates)}
-	if r.Ending = sh.ending; r.Ending == 0 {
-		r.Ending = Minimal
-	}
+	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates),
+		Ending: sh.ending}
 	if sh.err != nil {
 		return nil, sh.err
 	}

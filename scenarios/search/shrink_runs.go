@@ -9,6 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // shrinker makes the runs of one shrink.
@@ -18,8 +19,8 @@ type shrinker struct {
 	cause    checker.Cause
 	most     int // runs
 	runs     int
-	ending   Ending // why no more runs are made; zero while they are
-	err      error  // of a run; then no more are made
+	ending   tally.Ending // why no more runs are made; zero while they are
+	err      error        // of a run; then no more are made
 	checker  checker.Checker
 	subjects map[string]*subject // by text
 }
@@ -89,9 +90,9 @@ func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
 	case sh.ctx.Err() != nil:
-		sh.ending = Interrupted
+		sh.ending = tally.EndingBy(sh.ctx)
 	case sh.runs >= sh.most:
-		sh.ending = OutOfRuns
+		sh.ending = tally.OutOfRuns
 	}
 	return sh.ending != 0 || sh.err != nil
 }

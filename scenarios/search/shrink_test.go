@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 )
 
 // planOf is a plan with a seed and faults as lines.
@@ -102,8 +103,9 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 		told++
 		r := mustShrink(t, s, v)
 		want := "scenario kleppmann-gc-pause-mutual-exclusion-pause\nseed 1\npause client-1 for 20s after acquired\n"
-		if r.Plan.String() != want || r.Often != shrink.OtherSeeds || r.Ending != Minimal || len(r.First.Faults) < 2 {
-			t.Errorf("%s, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
+		if r.Plan.String() != want || r.Often != shrink.OtherSeeds || r.Ending != tally.Complete ||
+			len(r.First.Faults) < 2 {
+			t.Errorf("%v, under %d seeds, from\n%s\ncame\n%s", r.Ending, r.Often, v.plan, r.Plan)
 		}
 	}
 	if told < 4 && testkit.Full() {
@@ -140,8 +142,8 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 func checkMinimal(t *testing.T, r *Shrunk) {
 	t.Helper()
 	fails := failsIn(t, r, r.Scenario)
-	if !fails(r.Plan) || r.Ending != Minimal || shrink.Often(r.Plan, fails) != r.Often {
-		t.Errorf("%s; not %d seeds fail under\n%s", r.Ending, r.Often, r.Plan)
+	if !fails(r.Plan) || r.Ending != tally.Complete || shrink.Often(r.Plan, fails) != r.Often {
+		t.Errorf("%v; not %d seeds fail under\n%s", r.Ending, r.Often, r.Plan)
 	}
 	for i, f := range r.Plan.Faults {
 		less := r.Plan
@@ -305,12 +307,12 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 			t.Errorf("after %d runs %d seeds are said to fail, not %d", runs, r.Often, n)
 		}
 		switch n := len(r.Plan.Faults); {
-		case r.Ending == Minimal && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
-			t.Errorf("of %d runs %d were enough to be %s", full.Runs, runs, r.Ending)
-		case r.Ending == OutOfRuns && (runs >= full.Runs || r.Runs > runs+shrink.OtherSeeds+3):
-			t.Errorf("of %d runs %d were allowed, and %d made: %s", full.Runs, runs, r.Runs, r.Ending)
-		case r.Ending != Minimal && r.Ending != OutOfRuns || n > faults:
-			t.Errorf("after %d runs %s, with %d faults", runs, r.Ending, n)
+		case r.Ending == tally.Complete && (runs < full.Runs-3 || !reflect.DeepEqual(r.Plan, full.Plan)):
+			t.Errorf("of %d runs %d were enough: %v", full.Runs, runs, r.Ending)
+		case r.Ending == tally.OutOfRuns && (runs >= full.Runs || r.Runs > runs+shrink.OtherSeeds+3):
+			t.Errorf("of %d runs %d were allowed, and %d made: %v", full.Runs, runs, r.Runs, r.Ending)
+		case r.Ending != tally.Complete && r.Ending != tally.OutOfRuns || n > faults:
+			t.Errorf("after %d runs %v, with %d faults", runs, r.Ending, n)
 		default:
 			faults = n
 		}
@@ -327,8 +329,8 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Ending != Interrupted {
-			t.Errorf("after %d runs: %s", checks, r.Ending)
+		if r.Ending != tally.Interrupted {
+			t.Errorf("after %d runs: %v", checks, r.Ending)
 		}
 		if checks == 0 && !reflect.DeepEqual(r.Plan.Faults, v.plan.Faults) {
 			t.Errorf("interrupted before the first run, it cut the plan down to %s", r.Plan)

@@ -55,7 +55,7 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 func (s Span) Size() int { return s.Shard.Size(s.Seeds) }
 
 // Seed is the shard's own i-th seed, from 0.
-func (s Span) Seed(i int) uint64 { return s.From + uint64(s.Shard.Position(i)) }
+func (s Span) Seed(i int) uint64 { return s.From + uint64(s.Shard.position(i)) }
 
 // Finished reports whether all seeds of the shard have been run.
 func (s Span) Finished() bool { return s.Done == s.Size() }

@@ -55,7 +55,7 @@ func (b *Subject) Axis(text string) (Axis, error) {
 	}
 	a := Axis{Name: strings.TrimSpace(names)}
 	for _, name := range strings.Split(names, ",") {
-		k, err := b.Key(strings.TrimSpace(name))
+		k, err := b.key(strings.TrimSpace(name))
 		switch {
 		case err != nil:
 			return a, err

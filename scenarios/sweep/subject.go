@@ -95,8 +95,8 @@ func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// Key finds what a name means: a path, or the end of exactly one.
-func (b *Subject) Key(name string) (*Key, error) {
+// key finds what a name means: a path, or the end of exactly one.
+func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
 		switch {
@@ -192,7 +192,7 @@ func (b *Subject) Set(text string) error {
 	if number, isFault := strings.CutPrefix(name, "faults."); isFault && !strings.Contains(number, ".") {
 		return b.setFault(number, value)
 	}
-	k, err := b.Key(name)
+	k, err := b.key(name)
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,8 @@ func (b *Subject) Set(text string) error {
 // given is a key with a value for all points.
 type given struct{ path, value string }
 
-// Given lists what Set has given values, but for whole faults: "work.hold validity".
-func (b *Subject) Given() []string {
+// givenTexts lists what Set has given values, but for whole faults: "work.hold validity".
+func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
 		all = append(all, g.path+" "+g.value)
@@ -245,8 +245,8 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// Faults are the lines of the faults, by their numbers, before they are varied.
-func (b *Subject) Faults() []string {
+// faultLines are the lines of the faults, by their numbers, before they are varied.
+func (b *Subject) faultLines() []string {
 	var lines []string
 	for i := range b.faults {
 		line := b.faults[i].String()

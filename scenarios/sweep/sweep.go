@@ -341,7 +341,7 @@ func (s *Sweep) judge() error {
 // fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is
 // varied, or no single number.
 func (s *Sweep) fixed(path string) (Level, bool) {
-	k, err := s.subject.Key(path)
+	k, err := s.subject.key(path)
 	if err != nil {
 		return Level{}, false
 	}
@@ -360,7 +360,7 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 }
 
 // Faults are the lines of the scenario's faults, by their numbers, before they are varied.
-func (s *Sweep) Faults() []string { return s.subject.Faults() }
+func (s *Sweep) Faults() []string { return s.subject.faultLines() }
 
 // Title says what an axis varies, in words.
 func (s *Sweep) Title(axis int) string { return s.Axes[axis].Title(s.subject) }
@@ -378,9 +378,10 @@ func (s *Sweep) At() string {
 func (s *Sweep) With() []string {
 	at := s.At()
 	if at == "" {
-		return s.subject.Given()
+		return s.subject.givenTexts()
 	}
-	return append([]string{at}, slices.DeleteFunc(s.subject.Given(), func(given string) bool { return given == at })...)
+	return append([]string{at}, slices.DeleteFunc(s.subject.givenTexts(),
+		func(given string) bool { return given == at })...)
 }
 
 // Made is how many runs were made at how many points, those between the points of the grid included.

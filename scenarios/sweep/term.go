@@ -22,7 +22,7 @@ func (c *compiler) operand(at int) (*term, error) {
 	if isDigit(text[0]) {
 		return c.number(at, text)
 	}
-	k, err := c.subject.Key(text)
+	k, err := c.subject.key(text)
 	if err == nil {
 		return c.key(at, k)
 	}
@@ -46,7 +46,7 @@ func (c *compiler) operand(at int) (*term, error) {
 		near = nearest.Word(text, words)
 	}
 	if before, after, ok := cutLast(text, "-"); ok {
-		if _, err := c.subject.Key(before); err == nil {
+		if _, err := c.subject.key(before); err == nil {
 			near = before + " - " + after
 		}
 	}

@@ -31,7 +31,7 @@ func BenchmarkVerify(b *testing.B) {
 				if standing, open := v.Standing(); standing != expect.AsExpected {
 					b.Fatal(standing, open, v.Found)
 				}
-				runs, n = runs+v.Runs(), n+1
+				runs, n = runs+v.runs(), n+1
 				schedules = v.Lengths[x.faults].Schedules
 			}
 			b.ReportMetric(float64(schedules), "schedules")

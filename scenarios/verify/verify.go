@@ -68,7 +68,8 @@ type Options struct {
 // the earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the
 // same order, and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
 //
-// An error is ErrNoKind, or a failure of Fencepost's or a lock's own code.
+// An error says that no fault can be tried, or not those of o.Kinds, or is a failure of Fencepost's or a lock's own
+// code.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v := &Verification{Scenario: s, Options: o}
 	possible, left := Enumerable(s)
@@ -77,7 +78,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	}
 	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !slices.Contains(possible, k) })
 	if impossible || o.Faults > 0 && len(v.Options.Kinds) == 0 {
-		return nil, ErrNoKind
+		return nil, errNoKind
 	}
 	var err error
 	if v.Assignments, err = assign(s, &o); err != nil {
@@ -87,7 +88,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	for i := range level {
 		level[i] = branch{assignment: i, stands: 1}
 	}
-	for n := 0; n <= o.Faults && v.Stop == Finished; n++ {
+	for n := 0; n <= o.Faults && v.Ending == tally.Complete && v.Found == nil; n++ {
 		if level, err = v.tryAll(ctx, n, level); err != nil {
 			return nil, err
 		}
@@ -95,8 +96,8 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// ErrNoKind reports a verification that could try no fault, or not those that it was asked for.
-var ErrNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
+// errNoKind reports a verification that could try no fault, or not those that it was asked for.
+var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and whose starts can be told apart")
 
 // Reasons to stop that are no failures.
@@ -142,7 +143,7 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 			case g.found != nil:
 				v.Found = g.found
 				return errFound
-			case v.Options.Budget > 0 && v.Runs() >= v.Options.Budget && job+1 < jobs:
+			case v.Options.Budget > 0 && v.runs() >= v.Options.Budget && job+1 < jobs:
 				return errBudget
 			}
 			return nil
@@ -150,13 +151,10 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	length.Whole = done == jobs && !cut
 	switch {
 	case errors.Is(err, errFound):
-		v.Stop = AtCounterexample
 	case errors.Is(err, errBudget):
-		v.Stop = AtBudget
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !length.Whole:
-		v.Stop = AtDeadline
+		v.Ending = tally.OutOfRuns
 	case ctx.Err() != nil && !length.Whole:
-		v.Stop = AtInterruption
+		v.Ending = tally.EndingBy(ctx)
 	case err != nil:
 		return nil, err
 	}
@@ -166,17 +164,6 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, nil
 }
 
-// Stop says why a verification ended.
-type Stop uint8
-
-const (
-	Finished         Stop = iota // everything was tried
-	AtCounterexample             // one is enough
-	AtBudget                     // so many runs were made
-	AtDeadline                   // its time was over
-	AtInterruption               // by a signal
-)
-
 // Verification is what came of trying placements.
 type Verification struct {
 	Scenario    *scenarios.Scenario
@@ -185,7 +172,7 @@ type Verification struct {
 	Assignments []Assignment
 	Lengths     []LengthTally // by the number of faults, from none
 	Found       *Counterexample
-	Stop        Stop
+	Ending      tally.Ending // of what was to be tried, up to the first counterexample
 }
 
 // Counterexample is a placement that breaks a promised law. No shorter one does, for the same delays and kinds of
@@ -200,8 +187,8 @@ type Counterexample struct {
 // Laws is how each promised law came out, over all schedules.
 func (v *Verification) Laws() tally.Laws { return v.sum().Laws }
 
-// Runs is how many were made, those included that were only looked at for where faults can strike.
-func (v *Verification) Runs() int { return v.sum().Runs }
+// runs is how many were made, those included that were only looked at for where faults can strike.
+func (v *Verification) runs() int { return v.sum().Runs }
 
 // ByKind counts what was tried of each kind of fault of the options, as the last of a placement.
 func (v *Verification) ByKind() []KindTally {
@@ -235,14 +222,15 @@ func (v *Verification) sum() *Tally {
 // promised law could not be told in some schedule, or if nothing exercised a law that must be. open says why it is not
 // decidable, in a sentence each.
 func (v *Verification) Standing() (standing expect.Standing, open []string) {
-	switch v.Stop {
-	case AtCounterexample:
+	if v.Found != nil {
 		return expect.Otherwise, nil
-	case AtBudget:
+	}
+	switch v.Ending {
+	case tally.OutOfRuns:
 		open = append(open, "the budget of runs is used up")
-	case AtDeadline:
+	case tally.OutOfTime:
 		open = append(open, "its time was over")
-	case AtInterruption:
+	case tally.Interrupted:
 		open = append(open, "it was interrupted")
 	}
 	exercised := false

@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/scenarios/tally"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -203,7 +204,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 		v := verify(t, text, Options{Faults: 2, Crew: parallel.Crew{Workers: workers},
 			Kinds: []nemesis.Kind{nemesis.Crash, nemesis.Break}})
 		if !reflect.DeepEqual(v.Lengths, first.Lengths) || !reflect.DeepEqual(v.Found, first.Found) ||
-			v.Stop != first.Stop {
+			v.Ending != first.Ending {
 			t.Errorf("%d workers: %+v %+v, one: %+v %+v", workers, v.Lengths, v.Found, first.Lengths, first.Found)
 		}
 	}
@@ -214,9 +215,9 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
 	standing, open := v.Standing()
-	if standing != expect.NotDecidable || v.Stop != AtBudget || len(open) != 1 || v.Runs() < 1500 ||
+	if standing != expect.NotDecidable || v.Ending != tally.OutOfRuns || len(open) != 1 || v.runs() < 1500 ||
 		v.Lengths[len(v.Lengths)-1].Whole {
-		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Stop, open, v.Runs())
+		t.Errorf("standing %v, stop %v, open %q, %d runs", standing, v.Ending, open, v.runs())
 	}
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -232,9 +233,9 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Stop != AtInterruption ||
+	if standing, _ := v.Standing(); standing != expect.NotDecidable || v.Ending != tally.Interrupted ||
 		!v.Lengths[1].Whole || v.Lengths[2].Whole {
-		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Stop, v.Lengths)
+		t.Errorf("interrupted: standing %v, stop %v, %+v", standing, v.Ending, v.Lengths)
 	}
 }
 
@@ -364,7 +365,7 @@ func TestAKindThatCannotBeReducedIsRefused(t *testing.T) {
 	}
 	for _, k := range []nemesis.Kind{nemesis.Drift, nemesis.Jump, nemesis.FailOver} {
 		if _, err := Scenario(context.Background(), s,
-			Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, ErrNoKind) {
+			Options{Faults: 1, Delays: 1, Kinds: []nemesis.Kind{k}}); !errors.Is(err, errNoKind) {
 			t.Errorf("%s: %v", k, err)
 		}
 	}

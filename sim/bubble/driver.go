@@ -50,15 +50,17 @@ func (d *Driver) Wall() int64 {
 // Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
 // guests can dial. The guests of the run before are gone.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.world, d.begin, d.touched = w, time.Now(), false
 	d.servers = servers
 	d.guests, d.err = nil, nil
 	d.values, d.scripts = values{}, scripts{}
 }
 
-// Shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
+// shift is how far the clocks are ahead, at the start of the run, of those of a run that is the first: the time that
 // earlier runs took.
-func (d *Driver) Shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
+func (d *Driver) shift() time.Duration { return d.begin.Sub(time.Unix(0, sim.Epoch)) }
 
 // Told is what a digest takes for a value that is recorded: the attempt whose owner value it is.
 func (d *Driver) Told(value string) string {
@@ -188,17 +190,15 @@ func (d *Driver) End() error {
 	return d.settle()
 }
 
-// settle waits until no call is under way.
+// settle waits until no call is under way, also after a failure: what is left of a run would act in the next.
 func (d *Driver) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
 		calls := d.calls()
 		left := time.Until(end)
 		switch err := d.failed(); {
-		case err != nil:
+		case len(calls) == 0 || err != nil && left <= 0:
 			return err
-		case len(calls) == 0:
-			return nil
 		case left <= 0:
 			return &StuckError{Calls: calls, Patience: patience}
 		}
@@ -262,7 +262,7 @@ func (d *Driver) Guest(client sim.ProcessID) *Guest {
 		}
 	}
 	g := &Guest{d: d, name: client}
-	g.owners.shift, g.owners.of, g.owners.scripts = d.Shift(), d.values, d.scripts
+	g.owners.shift, g.owners.of, g.owners.scripts = d.shift(), d.values, d.scripts
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	d.mu.Lock()
 	defer d.mu.Unlock()

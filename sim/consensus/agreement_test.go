@@ -60,7 +60,7 @@ func (w *workload) agree() {
 	var all [][]string
 	for _, m := range w.Members() {
 		if m.Up() {
-			all = append(all, m.Machine().(*register).applied)
+			all = append(all, m.machine.(*register).applied)
 		}
 	}
 	for _, list := range all[1:] {

@@ -100,7 +100,7 @@ func (l *lab) again(seed uint64, opts sim.Options, c Config) {
 	l.clients, l.log = 0, nil
 }
 
-func (l *lab) register(i int) *register { return l.Members()[i-1].Machine().(*register) }
+func (l *lab) register(i int) *register { return l.Members()[i-1].machine.(*register) }
 
 func (l *lab) leaders() (all []int) {
 	for _, m := range l.Members() {

@@ -22,7 +22,7 @@
 // Everything is fsynced before it is acknowledged, so a power loss takes nothing that counts. A member whose disk is
 // gone ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote
 // above all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of
-// the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been
+// the cluster for the rest of the run and refuses clients with [unavailable], as etcd does ("has already been
 // bootstrapped").
 package consensus
 
@@ -41,7 +41,7 @@ type Config struct {
 	// ElectionTicks is the election time-out in heartbeats; 0 means 10. At least 2.
 	ElectionTicks int
 	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed before it gives
-	// up with ErrTimeout; 0 means 5 s and two election time-outs.
+	// up with errTimeout; 0 means 5 s and two election time-outs.
 	RequestTimeout time.Duration
 	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
@@ -69,11 +69,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// ErrTimeout tells that a command or read was not confirmed in time. The command may be committed later all the same.
-var ErrTimeout = errors.New("request timed out")
+// errTimeout tells that a command or read was not confirmed in time. The command may be committed later all the same.
+var errTimeout = errors.New("request timed out")
 
-// Unavailable is the RESP error with which a member answers whose disk is gone.
-const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
+// unavailable is the RESP error with which a member answers whose disk is gone.
+const unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
 // Command is a change of the replicated state, as a member proposes it.
 type Command struct {

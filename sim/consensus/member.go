@@ -76,7 +76,7 @@ func (m *Member) Start(h sim.Host) {
 // Serve takes a client's request.
 func (m *Member) Serve(r *sim.Incoming) {
 	if m.excluded {
-		r.Reply([]byte(Unavailable))
+		r.Reply([]byte(unavailable))
 		return
 	}
 	m.machine.Serve(m, r)
@@ -186,9 +186,6 @@ func (m *Member) Up() bool { return m.node != nil }
 
 // Config is the cluster's, defaults filled in.
 func (m *Member) Config() Config { return m.config }
-
-// Machine is the service on this member.
-func (m *Member) Machine() Machine { return m.machine }
 
 // Leading reports whether this member takes itself for the leader. A paused or cut-off one may be wrong.
 func (m *Member) Leading() bool { return m.leading }

@@ -49,8 +49,8 @@ func (m *Member) nextID() uint64 {
 }
 
 // Propose asks that c be appended to the log, by way of the leader; while none is known it waits for one. done gets the
-// machine's reply once this member has applied c, valid during the call, or ErrTimeout. It is not called if the life
-// ends before. A command that was on its way to a leader that died may be lost: it ends in ErrTimeout.
+// machine's reply once this member has applied c, valid during the call, or errTimeout. It is not called if the life
+// ends before. A command that was on its way to a leader that died may be lost: it ends in errTimeout.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -75,7 +75,7 @@ func (m *Member) ProposeAsLeader(c Command) {
 }
 
 // ReadIndex calls done once this member has applied everything that had been committed when it was asked, as a majority
-// confirmed; or with ErrTimeout. It is not called if the life ends before.
+// confirmed; or with errTimeout. It is not called if the life ends before.
 func (m *Member) ReadIndex(done func(err error)) {
 	q := &m.waiting
 	r := read{id: m.nextID(), deadline: m.host.Monotonic() + m.config.RequestTimeout, done: done}
@@ -151,7 +151,7 @@ func (m *Member) expireRequests() {
 	for len(q.proposals) > 0 && q.proposals[0].deadline <= now {
 		p := q.proposals[0]
 		q.proposals = append(q.proposals[:0], q.proposals[1:]...)
-		p.done(nil, ErrTimeout)
+		p.done(nil, errTimeout)
 	}
 	if len(q.proposals) > 0 && !q.expiring {
 		q.expiring = true
@@ -167,7 +167,7 @@ func (m *Member) retryReads() {
 	for len(q.reads) > 0 && q.reads[0].deadline <= now {
 		r := q.reads[0]
 		q.reads = append(q.reads[:0], q.reads[1:]...)
-		r.done(ErrTimeout)
+		r.done(errTimeout)
 	}
 	if len(q.reads) > 0 {
 		m.askAgain()

@@ -1,4 +1,55 @@
 package redis
 
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
 // Connections is how many connections a node keeps something for.
 func Connections(n *Node) int { return len(n.conns) }
+
+// Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
+func (n *Node) Keys() []keyspace.Key { return n.data.Snapshot().Keys }
+
+// Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
+func (n *Node) Log() []string {
+	list := n.aof.All()
+	lines := make([]string, len(list))
+	for i := range list {
+		lines[i] = strings.Join(written(&list[i]), " ")
+	}
+	return lines
+}
+
+// Master is the node that n follows; empty if n is a master itself.
+func (n *Node) Master() sim.ProcessID { return n.repl.master }
+
+// Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
+func (n *Node) Degraded() bool { return n.repl.degraded }
+
+// written is the effect as Redis would write it.
+func written(e *keyspace.Effect) []string {
+	switch e.Op {
+	case keyspace.OpSet:
+		if e.When == keyspace.Never {
+			return []string{"SET", e.Key, e.Value}
+		}
+		return []string{"SET", e.Key, e.Value, "PXAT", strconv.FormatInt(e.When, 10)}
+	case keyspace.OpDel:
+		return []string{"DEL", e.Key}
+	case keyspace.OpExpire:
+		return []string{"PEXPIREAT", e.Key, strconv.FormatInt(e.When, 10)}
+	case keyspace.OpPersist:
+		return []string{"PERSIST", e.Key}
+	case keyspace.OpFlush:
+		return []string{"FLUSHALL"}
+	case keyspace.OpPublish:
+		return []string{"PUBLISH", e.Key, e.Value}
+	case keyspace.OpShardPublish:
+		return []string{"SPUBLISH", e.Key, e.Value}
+	}
+	return e.Args
+}

@@ -27,9 +27,6 @@ func NewFace(answer func(w *resp.Writer, args []string)) *Face {
 // Start begins a life.
 func (f *Face) Start(h sim.Host) { f.node.Start(h) }
 
-// Stop ends a life, and all its connections.
-func (f *Face) Stop(how sim.Stop) { f.node.Stop(how) }
-
 // Serve answers a request.
 func (f *Face) Serve(r *sim.Incoming) { f.node.Serve(r) }
 

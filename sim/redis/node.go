@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -388,17 +387,4 @@ func (n *Node) Settled(now time.Duration) []time.Duration {
 		return nil
 	}
 	return n.aof.Settled(int64(now))
-}
-
-// Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
-func (n *Node) Keys() []keyspace.Key { return n.data.Snapshot().Keys }
-
-// Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
-func (n *Node) Log() []string {
-	list := n.aof.All()
-	lines := make([]string, len(list))
-	for i := range list {
-		lines[i] = strings.Join(list[i].Command(), " ")
-	}
-	return lines
 }

@@ -129,6 +129,3 @@ func (n *Node) replicate(master sim.ProcessID) {
 			"replica?)\r\n")
 	}
 }
-
-// Master is the node that n follows; empty if n is a master itself.
-func (n *Node) Master() sim.ProcessID { return n.repl.master }

@@ -173,6 +173,3 @@ func (n *Node) unblock(b *blocked) {
 		n.admit(r)
 	}
 }
-
-// Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
-func (n *Node) Degraded() bool { return n.repl.degraded }

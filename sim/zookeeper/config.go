@@ -71,6 +71,3 @@ func (e *Ensemble) Reset(c Config) {
 
 // AddTo adds the servers to a world.
 func (e *Ensemble) AddTo(w *sim.World) { e.cluster.AddTo(w) }
-
-// Members are the servers' places in the log, in the order of their names.
-func (e *Ensemble) Members() []*consensus.Member { return e.cluster.Members() }

@@ -169,7 +169,7 @@ func (f *Files) Keep(files ...File) {
 // It is called when all is written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
-		return f.Err()
+		return f.failure()
 	}
 	for _, name := range f.sums.names() {
 		if f.written[name] {
@@ -186,7 +186,7 @@ func (f *Files) Finish() error {
 		delete(f.sums.of, name)
 	}
 	f.Fail(f.saveSums())
-	return f.Err()
+	return f.failure()
 }
 
 // Fail notes what went wrong with some file; nil is nothing.
@@ -197,8 +197,8 @@ func (f *Files) Fail(err error) {
 	}
 }
 
-// Err is all that went wrong, in the order in which it did; nil if nothing.
-func (f *Files) Err() error { return errors.Join(f.failed...) }
+// failure is all that went wrong, in the order in which it did; nil if nothing.
+func (f *Files) failure() error { return errors.Join(f.failed...) }
 
 func (f *Files) saveSums() error {
 	return replace(filepath.Join(f.dir, ".fencepost-new"), filepath.Join(f.dir, sumsFile), f.sums.encode())

@@ -60,8 +60,8 @@ func TestNoFileOfOthersIsLost(t *testing.T) {
 					f.failed = nil
 					f.Keep(File{name, fmt.Append(nil, "ours ", r.IntN(3))})
 					_, taken := theirs[name]
-					if (f.Err() != nil) != taken {
-						t.Fatalf("seed %d: %s, written by a person: %t; %v", seed, name, taken, f.Err())
+					if (f.failure() != nil) != taken {
+						t.Fatalf("seed %d: %s, written by a person: %t; %v", seed, name, taken, f.failure())
 					}
 					if taken {
 						refused++
@@ -164,8 +164,8 @@ func TestLinks(t *testing.T) {
 	}
 	f.Write(link, Page, []byte("<p>two</p>\n"))
 	text, err := os.ReadFile(other)
-	if err != nil || !strings.HasPrefix(string(text), "<p>two</p>\n") || f.Err() != nil {
-		t.Errorf("%q, %v, %v", text, err, f.Err())
+	if err != nil || !strings.HasPrefix(string(text), "<p>two</p>\n") || f.failure() != nil {
+		t.Errorf("%q, %v, %v", text, err, f.failure())
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
@@ -178,8 +178,8 @@ func TestADeviceIsWrittenTo(t *testing.T) {
 		t.Skip(err)
 	}
 	f.Write(os.DevNull, Page, []byte("x"))
-	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() || f.Err() != nil {
-		t.Errorf("%v, %v, %v", info, err, f.Err())
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() || f.failure() != nil {
+		t.Errorf("%v, %v, %v", info, err, f.failure())
 	}
 }
 

@@ -133,8 +133,8 @@ func (f *Frame) Show(r report.Report) error {
 	return err
 }
 
-// StepSummary is the variable in which GitHub names the file for the summary of a step.
-const StepSummary = "GITHUB_STEP_SUMMARY"
+// stepSummary is the variable in which GitHub names the file for the summary of a step.
+const stepSummary = "GITHUB_STEP_SUMMARY"
 
 // count writes what was judged where CI systems look for it.
 func (f *Frame) count(s report.Suite) {
@@ -145,9 +145,9 @@ func (f *Frame) count(s report.Suite) {
 			f.Files.Write(f.JUnit, artefact.Page, text)
 		}
 	}
-	if path := os.Getenv(StepSummary); path != "" {
+	if path := os.Getenv(stepSummary); path != "" {
 		if err := artefact.Append(path, report.Markdown(s)); err != nil {
-			f.Files.Fail(fmt.Errorf("%s: %w", StepSummary, err))
+			f.Files.Fail(fmt.Errorf("%s: %w", stepSummary, err))
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 				}
 				return filepath.Join(dir, name)
 			}
-			t.Setenv(StepSummary, at("summary.md"))
+			t.Setenv(stepSummary, at("summary.md"))
 			var out bytes.Buffer
 			c := &cobra.Command{Use: "called"}
 			c.SetOut(&out)
@@ -93,7 +93,7 @@ func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 }
 
 func TestWhatCameOutAsExpectedEndsWell(t *testing.T) {
-	t.Setenv(StepSummary, "")
+	t.Setenv(stepSummary, "")
 	var out bytes.Buffer
 	c := &cobra.Command{Use: "called"}
 	c.SetOut(&out)

@@ -1,8 +1,6 @@
 package keyspace
 
 import (
-	"strconv"
-
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -31,28 +29,4 @@ type Effect struct {
 	Args    []string
 	Attempt history.Attempt
 	At      int64 // when it was made, ns on the node's monotonic clock
-}
-
-// Command is the effect as Redis would write it.
-func (e *Effect) Command() []string {
-	switch e.Op {
-	case OpSet:
-		if e.When == Never {
-			return []string{"SET", e.Key, e.Value}
-		}
-		return []string{"SET", e.Key, e.Value, "PXAT", strconv.FormatInt(e.When, 10)}
-	case OpDel:
-		return []string{"DEL", e.Key}
-	case OpExpire:
-		return []string{"PEXPIREAT", e.Key, strconv.FormatInt(e.When, 10)}
-	case OpPersist:
-		return []string{"PERSIST", e.Key}
-	case OpFlush:
-		return []string{"FLUSHALL"}
-	case OpPublish:
-		return []string{"PUBLISH", e.Key, e.Value}
-	case OpShardPublish:
-		return []string{"SPUBLISH", e.Key, e.Value}
-	}
-	return e.Args
 }

@@ -13,8 +13,8 @@ import (
 // Defaults of a Sentinel: those of sentinel.conf and of its source.
 const (
 	DefaultDownAfter        = 30 * time.Second
-	DefaultPingEvery        = time.Second
-	DefaultFailoverTimeout  = 180 * time.Second
+	defaultPingEvery        = time.Second
+	defaultFailoverTimeout  = 180 * time.Second
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		set  *time.Duration
 		zero time.Duration
-	}{{&c.DownAfter, DefaultDownAfter}, {&c.PingEvery, DefaultPingEvery}, {&c.FailoverTimeout, DefaultFailoverTimeout},
+	}{{&c.DownAfter, DefaultDownAfter}, {&c.PingEvery, defaultPingEvery}, {&c.FailoverTimeout, defaultFailoverTimeout},
 		{&c.ReconfigureAfter, DefaultReconfigureAfter}} {
 		if *d.set == 0 {
 			*d.set = d.zero
@@ -111,12 +111,12 @@ var _ interface {
 // New makes a Sentinel for one run.
 func New(cfg Config) *Sentinel {
 	s := &Sentinel{}
-	s.Reset(cfg)
+	s.reset(cfg)
 	return s
 }
 
-// Reset makes s as good as new, for the next run.
-func (s *Sentinel) Reset(cfg Config) {
+// reset makes s as good as new, for the next run.
+func (s *Sentinel) reset(cfg Config) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
 		if len(names) == 0 {

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// forUsers are the rooms whose exported names are for programs outside of the house.
+var forUsers = []string{"checker/history", "scenarios/locktest"}
+
+// neededAlone are the names that are exported though no code of another room uses them, by the reason.
+var neededAlone = map[string][]string{
+	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
+	"users tell by it why a call of theirs failed": {"scenarios/locks.ErrPatience", "sim.ErrProtocol",
+		"sim/bubble.AddressError", "sim/bubble.StuckError"},
+	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn"},
+	"the reference of the format is held to the grammar":            {"nemesis.Usage", "nemesis.ExclusionUsage"},
+	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",
+		"scenarios/sweep.Axis.Title"},
+	"tests look for faults that are named in vain": {"scenarios/rerun.Later", "scenarios/rerun.NamedIn",
+		"scenarios/rerun.Trials.Without"},
+	"fuzz tests make plans of bytes by it":             {"scenarios/search.Plans.PlanOf"},
+	"a test of interruptions puts its own there":       {"cmd/fencepost/frame.ProgressOn"},
+	"tests of servers ask by it, and read the answers": {"sim.NewIncoming", "sim.Reply.Raw"},
+	"tests of sim/etcd look at the members": {"sim/consensus.Cluster.Members",
+		"sim/consensus.Member.Applied"},
+	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",
+		"scenarios/locks/zkclient.Client.Sync"},
+	"tests of sim/redis hold the scripts of a node to it": {"sim/redis/command.FindTwin",
+		"sim/redis/command.WellKnown", "sim/redis/command.MaxCompiled", "sim/redis/command.MaxScripts",
+		"sim/redis/command.Scripts.Kept"},
+}
+
+// TestExportedNamesHaveUsers: what only its own room uses is not exported. A name has a user if the code of another
+// room mentions it, if it is part of what has one (a type in a signature or an exported field, a value of a type), if
+// an interface asks for the method, or if a template mentions it.
+func TestExportedNamesHaveUsers(t *testing.T) {
+	h := readHouse(t)
+	alone := slices.Concat(slices.Collect(maps.Values(neededAlone))...)
+	for _, name := range slices.Sorted(maps.Keys(h.exported)) {
+		if !slices.Contains(alone, name) && !h.live[name] {
+			t.Errorf("%s: %s is exported, and nothing outside of its room uses it", h.place(name), name)
+		}
+	}
+	for _, name := range alone {
+		if h.exported[name] == nil || h.live[name] {
+			t.Errorf("%s needs no reason to be exported", name)
+		}
+	}
+}
+
+// house is what the rooms declare and use, by "room.Name" and "room.Type.Method".
+type house struct {
+	place    func(name string) string
+	exported map[string]types.Object
+	used     map[string]bool // by another room
+	live     map[string]bool // used, or part of what is
+	asks     map[string][]*types.Interface
+	shown    map[string]bool // by templates
+}
+
+func readHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{exported: map[string]types.Object{}, used: map[string]bool{}, live: map[string]bool{},
+		asks: map[string][]*types.Interface{}, shown: mentioned(t)}
+	h.ask(types.Universe.Lookup("error").Type())
+	files := map[string][]*ast.File{}
+	all := sources(t)
+	for _, s := range all {
+		built, err := build.Default.MatchFile(filepath.Join("../..", s.room), filepath.Base(s.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if built && s.test == isNested(s.room) {
+			files[s.room] = append(files[s.room], s.file)
+		}
+	}
+	set := all[0].set
+	var pkgs []*types.Package
+	h.place = func(name string) string { return set.Position(h.exported[name].Pos()).String() }
+	// What a nested module takes from elsewhere is not found, and its errors do not matter.
+	config := types.Config{Importer: importer.ForCompiler(set, "gc", exportData(t)), Error: func(error) {}}
+	for _, room := range slices.Sorted(maps.Keys(files)) {
+		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+		pkg, err := config.Check(module+room, set, files[room], info)
+		if err != nil && !isNested(room) {
+			t.Fatal(err)
+		}
+		h.read(room, pkg, info)
+		pkgs = append(pkgs, pkg)
+	}
+	seen := map[*types.Package]bool{}
+	for _, pkg := range pkgs { // when all is imported: what only others import is known in part
+		h.askAll(pkg, seen)
+	}
+	h.enliven()
+	return h
+}
+
+// read notes what a room declares and uses.
+func (h *house) read(room string, pkg *types.Package, info *types.Info) {
+	for _, name := range pkg.Scope().Names() {
+		o := pkg.Scope().Lookup(name)
+		h.note(o)
+		if named, ok := o.Type().(*types.Named); ok && named.Obj() == o && !types.IsInterface(named) {
+			for m := range named.Methods() {
+				h.note(m)
+			}
+		}
+	}
+	for _, o := range info.Uses {
+		if name := symbol(o); name != "" && o.Pkg().Path() != module+room {
+			h.used[name] = true
+		}
+	}
+	for e, of := range info.Types {
+		if _, literal := e.(*ast.InterfaceType); literal {
+			h.ask(of.Type)
+		}
+	}
+}
+
+func (h *house) note(o types.Object) {
+	if name := symbol(o); o.Exported() && !isNested(roomOf(o)) {
+		h.exported[name] = o
+	}
+}
+
+// symbol is empty for what is not of the house, and for what is neither a method nor of a package.
+func symbol(o types.Object) string {
+	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path(), module) {
+		return ""
+	}
+	room := roomOf(o)
+	if o.Parent() == o.Pkg().Scope() {
+		return room + "." + o.Name()
+	}
+	f, ok := o.(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return ""
+	}
+	of := f.Signature().Recv().Type()
+	if p, ok := of.(*types.Pointer); ok {
+		of = p.Elem()
+	}
+	if named, ok := of.(*types.Named); ok {
+		return room + "." + named.Obj().Name() + "." + o.Name()
+	}
+	return ""
+}
+
+func roomOf(o types.Object) string { return strings.TrimPrefix(o.Pkg().Path(), module) }
+
+// askAll notes the interfaces of a package and of those that it knows of.
+func (h *house) askAll(pkg *types.Package, seen map[*types.Package]bool) {
+	if seen[pkg] {
+		return
+	}
+	seen[pkg] = true
+	for _, name := range pkg.Scope().Names() {
+		if o, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
+			h.ask(o.Type())
+		}
+	}
+	for _, other := range pkg.Imports() {
+		h.askAll(other, seen)
+	}
+}
+
+func (h *house) ask(of types.Type) {
+	if i, ok := of.Underlying().(*types.Interface); ok {
+		for m := range i.Methods() {
+			h.asks[m.Name()] = append(h.asks[m.Name()], i)
+		}
+	}
+}
+
+// asked reports whether an interface asks for a method of an exported name.
+func (h *house) asked(m *types.Func) bool {
+	of := m.Signature().Recv().Type()
+	if _, is := of.(*types.Pointer); !is {
+		of = types.NewPointer(of)
+	}
+	return slices.ContainsFunc(h.asks[m.Name()], func(i *types.Interface) bool { return types.Implements(of, i) })
+}
+
+// enliven finds what is used, and what that consists of.
+func (h *house) enliven() {
+	for name, o := range h.exported {
+		m, _ := o.(*types.Func)
+		switch method := m != nil && m.Signature().Recv() != nil; {
+		case h.used[name], slices.Contains(forUsers, roomOf(o)), slices.Contains(testsOnly, roomOf(o)),
+			method && (h.asked(m) || h.shown[o.Name()] && strings.HasPrefix(name, "reports")):
+			h.liven(name)
+		}
+	}
+	for name, o := range h.exported {
+		_, isType := o.(*types.TypeName)
+		of, named := o.Type().(*types.Named)
+		if named && !isType && o.Pkg() == of.Obj().Pkg() && h.live[symbol(of.Obj())] {
+			h.liven(name)
+		}
+	}
+}
+
+func (h *house) liven(name string) {
+	o := h.exported[name]
+	if o == nil || h.live[name] {
+		return
+	}
+	h.live[name] = true
+	if _, isType := o.(*types.TypeName); isType {
+		h.parts(o.Type().Underlying())
+	}
+	h.parts(o.Type())
+}
+
+// parts livens the types of the house that a type is made of, as far as others can see.
+func (h *house) parts(of types.Type) {
+	switch of := of.(type) {
+	case *types.Alias:
+		h.liven(symbol(of.Obj()))
+		h.parts(of.Rhs())
+	case *types.Named:
+		h.liven(symbol(of.Obj()))
+		for arg := range of.TypeArgs().Types() {
+			h.parts(arg)
+		}
+	case *types.Map:
+		h.parts(of.Key())
+		h.parts(of.Elem())
+	case interface{ Elem() types.Type }:
+		h.parts(of.Elem())
+	case *types.Tuple:
+		for v := range of.Variables() {
+			h.parts(v.Type())
+		}
+	case *types.Signature:
+		h.parts(of.Params())
+		h.parts(of.Results())
+		for p := range of.TypeParams().TypeParams() {
+			h.parts(p.Constraint())
+		}
+	case *types.Struct:
+		for f := range of.Fields() {
+			if f.Exported() {
+				h.parts(f.Type())
+			}
+		}
+	case *types.Interface:
+		for m := range of.Methods() {
+			h.parts(m.Type())
+		}
+		for e := range of.EmbeddedTypes() {
+			h.parts(e)
+		}
+	case *types.Union:
+		for term := range of.Terms() {
+			h.parts(term.Type())
+		}
+	}
+}
+
+// mentioned are the names that the templates of pages mention.
+func mentioned(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	paths, err := filepath.Glob("../../reports/*/*.html")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d templates: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\W\.([A-Z]\w*)`).FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+	}
+	return names
+}
+
+// exportData finds what the compiler has written down of a package.
+func exportData(t *testing.T) importer.Lookup {
+	t.Helper()
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", "./...")
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "=")
+		of[path] = file
+	}
+	return func(path string) (io.ReadCloser, error) {
+		if of[path] == "" {
+			return nil, fmt.Errorf("%s is not compiled", path)
+		}
+		return os.Open(of[path])
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/single"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+	host "github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// liveJob is one call of live.
+type liveJob struct {
+	frame.Frame
+	scenario *scenarios.Scenario
+	plan     nemesis.Plan
+	planned  bool // the plan comes from a file
+	client   string
+	servers  string
+	listen   string
+}
+
+func newLive() *cobra.Command {
+	j := &liveJob{}
+	var planFile string
+	c := &cobra.Command{
+		Use:               "live SCENARIO|FILE",
+		ValidArgsFunction: scenarioOrFile,
+		Short:             "Run a scenario in real time, with clients in any language",
+		Long: `live runs a scenario in real time. Its servers listen on ports of this machine, behind the
+simulated network; its clients are processes: your own, started by --client, or one for each
+client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
+
+` + live.Reporting,
+		Example: `  fencepost live fenced-gc-pause
+  fencepost live fenced-gc-pause --client 'python3 worker.py'`,
+		Args: oneArgument("a scenario's name or file"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if j.scenario, err = open(args[0]); err != nil {
+				return err
+			}
+			seed := j.plan.Seed
+			j.plan = j.scenario.Plan(seed)
+			if planFile != "" {
+				if j.plan, err = readPlan(planFile, j.scenario); err != nil {
+					return err
+				}
+				if j.planned = true; c.Flags().Changed("seed") {
+					j.plan.Seed = seed
+				}
+			}
+			return j.run()
+		},
+	}
+	c.Flags().StringVar(&j.client, "client", "", "start `CMD` in a shell for each client\n(default: the scenario's own "+
+		"protocol)")
+	c.Flags().StringVar(&j.servers, "servers", onSimulated, "what the lock servers are: simulated")
+	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
+	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
+	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
+	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
+	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
+	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
+	j.Register(c)
+	return c
+}
+
+// onSimulated is the word for servers that are simulated.
+const onSimulated = "simulated"
+
+// liveClient is the command that a client of our own is started with.
+const liveClient = "live-client"
+
+func newLiveClient() *cobra.Command {
+	return &cobra.Command{Use: liveClient, Hidden: true, Args: cobra.NoArgs,
+		Short: "Be one client of a live run, which starts it",
+		RunE: func(*cobra.Command, []string) error {
+			if os.Getenv("FENCEPOST_CLIENT") == "" {
+				return errors.New("live-client is started by fencepost live, for each client")
+			}
+			return live.Child()
+		}}
+}
+
+// run makes sure that everything can be written, then runs, writes and tells.
+func (j *liveJob) run() error {
+	if j.servers != onSimulated {
+		return fmt.Errorf("--servers takes %s, not %q", onSimulated, j.servers)
+	}
+	if j.Out == "" {
+		j.Out = fmt.Sprintf("_runs/live-%s-%d", j.scenario.Name, j.plan.Seed)
+		if j.planned || j.client != "" {
+			j.Out = folderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client)
+		}
+	}
+	defer j.Close()
+	if err := j.Open("run"); err != nil {
+		return err
+	}
+	if err := j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, stop := frame.Interruptible()
+	defer stop()
+	result, err := live.Run(live.Options{Scenario: j.scenario, Command: j.client, Host: j.listen, Context: ctx,
+		Own:   host.Command{Path: self, Args: []string{os.Args[0], liveClient}},
+		Fleet: live.Simulated{}, Starter: host.Groups{}, Patience: live.Patience}, j.plan)
+	if err != nil {
+		return err
+	}
+	judgement := j.scenario.Judge(result.Result)
+	told := single.Untried(j.scenario, result.Result, judgement)
+	told.Digest, told.Notes = "", result.Notes
+	told.Files, told.Repeat = j.Out, j.repeat()
+	writeRun(&j.Frame, "", inputs(j.scenario, j.plan, ""), told)
+	return j.Emit(told, judgement.Standing())
+}
+
+// repeat is a command that runs the same plan again.
+func (j *liveJob) repeat() string {
+	call := fmt.Sprintf("%s live %s --plan %s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile))
+	if j.client != "" {
+		call += " --client " + shellWord(j.client)
+	}
+	return call
+}

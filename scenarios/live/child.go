@@ -1,0 +1,152 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// Child is the work of a process that is one client of a scenario, with the scenario's own protocol, for another
+// process of this program that has started it so. It has a world with this client alone, in the same time as that of
+// the other, whose servers are those of the other; what the client records and passes it reports there, and goes on
+// when that is acknowledged.
+func Child() error {
+	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT"))}
+	reports, err := dialControl(c.address("FENCEPOST_RESOURCE"))
+	if err != nil {
+		return err
+	}
+	defer reports.close()
+	c.reports = reports
+	text, err := reports.ask("FENCEPOST", toOpen)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &c.birth); err != nil {
+		return err
+	}
+	return c.run()
+}
+
+// child is one client.
+type child struct {
+	id      sim.ProcessID
+	birth   birth
+	reports *control
+	loop    *live.Loop
+	world   *sim.World
+	over    bool
+}
+
+// address is the value of a variable, which is a URL.
+func (c *child) address(variable string) string {
+	u, err := url.Parse(os.Getenv(variable))
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// spare is how many connections to each server a client has from the start.
+const spare = 2
+
+func (c *child) run() error {
+	s, err := scenarios.Parse("scenario.yaml", []byte(c.birth.Scenario))
+	if err != nil {
+		return err
+	}
+	c.world = sim.New(c.birth.Seed, sim.Options{Wall: c.birth.Wall, Endless: true,
+		Keep: func(*history.Event) bool { return false }})
+	c.loop = live.NewLoop(c.world, live.HostClockSince(c.birth.Zero))
+	masters := 0
+	for _, server := range append(c.birth.Servers, history.Resource) {
+		variable := "FENCEPOST_RESOURCE"
+		switch server {
+		case history.Resource:
+		case scenarios.Observer:
+			variable = "FENCEPOST_SENTINEL"
+		default:
+			masters++
+			variable = "FENCEPOST_REDIS_" + strconv.Itoa(masters)
+		}
+		remote, err := live.NewRemote(c.loop, c.address(variable), spare, wrapped)
+		if err != nil {
+			return err
+		}
+		c.world.AddServer(server, remote)
+	}
+	main := s.Main(c.id)
+	c.world.AddClient(c.id, 0, func(env sim.Env) {
+		own := &reporting{Env: env, child: c}
+		own.report("FENCEPOST", toBegin)
+		main(own)
+		c.over = true
+	})
+	go c.reports.read(c)
+	c.loop.Run(history.Never, func() bool { return c.over })
+	if err := c.loop.Err(); err != nil {
+		return err
+	}
+	return c.world.Err()
+}
+
+func wrapped(r *sim.Incoming) []string {
+	return append([]string{"FENCEPOST", toAsk, string(r.Attempt), r.Phase}, r.Args...)
+}
+
+// told takes what the client is told of its clocks.
+func (c *child) told(text string) {
+	switch what, n := parseClock(text); what {
+	case "JUMP":
+		c.world.Jump(c.id, history.Time(n).Duration())
+	case "DRIFT":
+		c.world.Drift(c.id, n)
+	default:
+		c.loop.Fail(fmt.Errorf("%s was told %q", c.id, text))
+	}
+}
+
+// reporting is the Env of a client whose records and points are reported.
+type reporting struct {
+	sim.Env
+	child *child
+}
+
+// report says something and waits for its acknowledgement.
+func (r *reporting) report(args ...string) {
+	done := &sim.Signal{}
+	r.child.reports.say(done, args)
+	r.Env.Sleep(sim.Forever, done)
+}
+
+// Go starts another task that reports.
+func (r *reporting) Go(name string, task func(sim.Env)) {
+	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
+}
+
+// Point lets faults strike.
+func (r *reporting) Point(p sim.Point) { r.report("FENCEPOST", toPass, string(p)) }
+
+// Record reports an event.
+func (r *reporting) Record(e history.Event) { r.send(record{Event: e}) }
+
+// RecordGrant reports an event with its grant.
+func (r *reporting) RecordGrant(e history.Event, g sim.Grant) {
+	w := r.child.world
+	r.send(record{e, &grant{w.Time(g.Since), w.Time(g.Granted), g.Until, g.Counted}})
+}
+
+func (r *reporting) send(x record) {
+	text, err := json.Marshal(x)
+	if err != nil {
+		r.child.loop.Fail(err)
+	}
+	r.report("FENCEPOST", toRecord, string(text))
+}

@@ -1,0 +1,214 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// client is a process in the place of a scenario's client, as the world has it: it is a [sim.Outside].
+type client struct {
+	stage   *stage
+	id      sim.ProcessID
+	config  *scenarios.Client
+	starts  time.Duration // after the scenario's begin
+	ports   map[sim.ProcessID]*net.TCPAddr
+	process live.Process
+	*live.Guest
+	said tail
+	done sim.Signal
+
+	first    func() // begins its first section; nil until it has asked for that
+	after    []func()
+	holds    map[history.Lock]*hold
+	attempts int
+	control  *state // of one of our own: where it is told of its clocks
+}
+
+// hold is what a client does with a lock.
+type hold struct {
+	step    word
+	attempt history.Attempt // the latest
+	word    string          // that the client calls it by, once it is granted
+	token   history.Token
+	yes     []*yes
+	values  []string // owner values of the attempt
+	old     []string // of earlier ones, the latest last
+	section int      // how many there were
+	granted history.Attempt
+	read    string // the latest value that it has read
+}
+
+func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
+	return &client{stage: st, id: c.ID, config: c, starts: start, ports: map[sim.ProcessID]*net.TCPAddr{},
+		holds: map[history.Lock]*hold{}}
+}
+
+// start starts the process.
+func (k *client) start() error {
+	env, err := k.stage.listen(k)
+	if err != nil {
+		return err
+	}
+	command := k.stage.Own
+	command.Env, command.Output = append(env, command.Env...), &k.said
+	if k.stage.Command != "" {
+		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
+		command.Env = append(env, "FENCEPOST_LOCK="+string(k.config.Lock.Key),
+			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
+			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
+			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))
+	}
+	if k.process, err = k.stage.Starter.Start(command); err != nil {
+		return fmt.Errorf("%s could not be started: %w", k.id, err)
+	}
+	k.Guest = live.NewGuest(k.stage.front, k.id, k.process)
+	k.stage.world.Attach(k.id, k)
+	go func() {
+		err := k.process.Wait()
+		k.stage.loop.Do(func() { k.exited(err) })
+	}()
+	return nil
+}
+
+// isReady reports whether the client waits for the begin.
+func (k *client) isReady() bool { return k.first != nil }
+
+// begin lets the first section begin, i-th of all.
+func (k *client) begin(i int) {
+	after := history.Of(k.starts)
+	if k.stage.Command != "" {
+		after = history.Of(time.Duration(i) * apart)
+	}
+	k.stage.world.At(k.stage.zero+after, func() { k.then(k.first) })
+}
+
+// exited takes note of the end of the process. What it had sent comes first.
+func (k *client) exited(err error) {
+	w := k.stage.world
+	if k.stage.over || w.Down(k.id) {
+		return
+	}
+	k.stage.front.Drain(k.id)
+	w.At(w.Now(), func() {
+		switch problem := k.unfinished(); {
+		case err != nil && problem != "":
+			k.fails("ended with " + err.Error() + " " + problem)
+		case err != nil:
+			k.fails("ended with " + err.Error())
+		case problem != "":
+			k.fails("ended " + problem)
+		}
+		k.done.Raise()
+	})
+}
+
+// unfinished says what a client has left undone that ends now.
+func (k *client) unfinished() string {
+	if k.first == nil {
+		return "before its first report, which is FENCEPOST ACQUIRING lock"
+	}
+	for lock, h := range k.holds {
+		switch h.step {
+		case acquiring:
+			return fmt.Sprintf("while it was acquiring %s: report FAILED first", lock)
+		case acquired, releasing:
+			return fmt.Sprintf("although it had not reported RELEASED for %s", lock)
+		}
+	}
+	return ""
+}
+
+// fails ends the run by the client's fault.
+func (k *client) fails(problem string) {
+	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.String()})
+}
+
+// end ends the process.
+func (k *client) end() {
+	if k.process != nil {
+		if err := k.process.Kill(); err == nil {
+			k.process.Wait()
+		}
+	}
+}
+
+// Resumed lets the process go on, and then what was held back.
+func (k *client) Resumed() {
+	k.Guest.Resumed()
+	w := k.stage.world
+	w.At(w.Now(), func() {
+		for len(k.after) > 0 && !w.Paused(k.id) {
+			f := k.after[0]
+			k.after = k.after[1:]
+			f()
+		}
+	})
+}
+
+// Jumped tells one of our own that its wall clock has jumped.
+func (k *client) Jumped(d time.Duration) { k.clock("JUMP", int64(d)) }
+
+// Drifted tells one of our own that its clocks run at another rate.
+func (k *client) Drifted(ppm int64) { k.clock("DRIFT", ppm) }
+
+func (k *client) clock(what string, n int64) {
+	if k.control == nil {
+		k.stage.loop.Fail(errors.New(string(k.id) + " has clocks that no fault reaches"))
+		return
+	}
+	k.control.conn.Send(live.AppendFrame(nil, live.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
+}
+
+// then does something on behalf of the client as soon as it is not paused.
+func (k *client) then(f func()) {
+	w := k.stage.world
+	switch {
+	case w.Down(k.id):
+	case w.Paused(k.id):
+		k.after = append(k.after, f)
+	default:
+		f()
+	}
+}
+
+// pass lets the client pass a point, and then go on.
+func (k *client) pass(p sim.Point, f func()) {
+	k.stage.world.Pass(k.id, p)
+	k.then(f)
+}
+
+func (k *client) record(e history.Event) { k.stage.world.Record(k.id, e) }
+
+// tail keeps the end of what a process prints.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const longestTail = 4 << 10
+
+// Write takes all of p.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - longestTail; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,151 @@
+package live
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mode is the variable that has the test binary be a client, by its value.
+const mode = "FENCEPOST_TEST_CLIENT"
+
+func TestMain(m *testing.M) {
+	switch how := os.Getenv(mode); how {
+	case "":
+		os.Exit(m.Run())
+	case "own":
+		if err := Child(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	default:
+		beClient(how)
+	}
+}
+
+// wire speaks to one server.
+type wire struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func dialTo(variable string) *wire {
+	c, err := net.Dial("tcp", strings.TrimPrefix(os.Getenv(variable), "redis://"))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	return &wire{c, bufio.NewReader(c)}
+}
+
+// ask sends a command and gives the first line of the answer, or the string that it is.
+func (w *wire) ask(args ...string) string {
+	fmt.Fprintf(w, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(w, "$%d\r\n%s\r\n", len(a), a)
+	}
+	line, err := w.in.ReadString('\n')
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	if line = strings.TrimSpace(line); line[0] == '$' && line != "$-1" {
+		line, _ = w.in.ReadString('\n')
+		line = strings.TrimSpace(line)
+	}
+	return line
+}
+
+const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+
+// beClient is a client as a user writes one: SET NX PX on one Redis. How says what it does wrong.
+func beClient(how string) {
+	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
+	lock, ttl := os.Getenv("FENCEPOST_LOCK"), os.Getenv("FENCEPOST_TTL_MS")
+	cycles, _ := strconv.Atoi(os.Getenv("FENCEPOST_CYCLES"))
+	if wrong[how] != nil {
+		wrong[how](redis, resource, lock)
+		return
+	}
+	for i := range cycles {
+		value := fmt.Sprint(os.Getpid(), ".", i)
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		for redis.ask("SET", lock, value, "NX", "PX", ttl) != "+OK" {
+			time.Sleep(5 * time.Millisecond)
+		}
+		report := []string{"FENCEPOST", "ACQUIRED", lock, value}
+		var token []string
+		if how == "fenced" {
+			token = []string{"TOKEN", redis.ask("INCR", lock+":fence")[1:]}
+		}
+		resource.ask(append(report, token...)...)
+		if how == "works" || how == "fenced" {
+			n, _ := strconv.Atoi(resource.ask(append([]string{"READ", lock}, token...)...))
+			resource.ask(append([]string{"WRITE", lock, strconv.Itoa(n + 1)}, token...)...)
+		}
+		resource.ask("FENCEPOST", "RELEASING", lock, value)
+		done := []string{"FENCEPOST", "RELEASED", lock, value}
+		if redis.ask("EVAL", compareAndDelete, "1", lock, value) != ":1" {
+			done = append(done, "REFUSED")
+		}
+		resource.ask(done...)
+	}
+}
+
+// wrong are clients that do what none may.
+var wrong = map[string]func(redis, resource *wire, lock string){
+	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
+	"at once": func(_, _ *wire, _ string) {},
+	"status 3": func(_, resource *wire, lock string) {
+		fmt.Println("out of disk")
+		os.Exit(3)
+	},
+	"releases first": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "RELEASING", lock, "v") },
+	"acquires twice": func(_, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+	},
+	"another": func(_, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
+		resource.ask("FENCEPOST", "RELEASING", lock, "w")
+	},
+	"no such lock": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock+"s") },
+	"no such word": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "AQUIRING", lock) },
+	"elsewhere":    func(redis, _ *wire, lock string) { redis.ask("FENCEPOST", "ACQUIRING", lock) },
+	"reads first":  func(_, resource *wire, lock string) { resource.ask("READ", lock) },
+	"ends inside": func(_, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
+	},
+	"ends asking": func(_, resource *wire, lock string) { resource.ask("FENCEPOST", "ACQUIRING", lock) },
+	"half": func(redis, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		fmt.Fprint(redis, "*3\r\n$3\r\nSET\r\n$4\r\nlo")
+		redis.Close()
+		resource.in.ReadByte()
+	},
+	"no RESP": func(redis, resource *wire, _ string) {
+		fmt.Fprint(redis, "GET / HTTP/1.1\r\n\r\n")
+		resource.in.ReadByte()
+	},
+	"floods": func(_, resource *wire, lock string) {
+		resource.ask("FENCEPOST", "ACQUIRING", lock)
+		resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
+		go resource.in.WriteTo(nowhere{})
+		for {
+			if _, err := fmt.Fprintf(resource, "*2\r\n$4\r\nREAD\r\n$%d\r\n%s\r\n", len(lock), lock); err != nil {
+				return
+			}
+		}
+	},
+}
+
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }

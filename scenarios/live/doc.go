@@ -1,0 +1,43 @@
+// Package live runs a scenario in real time, with clients that are processes of the host: those of the user, in any
+// language, or the scenario's own protocols. It is a room of the host, as sim/live is.
+//
+// What a client is told and what it reports stands in [Reporting]. A report that is wrong in itself or out of order is
+// answered with an error, which ends the run. The first ACQUIRING of each client is answered when all have sent theirs.
+//
+// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: what is recorded as a
+// section lies within the time in which the client had the lock. So an overlap in the record is an overlap in truth.
+//
+// # What is not asked of a client
+//
+// A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
+// connections have set, whatever command set them. It counts from the moment when the last of their answers left, and
+// lasts for the stated validity, or else as long as the first of the keys.
+package live
+
+// Reporting is what a client is told and what it reports, for who writes one.
+const Reporting = `A client finds in its environment:
+  FENCEPOST_CLIENT      its name: client-1, client-2 …
+  FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
+  FENCEPOST_SENTINEL    the Sentinel, if there are replicas
+  FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
+  FENCEPOST_LOCK        the key of the lock
+  FENCEPOST_TTL_MS      how long the lock is to last, in ms
+  FENCEPOST_HOLD_MS     how long the client is to stay in its section, in ms
+  FENCEPOST_CYCLES      how many sections it is to have
+
+It reports by commands to the resource and waits for each answer, +OK, before it goes on:
+  FENCEPOST ACQUIRING lock                   before it asks for the lock
+  FENCEPOST ACQUIRED lock attempt            when it has it, before its work; may end in
+      [TOKEN n] [VALIDITY ms]                its fencing token, and what is left of its lease
+  FENCEPOST FAILED lock                      when it did not get it
+  FENCEPOST EXTENDED lock attempt            when it has prolonged it
+      [VALIDITY ms]
+  FENCEPOST LOST lock attempt                when it was told that it is gone, and stops its work
+  FENCEPOST RELEASING lock attempt           after its work, before it gives the lock back
+  FENCEPOST RELEASED lock attempt            then, and what came of it, if not a yes
+      [REFUSED | UNKNOWN]
+and works on the resource by
+  READ lock [TOKEN n]                        the value
+  WRITE lock value [TOKEN n]                 1 if it was written, 0 if refused, 2 if done before
+The attempt is any word that tells this holding of the lock from others: best the owner value that
+the library wrote to the servers.`

@@ -1,0 +1,120 @@
+package live
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// yes is a server's for an attempt: a key of the lock that a request of the attempt has set there.
+type yes struct {
+	server sim.ProcessID
+	sent   sim.Time // when the request left the client
+	left   sim.Time // when the answer left the server
+	until  sim.Time // when the key is due to expire
+	said   bool     // the answer has left
+}
+
+// keep is told of each event. It takes note of whose keys are set, and keeps what is about the locks of the scenario.
+func (st *stage) keep(e *history.Event) bool {
+	switch e.F {
+	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
+	default:
+		if st.Command != "" && e.Process == history.Probe {
+			e.Token = 0 // the counter of the scenario's protocol is not that of the user's client
+		}
+		return true
+	}
+	if !slices.Contains(st.locks, e.Lock) {
+		return false
+	}
+	at := place{e.Process, e.Lock, e.Member}
+	switch e.F {
+	case history.KeySet:
+		st.standing[at] = e.Value
+	case history.KeyGone:
+		delete(st.standing, at)
+	}
+	for _, k := range st.clients {
+		k.keyed(e)
+	}
+	return true
+}
+
+// place is where a key stands.
+type place struct {
+	server sim.ProcessID
+	lock   history.Lock
+	member string
+}
+
+// stands reports whether a key of a lock with an owner value stands on a server.
+func (st *stage) stands(server sim.ProcessID, value string) bool {
+	for at, v := range st.standing {
+		if at.server == server && (v == value || at.member == value) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyed takes note of a key of the attempt that the client is about.
+func (k *client) keyed(e *history.Event) {
+	h := k.holds[e.Lock]
+	if h == nil || h.attempt == "" {
+		return
+	}
+	at := slices.IndexFunc(h.yes, func(y *yes) bool { return y.server == e.Process })
+	switch {
+	case e.F == history.KeySet && e.Of == h.attempt:
+		if at >= 0 {
+			h.yes = slices.Delete(h.yes, at, at+1)
+		}
+		h.yes = append(h.yes, &yes{server: e.Process, until: e.Until})
+		for _, value := range []string{e.Value, e.Member} {
+			if value != "" {
+				k.stage.values[value] = h.attempt
+				h.values = append(h.values, value)
+			}
+		}
+	case at < 0:
+	case e.F == history.KeyProlonged && e.By == h.attempt:
+		h.yes[at].until, h.yes[at].said = e.Until, false
+	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring: // given back, to try again
+		h.yes = slices.Delete(h.yes, at, at+1)
+	}
+}
+
+// answered takes note that the answer to a request of an attempt leaves, which left the client at sent.
+func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
+	for _, y := range h.yes {
+		if y.server == server && !y.said {
+			y.said, y.left = true, now
+			if y.sent == 0 {
+				y.sent = max(sent, 1)
+			}
+		}
+	}
+}
+
+// grant is what the servers have granted by now; ok is false if none has.
+func (h *hold) grant(w *sim.World, r *report) (g sim.Grant, ok bool) {
+	var since, granted, until sim.Time = history.Never, 0, history.Never
+	for _, y := range h.yes {
+		if !y.said {
+			continue
+		}
+		since, granted, until = min(since, y.sent), max(granted, y.left), min(until, y.until)
+		g.Counted = append(g.Counted, y.server)
+	}
+	if len(g.Counted) == 0 {
+		return g, false
+	}
+	if r.stated {
+		until = granted + history.Of(r.validity)
+	}
+	g.Since, g.Granted = w.Mark(since), w.Mark(granted)
+	g.Until = sim.Deadline{Clock: sim.Monotonic, At: until.Duration()}
+	return g, true
+}

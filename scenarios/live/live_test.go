@@ -1,0 +1,316 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// scenario has two clients of a lock with a TTL of a second, and the given lines more.
+func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
+	t.Helper()
+	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
+		"lock: {protocol: " + protocol + ", ttl: 1s, retry: {delay: 20ms..50ms}}", "limit: 60s",
+		"expect: {lease-exclusion: holds}"}
+	replaced := map[string]bool{}
+	for _, line := range more {
+		key, _, _ := strings.Cut(line, ":")
+		replaced[key] = true
+	}
+	var text []string
+	for _, line := range lines {
+		if key, _, _ := strings.Cut(line, ":"); !replaced[key] {
+			text = append(text, line)
+		}
+	}
+	s, err := scenarios.Parse("live-test.yaml", []byte(strings.Join(append(text, more...), "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs a scenario with clients that the test binary is: of a user if how is not empty, else our own.
+func run(t *testing.T, s *scenarios.Scenario, how string) (*Result, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Starter: live.Groups{}, Context: ctx,
+		Patience: Patience, Own: live.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
+	if how != "" {
+		o.Command = fmt.Sprintf("%s='%s' exec '%s'", mode, how, self)
+	}
+	if how == "silent" {
+		o.Patience = 3 * time.Second
+	}
+	return Run(o, s.Plan(1))
+}
+
+// outcomes says how the laws came out that the test names, and why.
+func outcomes(r *Result, laws ...checker.Law) string {
+	v := checker.Check(r.History)
+	var said []string
+	for _, law := range laws {
+		f := v.Of(law)
+		line := f.Outcome.String()
+		if f.Outcome == checker.Violated {
+			line += " by " + f.Cause.String()
+		}
+		said = append(said, line)
+	}
+	return strings.Join(said, "; ")
+}
+
+var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety,
+	checker.Ownership, checker.DeadlockFreedom}
+
+// TestAPauseBeyondTheLease: in real time as in virtual time, and with the user's client as with our own.
+func TestAPauseBeyondTheLease(t *testing.T) {
+	const pause = "faults: [pause client-1 for 3s after acquired]"
+	const outlived = "violated by holder outlived its lease (pause)"
+	for _, test := range []struct {
+		protocol, fencing, client, resource string
+	}{
+		{"set-nx-px", "off", "works", "violated by superseded holder took effect"},
+		{"set-nx-px", "off", "", "violated by superseded holder took effect"},
+		{"redlock", "off", "", "violated by superseded holder took effect"},
+		{"fenced", "on", "fenced", "holds"},
+		{"fenced", "on", "", "holds"},
+	} {
+		servers := "servers: {redis: 1}"
+		if test.protocol == "redlock" {
+			servers = "servers: {redis: 3}"
+		}
+		s := scenario(t, test.protocol, servers, "work: {writes: 1}", "resource: {fencing: "+test.fencing+"}", pause)
+		r, err := run(t, s, test.client)
+		if err != nil {
+			t.Error(test, err)
+			continue
+		}
+		got, want := outcomes(r, excluding...), "holds; "+outlived+"; "+test.resource+"; holds; holds"
+		if got != want || r.Limited {
+			t.Errorf("%v: %s, want %s", test, got, want)
+		}
+		if !strings.Contains(r.Notes[0], "real time") {
+			t.Errorf("%q", r.Notes)
+		}
+	}
+}
+
+// TestSectionsExclude: what is sound is not blamed, whoever the client is.
+func TestSectionsExclude(t *testing.T) {
+	for _, test := range []struct{ protocol, client, more string }{
+		{"set-nx-px", "works", "resource: {fencing: off}"},
+		{"set-nx-px", "works", "faults: [pause client-1 for 300ms after acquired, pause client-2 for 300ms after after-read]"},
+		{"set-nx-px", "works", "faults: [crash client-1 after acquired]"},
+		{"set-nx-px", "works", "faults: [cut client-1 | redis-1 after before-release for 300ms]"},
+		{"set-nx-px", "", "faults: [crash client-1 after acquired]"},
+		{"redlock", "", `faults: ["crash redis-1 losing unsynced writes at 100ms, restart after 500ms"]`},
+	} {
+		s := scenario(t, test.protocol, "clients: 3", "work: {cycles: 3, writes: 1, hold: 10ms}", test.more)
+		r, err := run(t, s, test.client)
+		if err != nil {
+			t.Error(test, err)
+			continue
+		}
+		for _, f := range checker.Check(r.History).Findings {
+			if f.Outcome == checker.Violated || f.Outcome == checker.Undecided {
+				t.Errorf("%v: %s %s by %s: %s", test, f.Law, f.Outcome, f.Cause, f.Explanation)
+			}
+		}
+		if got := outcomes(r, checker.LeaseExclusion, checker.MutualExclusion, checker.DeadlockFreedom); got !=
+			"holds; holds; holds" {
+			t.Errorf("%v: %s", test, got)
+		}
+	}
+}
+
+// TestGrantsAreWhatTheServersGave: since, granted and until of a client that states nothing.
+func TestGrantsAreWhatTheServersGave(t *testing.T) {
+	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants, set := 0, history.Event{}
+	for _, e := range r.History.Events {
+		switch {
+		case e.F == history.KeySet:
+			set = e
+		case e.F == history.Acquire && e.Type == history.OK && e.Process != history.Probe:
+			grants++
+			g := e.Grant
+			if g == nil || fmt.Sprint(g.Counted) != "[redis-1]" || set.Of != e.Attempt || g.Granted != set.Time ||
+				g.Since >= g.Granted || g.Until != set.Until || g.Until < set.Time+history.Of(999*time.Millisecond) ||
+				g.Until > set.Time+history.Of(1001*time.Millisecond) { // Redis counts whole ms
+				t.Errorf("%+v grants %+v after %+v", e, g, set)
+			}
+		}
+	}
+	if grants != 4 {
+		t.Errorf("%d grants", grants)
+	}
+}
+
+// TestAllBeginTogether: the first sections are asked for when all clients are there, one after the other.
+func TestAllBeginTogether(t *testing.T) {
+	r, err := run(t, scenario(t, "set-nx-px", "clients: 3"), "works")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range r.History.Events {
+		if e.F != history.Acquire || e.Type != history.Invoke || e.Process == history.Probe {
+			continue
+		}
+		if want := fmt.Sprintf("client-%d", n+1); string(e.Process) != want || e.Time < history.Of(time.Duration(n)*apart) {
+			t.Errorf("%s asks at %v, want %s at %v", e.Process, e.Time, want, time.Duration(n)*apart)
+		}
+		n++
+	}
+	if n != 3 {
+		t.Errorf("%d asked", n)
+	}
+}
+
+// TestClientsThatDoWhatNoneMay: each ends the run with an error that says what it did.
+func TestClientsThatDoWhatNoneMay(t *testing.T) {
+	for how, want := range map[string]string{
+		"silent":         "has not reported FENCEPOST ACQUIRING lock within 3s",
+		"at once":        "ended before its first report, which is FENCEPOST ACQUIRING lock",
+		"status 3":       "ended with exit status 3 before its first report, which is FENCEPOST ACQUIRING lock\nit printed:\nout of disk",
+		"releases first": "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock",
+		"acquires twice": "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED",
+		"another":        "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v",
+		"no such lock":   "there is no lock locks: FENCEPOST_LOCK is lock",
+		"no such word":   "FENCEPOST AQUIRING is no report (did you mean ACQUIRING?)",
+		"elsewhere":      "reports to redis-1: reports go to FENCEPOST_RESOURCE",
+		"reads first":    "it works on the resource of lock without having reported ACQUIRED",
+		"ends inside":    "ended although it had not reported RELEASED for lock",
+		"ends asking":    "ended while it was acquiring lock: report FAILED first",
+		"half":           `closed its connection to redis-1 in the middle of a command, after "*3\r\n$3\r\nSET`,
+		"no RESP":        `sent redis-1 what is no command of a Redis client: "GET / HTTP/1.1`,
+		"floods":         "floods the resource: it sends commands without waiting for their answers",
+	} {
+		t.Run(how, func(t *testing.T) {
+			_, err := run(t, scenario(t, "set-nx-px"), how)
+			if err == nil || !strings.HasPrefix(err.Error(), "client-") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+		delete(untried, how)
+	}
+	for how := range untried {
+		t.Errorf("%s is not tried", how)
+	}
+}
+
+// untried are the wrong clients that no test has met.
+var untried = func() map[string]bool {
+	all := map[string]bool{}
+	for how := range wrong {
+		all[how] = true
+	}
+	return all
+}()
+
+func TestAnInterruptEndsTheRun(t *testing.T) {
+	s := scenario(t, "set-nx-px")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := Run(Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Starter: live.Groups{}, Context: ctx,
+		Patience: Patience, Command: "exec sleep 1000"}, s.Plan(1))
+	if !errors.Is(err, ErrInterrupted) {
+		t.Error(err)
+	}
+}
+
+// TestWhatCannotBeDoneIsRefused before anything starts, with the line and the reason.
+func TestWhatCannotBeDoneIsRefused(t *testing.T) {
+	user := func(faults string) Options {
+		return Options{Scenario: scenario(t, "set-nx-px", "faults: ["+faults+"]"), Command: "exit 9", Fleet: Simulated{}}
+	}
+	catalogued := func(name, command string) Options {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Options{Scenario: s, Command: command, Fleet: Simulated{}}
+	}
+	partial := user("jump redis-1 clock by +1s at 0s")
+	partial.Fleet = without{}
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{user("pause client-1 for 1s after acquired, jump client-2 clock by +1s at 1s"),
+			`fault 2, "jump client-2 clock by +1s at 1s", cannot be carried out: the clocks of client-2 are the host's`},
+		{user("drift client-1 clock by +100ppm from 0s"), "the clocks of client-1 are the host's"},
+		{user("pause client-1 for 1s after clock-read"), "clock-read is inside of the client's library"},
+		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside of the client's library"},
+		{partial, "these servers have no clocks of their own"},
+		{catalogued("etcd-lease-pause", ""), "has etcd servers"},
+		{catalogued("zookeeper-pause", ""), "has zookeeper servers"},
+		{catalogued("two-locks-hierarchy", "x"), "has 3 locks"},
+		{catalogued("failover-loses-lock", "x"), "has replicas with a Sentinel"},
+	} {
+		o := test.o
+		o.Starter = never{t}
+		_, err := Run(o, o.Scenario.Plan(1))
+		var refused *RefusedError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+// without are servers without clocks.
+type without struct{ Simulated }
+
+func (without) Can(f *nemesis.Fault) error {
+	if f.Kind.Does().IsClock() {
+		return errors.New("these servers have no clocks of their own")
+	}
+	return nil
+}
+
+// never starts nothing.
+type never struct{ *testing.T }
+
+func (n never) Start(live.Command) (live.Process, error) {
+	n.Error("something was started")
+	return nil, errors.New("never")
+}
+
+// TestWarnings: a stall of the host decides nothing where there is room.
+func TestWarnings(t *testing.T) {
+	for lock, want := range map[string]string{
+		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
+		"{protocol: set-nx-px, ttl: 300ms}": "",
+		"{protocol: set-nx-px, ttl: 549ms}": "the sections end 49ms before the TTL",
+		"{protocol: set-nx-px, ttl: 550ms}": "",
+		"{protocol: setnx}":                 "",
+	} {
+		hold := "work: {hold: 100ms}"
+		if strings.Contains(lock, "ttl: 5") {
+			hold = "work: {hold: 500ms}"
+		}
+		got := strings.Join(warnings(scenario(t, "set-nx-px", "lock: "+lock, hold)), "")
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", lock, got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// What a client of our own says to FENCEPOST, on connections whose answers travel in frames.
+const (
+	toOpen   = "OWN"    // the first on its connection for reports: what the client must know, as JSON
+	toBegin  = "BEGIN"  // answered when its work is to begin
+	toPass   = "POINT"  // a point
+	toRecord = "RECORD" // an event, as JSON
+	toAsk    = "FOR"    // an attempt, a phase, and the request that is on its behalf
+)
+
+// birth is what a client of our own must know.
+type birth struct {
+	Scenario string // its text
+	Seed     uint64
+	Zero     int64 // of the world, on the monotonic clock of the host (CLOCK_MONOTONIC), ns
+	Wall     int64 // what the wall clocks showed then
+	Servers  []sim.ProcessID
+}
+
+// record is an event of a client of our own.
+type record struct {
+	Event history.Event
+	Grant *grant `json:",omitempty"`
+}
+
+// grant is a sim.Grant.
+type grant struct {
+	Since, Granted sim.Time
+	Until          sim.Deadline
+	Counted        []sim.ProcessID
+}
+
+// own carries out what a client of our own says.
+func (s *state) own(args []string) {
+	s.framed = true
+	k, st := s.client, s.client.stage
+	what := ""
+	if len(args) > 1 {
+		what = args[1]
+	}
+	switch {
+	case what == toAsk && len(args) > 4:
+		s.forward(args[4:], history.Attempt(args[2]), args[3])
+	case what == toOpen:
+		k.control = s
+		text, err := json.Marshal(birth{string(st.Scenario.Text()), st.seed, st.clock.Monotonic(),
+			st.clock.Begin().UnixNano(), st.servers})
+		if err != nil {
+			st.loop.Fail(err)
+		}
+		s.tell(text)
+	case what == toBegin:
+		k.first = s.acknowledge
+	case what == toPass && len(args) == 3:
+		k.pass(sim.Point(args[2]), s.acknowledge)
+	case what == toRecord && len(args) == 3:
+		var r record
+		if err := json.Unmarshal([]byte(args[2]), &r); err != nil {
+			st.loop.Fail(fmt.Errorf("%s: %w", k.id, err))
+			return
+		}
+		k.recorded(&r)
+		k.then(s.acknowledge)
+	default:
+		st.loop.Fail(fmt.Errorf("%s says %q, which no client of Fencepost's own does", k.id, args))
+	}
+}
+
+func (s *state) acknowledge() { s.tell(nil) }
+
+func (s *state) tell(what []byte) { s.conn.Send(live.AppendFrame(nil, live.FrameReply, what)) }
+
+// recorded records an event on behalf of a client of our own.
+func (k *client) recorded(r *record) {
+	if r.Grant == nil {
+		k.record(r.Event)
+		return
+	}
+	w, g := k.stage.world, r.Grant
+	w.RecordGrant(k.id, r.Event, sim.Grant{Since: w.Mark(g.Since), Granted: w.Mark(g.Granted), Until: g.Until,
+		Counted: g.Counted})
+}
+
+// parseClock reads what a client of our own is told of its clocks.
+func parseClock(text string) (what string, n int64) {
+	what, number, _ := strings.Cut(text, " ")
+	n, _ = strconv.ParseInt(number, 10, 64)
+	return what, n
+}

@@ -1,0 +1,79 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// RefusedError reports what cannot be carried out in real time.
+type RefusedError struct {
+	Line   string // the fault's; empty: it is the scenario that cannot
+	Number int    // of the fault in the plan, from 1
+	Reason string
+}
+
+// Error says what and why.
+func (e *RefusedError) Error() string {
+	if e.Line == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
+}
+
+// passed are the points that a client of the user's passes: those that it reports.
+var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeRelease,
+	sim.Released}
+
+// refuse says what of a run cannot be carried out.
+func refuse(o *Options, faults []nemesis.Fault) error {
+	s := o.Scenario
+	switch {
+	case s.Servers.Backend != locks.OnRedis:
+		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which clients cannot reach over TCP: live takes "+
+			"scenarios on Redis", s.Name, s.Servers.Backend)}
+	case s.FromLibrary():
+		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
+			"program, with --client"}
+	case o.Command != "" && len(s.Locks()) > 1:
+		return &RefusedError{Reason: fmt.Sprintf("%s has %d locks, and a client of yours is told of one", s.Name,
+			len(s.Locks()))}
+	case o.Command != "" && s.Servers.Replicas > 0:
+		return &RefusedError{Reason: s.Name + " has replicas with a Sentinel, which tells a client of yours the names " +
+			"of simulated servers and not their addresses: take one without replicas"}
+	}
+	for i := range faults {
+		f := &faults[i]
+		reason := o.cannot(f)
+		if err := o.Fleet.Can(f); reason == "" && err != nil {
+			reason = err.Error()
+		}
+		if reason != "" {
+			return &RefusedError{Line: f.String(), Number: i + 1, Reason: reason}
+		}
+	}
+	return nil
+}
+
+// cannot says why a client of the user's cannot be struck so; empty if it can.
+func (o *Options) cannot(f *nemesis.Fault) string {
+	if o.Command == "" {
+		return ""
+	}
+	if f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
+		return "the clocks of " + string(f.Target) + " are the host's: let the servers' jump or drift, the other way"
+	}
+	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {
+		names := make([]string, len(passed))
+		for i, p := range passed {
+			names[i] = string(p)
+		}
+		return fmt.Sprintf("%s is inside of the client's library, which does not tell when it passes it: a client of "+
+			"yours passes %s", p, strings.Join(names, ", "))
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+func TestReportsAreRead(t *testing.T) {
+	for text, want := range map[string]report{
+		"ACQUIRING lock":                        {word: acquiring, lock: "lock"},
+		"acquired lock v":                       {word: acquired, lock: "lock", attempt: "v"},
+		"ACQUIRED lock v VALIDITY 900 token 33": {word: acquired, lock: "lock", attempt: "v", token: 33, validity: 900 * time.Millisecond, stated: true},
+		"ACQUIRED lock v VALIDITY -3":           {word: acquired, lock: "lock", attempt: "v", validity: -3 * time.Millisecond, stated: true},
+		"FAILED lock":                           {word: failed, lock: "lock"},
+		"EXTENDED lock v VALIDITY 0":            {word: extended, lock: "lock", attempt: "v", stated: true},
+		"LOST lock v":                           {word: lost, lock: "lock", attempt: "v"},
+		"RELEASING lock v":                      {word: releasing, lock: "lock", attempt: "v"},
+		"RELEASED lock v":                       {word: released, lock: "lock", attempt: "v"},
+		"RELEASED lock v REFUSED":               {word: released, lock: "lock", attempt: "v", refused: true},
+		"RELEASED lock v unknown":               {word: released, lock: "lock", attempt: "v", unknown: true},
+	} {
+		if got, err := parseReport(strings.Fields(text)); got != want || err != nil {
+			t.Errorf("%s: %+v %v, want %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestReportsThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "FENCEPOST needs a word: ACQUIRING, ACQUIRED, FAILED",
+		"AQUIRED lock v":                 "FENCEPOST AQUIRED is no report (did you mean ACQUIRED?)",
+		"xyz":                            "FENCEPOST xyz is no report",
+		"ACQUIRING":                      "FENCEPOST ACQUIRING lacks its lock: say FENCEPOST ACQUIRING lock",
+		"ACQUIRED":                       "FENCEPOST ACQUIRED lacks its lock: say FENCEPOST ACQUIRED lock attempt",
+		"ACQUIRED lock":                  "FENCEPOST ACQUIRED lacks its attempt: say FENCEPOST ACQUIRED lock attempt",
+		"ACQUIRED lock v TOKEN":          "TOKEN lacks its number",
+		"ACQUIRED lock v TOKEN 0":        `TOKEN needs a whole number from 1, not "0"`,
+		"ACQUIRED lock v TOKEN x":        `TOKEN needs a whole number from 1, not "x"`,
+		"ACQUIRED lock v VALIDTY 3":      "FENCEPOST ACQUIRED takes no VALIDTY (did you mean VALIDITY?)",
+		"ACQUIRED lock v VALIDITY 1e3":   `VALIDITY needs a whole number of ms, not "1e3"`,
+		"EXTENDED lock v TOKEN 3":        "FENCEPOST EXTENDED takes no TOKEN",
+		"RELEASED lock v UNKNOWN really": "FENCEPOST RELEASED takes no really",
+		"ACQUIRING lock v":               "FENCEPOST ACQUIRING takes no v",
+	} {
+		_, err := parseReport(strings.Fields(text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"READ":                 "READ lacks its lock: say READ lock [TOKEN n]",
+		"write lock":           "WRITE lacks its value: say WRITE lock value [TOKEN n]",
+		"WRITE lock 1 TOKN 3":  "WRITE takes no TOKN (did you mean TOKEN?)",
+		"READ lock TOKEN":      "TOKEN lacks its number",
+		"READ lock TOKEN 3 4":  "READ takes no 4",
+		"WRITE lock 1 TOKEN -": `TOKEN needs a whole number from 1, not "-"`,
+	} {
+		if _, err := parseAccess(strings.Fields(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestReportingNamesAllWords: what is told to who writes a client is what is read.
+func TestReportingNamesAllWords(t *testing.T) {
+	for _, g := range grammar {
+		line := "FENCEPOST " + string(g.word) + " lock"
+		if g.attempt {
+			line += " attempt"
+		}
+		if !strings.Contains(Reporting, line) {
+			t.Errorf("%q is not told", line)
+		}
+		for _, o := range g.options {
+			if !strings.Contains(Reporting, o) {
+				t.Errorf("%s is not told", o)
+			}
+		}
+	}
+}
+
+// rig is a stage with one client and no processes.
+func rig() (*stage, *client) {
+	st := &stage{values: map[string]history.Attempt{}, standing: map[place]string{}, locks: []history.Lock{"lock"}}
+	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
+	c := &scenarios.Client{ID: "client-1"}
+	c.Lock.Key = "lock"
+	k := newClient(st, c, 0)
+	st.clients = append(st.clients, k)
+	return st, k
+}
+
+// TestWhatServersGrant: keys that the attempt has set, once the answer has left; since the first request that set one,
+// from the last answer on, until the first expires.
+func TestWhatServersGrant(t *testing.T) {
+	st, k := rig()
+	h := &hold{step: acquiring, attempt: "client-1/2"}
+	k.holds["lock"] = h
+	key := func(f history.F, server sim.ProcessID, of, by history.Attempt, until sim.Time) {
+		st.world.Record(server, history.Event{F: f, Type: history.OK, Lock: "lock", Value: "v" + string(of), Of: of, By: by,
+			Until: until})
+	}
+	said := func(r *report) string {
+		g, ok := h.grant(st.world, r)
+		return fmt.Sprint(ok, " ", int64(st.world.Time(g.Since)), " ", int64(st.world.Time(g.Granted)), " ",
+			int64(g.Until.At), " ", g.Counted)
+	}
+	for _, step := range []struct {
+		what   string
+		do     func()
+		stated *report
+		want   string
+	}{
+		{"nothing", func() {}, &report{}, "false 0 0 0 []"},
+		{"another's key", func() {
+			key(history.KeySet, "redis-1", "client-2/1", "client-2/1", 500)
+			h.answered("redis-1", 3, 5)
+		}, &report{}, "false 0 0 0 []"},
+		{"one whose answer has not left", func() { key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900) }, &report{},
+			"false 0 0 0 []"},
+		{"the answer leaves", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
+		{"a second", func() {
+			key(history.KeySet, "redis-3", "client-1/2", "client-1/2", 890)
+			h.answered("redis-3", 8, 30)
+		}, &report{}, "true 8 30 890 [redis-2 redis-3]"},
+		{"a stated validity", func() {}, &report{stated: true, validity: 100}, "true 8 30 130 [redis-2 redis-3]"},
+		{"one given back to try again", func() {
+			key(history.KeyGone, "redis-3", "client-1/2", "client-1/2", 0)
+		}, &report{}, "true 10 20 900 [redis-2]"},
+		{"one that expires", func() { key(history.KeyGone, "redis-2", "client-1/2", "", 0) }, &report{},
+			"true 10 20 900 [redis-2]"},
+		{"prolonged, unanswered", func() {
+			h.step = acquired
+			key(history.KeyProlonged, "redis-2", "client-1/2", "client-1/2", 2000)
+		}, &report{}, "false 0 0 0 []"},
+		{"prolonged", func() { h.answered("redis-2", 40, 50) }, &report{}, "true 10 50 2000 [redis-2]"},
+	} {
+		step.do()
+		if got := said(step.stated); got != step.want {
+			t.Errorf("%s: %s, want %s", step.what, got, step.want)
+		}
+	}
+}
+
+// TestWhoseRequestItIs: an owner value of an earlier attempt whose key still stands speaks for that; all else for the
+// latest.
+func TestWhoseRequestItIs(t *testing.T) {
+	st, k := rig()
+	if of := k.attemptOf("redis-1", []string{"HELLO", "3"}); of != "" {
+		t.Errorf("before the first attempt: %s", of)
+	}
+	h := &hold{step: acquiring, attempt: "client-1/1"}
+	k.holds["lock"] = h
+	set := func(value string) {
+		st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: value, Of: h.attempt, By: h.attempt})
+	}
+	set("a")
+	h.old, h.values, h.attempt = h.values, nil, "client-1/2"
+	for _, step := range []struct {
+		do      func()
+		request string
+		of      history.Attempt
+	}{
+		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the release of before, which comes late
+		{func() {}, "SET lock b NX PX 1000", "client-1/2"},
+		{func() {}, "DEL lock", "client-1/2"},
+		{func() { st.world.Record("redis-1", history.Event{F: history.KeyGone, Lock: "lock", Of: "client-1/1"}) },
+			"SET lock a NX PX 1000", "client-1/2"}, // one value for all attempts
+		{func() { set("a") }, "EVAL script 1 lock a", "client-1/2"},
+	} {
+		step.do()
+		if of := k.attemptOf("redis-1", strings.Fields(step.request)); of != step.of {
+			t.Errorf("%s: of %s, want %s", step.request, of, step.of)
+		}
+	}
+	st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "another", Value: "x"})
+	if slices.ContainsFunc(st.world.SoFar(), func(e history.Event) bool { return e.Lock == "another" }) {
+		t.Error("a key that is no lock's is kept")
+	}
+}
+
+// TestTimesCountFromTheBegin: all of them, but those that are never.
+func TestTimesCountFromTheBegin(t *testing.T) {
+	h := &history.History{Header: history.Header{End: 90}, Events: []history.Event{
+		{Time: 20, F: history.KeySet, Until: history.Never},
+		{Time: 60, F: history.KeyProlonged, Until: 80},
+		{Time: 70, F: history.Acquire, Grant: &history.Grant{Since: 55, Granted: 65, Until: 85}},
+		{Time: 75, F: history.Release},
+	}}
+	rebase(h, 50)
+	got := ""
+	for _, e := range h.Events {
+		got += fmt.Sprint(int64(e.Time), " ", e.Until == history.Never, " ", int64(e.Until%1000), " ")
+	}
+	g := h.Events[2].Grant
+	got += fmt.Sprint(int64(g.Since), " ", int64(g.Granted), " ", int64(g.Until), " ", int64(h.Header.End))
+	if want := "0 true 807 10 false 30 20 false 0 25 false 0 5 15 35 40"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

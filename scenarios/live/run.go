@@ -1,0 +1,164 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// Fleet are the lock servers of a run.
+type Fleet interface {
+	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also of
+	// faults that strike others.
+	Can(f *nemesis.Fault) error
+	// Server is what stands in the place of a simulated lock server, or of the Sentinel; own itself if that is to serve.
+	Server(id sim.ProcessID, own sim.Server) sim.Server
+	// Begin starts what there is to start. What has to do with the world is done by the loop.
+	Begin(l *live.Loop) error
+	// End stops what was started. It is called once, also after a Begin that failed, when the loop has ended.
+	End() error
+}
+
+// Simulated are the simulated servers themselves.
+type Simulated struct{}
+
+// Can has nothing against any fault.
+func (Simulated) Can(*nemesis.Fault) error { return nil }
+
+// Server gives the simulated one.
+func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
+
+// Begin has nothing to start.
+func (Simulated) Begin(*live.Loop) error { return nil }
+
+// End has nothing to stop.
+func (Simulated) End() error { return nil }
+
+// Options say how a scenario is run.
+type Options struct {
+	Scenario *scenarios.Scenario
+	Command  string       // of a client of the user's, for a shell; empty: the scenario's own protocol
+	Own      live.Command // starts this program so that it calls Child
+	Host     string       // to listen on
+	Fleet    Fleet
+	Starter  live.Starter
+	Context  context.Context // its end is that of the run
+	Patience time.Duration   // how long the clients may take until their first report
+}
+
+// Patience is what programs take to start, with some to spare.
+const Patience = 30 * time.Second
+
+// Result is what a run leaves behind.
+type Result struct {
+	scenarios.Result
+	Late  *live.Lateness
+	Notes []string // what a reader must know of the run
+}
+
+// Run carries out the plan. What cannot be carried out is refused before anything starts: a *RefusedError.
+func Run(o Options, p nemesis.Plan) (*Result, error) {
+	if err := refuse(&o, p.Faults); err != nil {
+		return nil, err
+	}
+	st := &stage{Options: o, seed: p.Seed, values: map[string]history.Attempt{}, standing: map[place]string{},
+		locks: o.Scenario.Locks(), refusal: history.StaleToken}
+	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
+		st.refusal = history.CompareFailed
+	}
+	defer st.End() // should something panic
+	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
+	if err != nil {
+		return nil, err
+	}
+	rebase(r.History, st.zero)
+	if o.Command != "" {
+		r.History.Header.Measures = slices.DeleteFunc(r.History.Header.Measures, isClients)
+	}
+	return &Result{Result: r, Late: st.loop.Late(), Notes: st.tell()}, nil
+}
+
+// isClients reports whether a measure is one that a client of the user's applies or not, whatever the scenario says.
+func isClients(m history.Measure) bool {
+	return !slices.Contains([]history.Measure{history.FsyncAlways, history.MinReplicas}, m)
+}
+
+// rebase has the times of a history count from zero. What came before happened at zero.
+func rebase(h *history.History, zero sim.Time) {
+	shift := func(t *sim.Time) {
+		if *t != history.Never {
+			*t = max(*t-zero, 0)
+		}
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		shift(&e.Time)
+		if e.F == history.KeySet || e.F == history.KeyProlonged {
+			shift(&e.Until)
+		}
+		if g := e.Grant; g != nil {
+			shift(&g.Since)
+			shift(&g.Granted)
+			shift(&g.Until)
+		}
+	}
+	shift(&h.Header.End)
+}
+
+// tell says what a reader must know of the run.
+func (st *stage) tell() []string {
+	late := st.loop.Late()
+	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. The host let events "+
+		"happen late by %v in the middle, %v at the 99th percentile, %v at most",
+		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max()))}
+	if n := st.ungranted; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
+			"prolonged the key %s for it: what such a lease was worth is unchecked", n, st.locks[0]))
+	}
+	return append(notes, warnings(st.Scenario)...)
+}
+
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d >= 10*time.Millisecond:
+		return d.Round(time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}
+
+// leastTTL and leastSlack are what a scenario should have, so that a stall of the host does not decide it.
+const (
+	leastTTL   = 300 * time.Millisecond
+	leastSlack = 50 * time.Millisecond
+)
+
+// warnings says where a stall of the host may decide a run of s.
+func warnings(s *scenarios.Scenario) (list []string) {
+	for i := range s.Clients {
+		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold
+		if ttl := l.TTL; ttl < leastTTL && expires(l) {
+			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v a stall of the host may decide "+
+				"the run", ttl, leastTTL))
+		}
+		if slack := l.TTL - hold; expires(l) && l.Extension == nil && slack >= 0 && slack < leastSlack {
+			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v a stall of the host may decide "+
+				"the run", slack, leastSlack))
+		}
+	}
+	return list
+}
+
+func expires(c *locks.Config) bool {
+	d := locks.Define(c.Protocol)
+	return d != nil && d.Expires
+}

@@ -1,0 +1,220 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// report takes a report of the user's client; ok answers it.
+func (k *client) report(r *report, ok func()) error {
+	if !slices.Contains(k.stage.locks, r.lock) {
+		return fmt.Errorf("there is no lock %s: FENCEPOST_LOCK is %s", r.lock, k.config.Lock.Key)
+	}
+	h := k.holds[r.lock]
+	if h == nil {
+		h = &hold{step: released}
+		k.holds[r.lock] = h
+	}
+	if err := h.allows(r); err != nil {
+		return err
+	}
+	switch r.word {
+	case acquiring:
+		k.asks(h, r, ok)
+	case acquired:
+		k.enters(h, r, ok)
+	case failed:
+		h.step = failed
+		k.record(history.Event{Type: history.Fail, F: history.Acquire, Lock: r.lock, Why: history.AcquireTimeout})
+		ok()
+	case extended:
+		e := h.event(history.Invoke, history.Extend, r.lock)
+		k.record(e)
+		e.Type = history.OK
+		k.grants(h, r, e)
+		ok()
+	case lost:
+		h.step = lost
+		k.record(h.event(history.Info, history.Lost, r.lock))
+		ok()
+	case releasing:
+		h.step = releasing
+		k.pass(sim.BeforeRelease, func() {
+			k.record(h.event(history.Invoke, history.Release, r.lock))
+			ok()
+		})
+	case released:
+		k.leaves(h, r, ok)
+	}
+	return nil
+}
+
+// before is what a report may follow.
+var before = map[word][]word{
+	acquiring: {released, failed, lost},
+	acquired:  {acquiring},
+	failed:    {acquiring},
+	extended:  {acquired},
+	lost:      {acquired},
+	releasing: {acquired, lost},
+	released:  {releasing},
+}
+
+// allows says why a report cannot be, or nil.
+func (h *hold) allows(r *report) error {
+	if !slices.Contains(before[r.word], h.step) {
+		if h.attempt == "" {
+			return fmt.Errorf("FENCEPOST %s %s comes before any FENCEPOST ACQUIRING %[2]s", r.word, r.lock)
+		}
+		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s", r.word, r.lock, h.step,
+			before[r.word][0])
+	}
+	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
+		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s", r.word,
+			r.lock, r.attempt, h.word)
+	}
+	return nil
+}
+
+// mostOld is how many owner values of earlier attempts are remembered, for requests that come late.
+const mostOld = 16
+
+// asks begins an attempt, for the first time when all clients are ready.
+func (k *client) asks(h *hold, r *report, ok func()) {
+	h.step = acquiring
+	begin := func() {
+		k.attempts++
+		h.attempt = history.Attempt(string(k.id) + "/" + strconv.Itoa(k.attempts))
+		h.yes = nil
+		h.old = append(h.old, h.values...)
+		h.values = nil
+		for len(h.old) > mostOld {
+			delete(k.stage.values, h.old[0])
+			h.old = h.old[1:]
+		}
+		k.record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: r.lock})
+		k.pass(sim.AcquireStart, ok)
+	}
+	if k.first == nil {
+		k.first = begin
+		return
+	}
+	begin()
+}
+
+// enters begins a section.
+func (k *client) enters(h *hold, r *report, ok func()) {
+	h.step, h.word, h.token, h.granted = acquired, r.attempt, r.token, h.attempt
+	h.section++
+	k.stage.values[r.attempt] = h.attempt
+	h.values = append(h.values, r.attempt)
+	k.grants(h, r, h.event(history.OK, history.Acquire, r.lock))
+	k.pass(sim.Acquired, ok)
+}
+
+// grants records what the servers have granted; if that was not seen, that the client says so.
+func (k *client) grants(h *hold, r *report, e history.Event) {
+	if g, ok := h.grant(k.stage.world, r); ok {
+		k.stage.world.RecordGrant(k.id, e, g)
+		return
+	}
+	k.record(e)
+	k.stage.ungranted++
+}
+
+// leaves ends a release.
+func (k *client) leaves(h *hold, r *report, ok func()) {
+	h.step = released
+	e := h.event(history.OK, history.Release, r.lock)
+	switch {
+	case r.refused:
+		e.Type, e.Why = history.Fail, history.NotOwner
+	case r.unknown:
+		e.Type, e.Why = history.Info, history.NoReply
+	}
+	k.record(e)
+	k.pass(sim.Released, ok)
+}
+
+func (h *hold) event(t history.Type, f history.F, lock history.Lock) history.Event {
+	return history.Event{Type: t, F: f, Lock: lock, Attempt: h.granted, Token: h.token}
+}
+
+// access asks the resource on behalf of the client.
+func (s *state) access(a *access) error {
+	k := s.client
+	h := k.holds[a.lock]
+	if h == nil || h.granted == "" {
+		return fmt.Errorf("it works on the resource of %s without having reported ACQUIRED", a.lock)
+	}
+	s.to = a
+	e := a.event(history.Invoke, h)
+	token := strconv.FormatInt(int64(a.token), 10)
+	if !a.write {
+		k.record(e)
+		s.forward([]string{"READ", string(a.lock), token}, h.granted, "read")
+		return nil
+	}
+	k.pass(sim.BeforeWrite, func() {
+		k.record(e)
+		s.forward([]string{"WRITE", string(a.lock), token, a.value, h.read, strconv.Itoa(h.section - 1)}, h.granted,
+			"write")
+	})
+	return nil
+}
+
+func (a *access) event(t history.Type, h *hold) history.Event {
+	e := history.Event{Type: t, F: history.Read, Lock: a.lock, Attempt: h.granted, Token: a.token}
+	if a.write {
+		e.F, e.Value = history.Write, a.value
+	}
+	return e
+}
+
+// accessed takes the resource's answer.
+func (s *state) accessed(r sim.Reply) {
+	k, a := s.client, s.to
+	s.to = nil
+	h := k.holds[a.lock]
+	e := a.event(history.OK, h)
+	if a.write {
+		switch n, _ := r.Int(); n {
+		case 0:
+			e.Type, e.Why = history.Fail, k.stage.refusal
+		case 2:
+			e.Type, e.Why = history.Fail, history.AlreadyApplied
+		}
+		k.record(e)
+		s.answer(r.Raw())
+		return
+	}
+	value, ok := r.Bulk()
+	answer := r.Raw()
+	if !ok {
+		e.Type, e.Why = history.Fail, history.StaleToken
+		answer = sim.AppendLine(nil, '-', fmt.Sprintf("STALETOKEN %d is lower than a token that was seen", a.token))
+	} else {
+		e.Value, h.read = value, value
+	}
+	k.record(e)
+	k.pass(sim.AfterRead, func() { s.answer(answer) })
+}
+
+// broke records that the resource's answer will never come.
+func (s *state) broke() {
+	if s.to == nil {
+		return
+	}
+	a := s.to
+	s.to = nil
+	e := a.event(history.Fail, s.client.holds[a.lock])
+	e.Why = history.NoReply
+	if a.write {
+		e.Type = history.Info
+	}
+	s.client.record(e)
+}

@@ -1,0 +1,235 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// stage puts processes of the host in the places of a scenario's clients. It is a [scenarios.Cast] and the handler of
+// the front.
+type stage struct {
+	Options
+	seed    uint64
+	clock   *live.HostClock
+	loop    *live.Loop
+	world   *sim.World
+	front   *live.Front
+	clients []*client
+	zero    sim.Time // when the scenario began
+	begun   bool
+	servers []sim.ProcessID
+	values  map[string]history.Attempt // whose owner value it is
+	over    bool                       // the processes that end now are ended by us
+
+	locks     []history.Lock
+	standing  map[place]string // owner values
+	refusal   history.Why      // of the resource
+	ungranted int              // sections that no server has granted
+}
+
+// apart is how long after each other the clients of the user begin.
+const apart = 30 * time.Millisecond
+
+// Prepare starts the clock.
+func (st *stage) Prepare(o *sim.Options) {
+	st.clock = live.NewHostClock()
+	o.Wall = st.clock.Begin().UnixNano()
+	o.Endless, o.Keep = true, st.keep
+}
+
+// Client is what the task of a client does: it waits until the process is done.
+func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
+	k := newClient(st, c, start)
+	st.clients = append(st.clients, k)
+	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
+}
+
+// Server gives the fleet's.
+func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
+	return st.Fleet.Server(id, own)
+}
+
+// Begin starts the processes and lets time pass until all are ready to begin.
+func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
+	st.world, st.servers = w, servers
+	st.loop = live.NewLoop(w, st.clock)
+	st.front = live.NewFront(st.loop, st)
+	err := st.Fleet.Begin(st.loop)
+	for _, k := range st.clients {
+		if err == nil {
+			err = k.start()
+		}
+	}
+	if err != nil {
+		st.loop.Fail(err)
+		return
+	}
+	stop := st.interruptible()
+	defer stop()
+	if limited := st.loop.Run(history.Of(st.Patience), st.ready); limited {
+		st.loop.Fail(st.late())
+		return
+	}
+	st.zero, st.begun = w.Now(), true
+	for i, k := range st.clients {
+		k.begin(i)
+	}
+}
+
+// interruptible has the end of the context end the run.
+func (st *stage) interruptible() (stop func()) {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-st.Context.Done():
+			st.loop.Fail(ErrInterrupted)
+		case <-over:
+		}
+	}()
+	return func() { close(over) }
+}
+
+// ErrInterrupted ends a run whose context has ended.
+var ErrInterrupted = errors.New("interrupted: the run is not judged")
+
+func (st *stage) ready() bool {
+	return !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
+}
+
+func (st *stage) late() error {
+	for _, k := range st.clients {
+		if !k.isReady() {
+			return &ClientError{Client: k.id, Said: k.said.String(),
+				Problem: fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)}
+		}
+	}
+	return nil
+}
+
+// Run lets events happen in real time.
+func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
+	if st.loop.Err() != nil {
+		return false
+	}
+	stop := st.interruptible()
+	defer stop()
+	return st.loop.Run(limit, done)
+}
+
+// End ends the processes, and gives the first failure. It may be called again.
+func (st *stage) End() error {
+	if st.over || st.loop == nil {
+		return nil
+	}
+	st.over = true
+	for _, k := range st.clients {
+		k.end()
+	}
+	st.front.Close()
+	return errors.Join(st.loop.Err(), st.Fleet.End())
+}
+
+func (st *stage) client(id sim.ProcessID) *client {
+	at := slices.IndexFunc(st.clients, func(k *client) bool { return k.id == id })
+	if at < 0 {
+		return nil
+	}
+	return st.clients[at]
+}
+
+// listen opens the ports of a client. It gives its environment.
+func (st *stage) listen(k *client) ([]string, error) {
+	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
+	masters := 0
+	for _, server := range append(slices.Clone(st.servers), history.Resource) {
+		at, err := st.front.Listen(st.Host, k.id, server)
+		if err != nil {
+			return nil, err
+		}
+		k.ports[server] = at
+		name := "FENCEPOST_RESOURCE"
+		switch server {
+		case history.Resource:
+		case scenarios.Observer:
+			name = "FENCEPOST_SENTINEL"
+		default:
+			masters++
+			name = fmt.Sprintf("FENCEPOST_REDIS_%d", masters)
+		}
+		env = append(env, name+"=redis://"+at.String())
+	}
+	return env, nil
+}
+
+// ClientError reports a client that does what no client may.
+type ClientError struct {
+	Client  sim.ProcessID
+	Problem string
+	Said    string // the end of what it printed
+}
+
+// Error says what it did, and what it printed last.
+func (e *ClientError) Error() string {
+	text := string(e.Client) + " " + e.Problem
+	if e.Said != "" {
+		text += "\nit printed:\n" + e.Said
+	}
+	return text
+}
+
+// The methods below are the handler of the front.
+
+// Asked decides what a request is.
+func (st *stage) Asked(c *live.Conn, args []string) {
+	k := st.client(c.Client)
+	if c.State == nil {
+		c.State = &state{conn: c, client: k}
+	}
+	c.State.(*state).asked(args)
+}
+
+// Answering notes when the yes of a server leaves.
+func (st *stage) Answering(c *live.Conn, to *sim.Incoming, reply []byte) {
+	if s, ok := c.State.(*state); ok {
+		s.answering(to, reply != nil)
+	}
+}
+
+// Received hands bytes to the client.
+func (st *stage) Received(c *live.Conn, b []byte, to *sim.Incoming) {
+	s, ok := c.State.(*state)
+	if !ok {
+		c.Send(b)
+		return
+	}
+	s.received(b, to)
+}
+
+// Ended breaks or closes the connection.
+func (st *stage) Ended(c *live.Conn, how sim.Status) {
+	s, ok := c.State.(*state)
+	if ok {
+		s.broke()
+	}
+	switch {
+	case ok && s.framed && how == sim.Refused:
+		c.Send(live.AppendFrame(nil, live.FrameRefused, nil))
+		c.Close()
+	case how == sim.NoReply:
+		c.Close()
+	default:
+		c.Reset()
+	}
+}
+
+var _ interface {
+	scenarios.Cast
+	live.Handler
+} = (*stage)(nil)

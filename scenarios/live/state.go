@@ -1,0 +1,167 @@
+package live
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// state is what a connection is about.
+type state struct {
+	conn   *live.Conn
+	client *client
+	framed bool       // it carries requests of one of our own
+	sent   []sim.Time // when each request left that the server has not answered
+
+	// Of a connection of the user's client to the resource, where one command is carried out after the other.
+	busy  bool
+	queue [][]string
+	to    *access // that the resource has been asked for
+}
+
+// asked decides what a request is.
+func (s *state) asked(args []string) {
+	report := strings.EqualFold(args[0], "FENCEPOST")
+	switch {
+	case report && s.client.stage.Command == "":
+		s.own(args)
+	case s.conn.Server != history.Resource && report:
+		s.wrong("reports to " + string(s.conn.Server) + ": reports go to FENCEPOST_RESOURCE")
+	case s.conn.Server != history.Resource:
+		s.forward(args, s.client.attemptOf(s.conn.Server, args), strings.ToLower(args[0]))
+	case s.busy:
+		if s.queue = append(s.queue, args); len(s.queue) > live.MostUnanswered {
+			s.client.fails("floods the resource: it sends commands without waiting for their answers")
+		}
+	default:
+		s.busy = true
+		s.command(args)
+	}
+}
+
+func (s *state) forward(args []string, of history.Attempt, phase string) {
+	s.sent = append(s.sent, s.client.stage.world.Now())
+	s.conn.Forward(args, of, phase)
+}
+
+// answering takes note of an answer that leaves.
+func (s *state) answering(to *sim.Incoming, answered bool) {
+	if len(s.sent) == 0 {
+		return
+	}
+	sent := s.sent[0]
+	s.sent = slices.Delete(s.sent, 0, 1)
+	for _, h := range s.client.holds {
+		if answered && h.attempt == to.Attempt {
+			h.answered(s.conn.Server, sent, s.client.stage.world.Now())
+		}
+	}
+}
+
+// received hands bytes to the client.
+func (s *state) received(b []byte, to *sim.Incoming) {
+	switch {
+	case s.framed && to == nil:
+		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
+	case s.framed:
+		s.conn.Send(live.AppendFrame(nil, live.FrameReply, b))
+	case s.to != nil:
+		s.accessed(sim.NewReply(slices.Clone(b)))
+	default:
+		s.conn.Send(b)
+	}
+}
+
+// attemptOf says on whose behalf the user's client asks a server: of an earlier attempt if the request carries an owner
+// value of that, and a key with this value still stands there; and else of the latest.
+func (k *client) attemptOf(server sim.ProcessID, args []string) history.Attempt {
+	h := k.holds[k.config.Lock.Key]
+	if h == nil {
+		return ""
+	}
+	for _, a := range args[1:] {
+		if slices.Contains(h.old, a) && !slices.Contains(h.values, a) && k.stage.stands(server, a) {
+			return k.stage.values[a]
+		}
+	}
+	return h.attempt
+}
+
+// command carries out a command of the user's client to the resource.
+func (s *state) command(args []string) {
+	switch name := strings.ToUpper(args[0]); name {
+	case "FENCEPOST":
+		r, err := parseReport(args[1:])
+		if err == nil {
+			err = s.client.report(&r, s.ok)
+		}
+		if err != nil {
+			s.wrong(err.Error())
+		}
+	case "READ", "WRITE":
+		a, err := parseAccess(args)
+		if err == nil {
+			err = s.access(&a)
+		}
+		if err != nil {
+			s.wrong(err.Error())
+		}
+	default:
+		s.answer(smallTalk(name, args, s.conn.Number()))
+	}
+}
+
+func (s *state) ok() { s.answer([]byte("+OK\r\n")) }
+
+// answer answers the command that is carried out, and goes on with the next.
+func (s *state) answer(b []byte) {
+	s.conn.Send(b)
+	s.busy = false
+	if len(s.queue) > 0 && !s.busy {
+		args := s.queue[0]
+		s.queue = s.queue[1:]
+		s.busy = true
+		s.command(args)
+	}
+}
+
+// wrong refuses what a client says, and ends the run.
+func (s *state) wrong(problem string) {
+	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
+	s.client.fails("reports what cannot be: " + problem)
+}
+
+// smallTalk answers what client libraries say as they connect.
+func smallTalk(name string, args []string, conn uint64) []byte {
+	switch name {
+	case "PING":
+		return []byte("+PONG\r\n")
+	case "HELLO":
+		proto := int64(2)
+		b := sim.AppendArray(nil, 8)
+		if len(args) > 1 && args[1] == "3" {
+			proto, b = 3, []byte("%4\r\n")
+		}
+		b = sim.AppendBulk(sim.AppendBulk(b, "server"), "redis")
+		b = sim.AppendBulk(sim.AppendBulk(b, "version"), "7.0.15")
+		b = sim.AppendInt(sim.AppendBulk(b, "proto"), proto)
+		return sim.AppendInt(sim.AppendBulk(b, "id"), int64(conn))
+	case "INFO":
+		return sim.AppendBulk(nil, "redis_version:7.0.15\r\nloading:0\r\n")
+	case "CLIENT":
+		if len(args) > 1 && strings.EqualFold(args[1], "ID") {
+			return sim.AppendInt(nil, int64(conn))
+		}
+		return []byte("+OK\r\n")
+	case "SELECT", "AUTH", "QUIT", "READONLY":
+		return []byte("+OK\r\n")
+	case "COMMAND":
+		return sim.AppendArray(nil, 0)
+	}
+	return sim.AppendLine(nil, '-', "ERR fencepost: the resource knows FENCEPOST, READ and WRITE, not "+
+		strconv.Quote(name))
+}
