@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // quit has a worker dump its goroutines and end. Of a goroutine that runs on another thread than the one that takes the
@@ -23,16 +24,20 @@ func quit(worker *os.Process) error {
 // memory is the most that a process had that has ended, in bytes.
 func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
-// resting says how much CPU time a process has taken, in clock ticks, and whether all its threads sleep.
-func resting(pid int) (spent int, rests bool) {
-	rests = true
-	threads := threadsOf(pid)
-	for _, t := range threads {
-		spent += t.ticks
-		rests = rests && t.state == "S"
+// usageOf is what a process has taken so far.
+func usageOf(pid int) usage {
+	all := usage{rests: true}
+	for _, t := range threadsOf(pid) {
+		all.spent += time.Duration(t.ticks) * (time.Second / userHZ)
+		all.rests = all.rests && t.state == "S"
+		all.known = true
 	}
-	return spent, rests && len(threads) > 0
+	all.rests = all.rests && all.known
+	return all
 }
+
+// userHZ is how many clock ticks of proc(5) a second has: sysconf(_SC_CLK_TCK), which Linux fixes.
+const userHZ = 100
 
 // busiest is the thread of a process that runs and has taken the most CPU time; 0 if none runs.
 func busiest(pid int) (thread int) {

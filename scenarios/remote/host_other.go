@@ -13,5 +13,5 @@ func quit(worker *os.Process) error { return worker.Signal(syscall.SIGQUIT) }
 // memory cannot be told here.
 func memory(*os.ProcessState) int64 { return 0 }
 
-// resting cannot be told here.
-func resting(int) (spent int, rests bool) { return 0, false }
+// usageOf cannot be told here.
+func usageOf(int) usage { return usage{} }

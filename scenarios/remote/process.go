@@ -12,12 +12,16 @@ import (
 	"time"
 )
 
-// Hung is how long, on the host's clock, a process may say nothing before it is killed. Honest runs take milliseconds.
+// Hung is how much processor time a process may take to say the next thing before it is killed, or real time where the
+// host does not tell the former of a process. Honest runs take milliseconds.
 const Hung = time.Minute
 
-// idle is how long it may do nothing at all, if the host can tell: in a run there is nothing to wait for but virtual
-// time, which passes at once.
-const idle = 3 * time.Second
+// idle is for how long it may do nothing at all, as far as the host can tell: in a run there is nothing to wait for but
+// virtual time, which passes at once. overdue is how long it may take in any case.
+const (
+	idle    = 3 * time.Second
+	overdue = 10 * Hung
+)
 
 // mark opens a line that a process says, among what the code under test prints.
 const mark = "\x16fencepost "
@@ -92,32 +96,44 @@ func (p *Process) Next() ([]byte, error) {
 
 // guard kills the process if it takes too long, or does nothing, before done is closed.
 func (p *Process) guard(done <-chan struct{}) {
+	const often = idle / 6
 	patience := p.patience
 	if !p.started {
 		patience = max(patience, Hung)
 	}
-	limit, look := time.NewTimer(patience), time.NewTicker(idle/2)
-	defer limit.Stop()
+	look := time.NewTicker(often)
 	defer look.Stop()
-	before, looks := -1, 0
-	for {
+	begun, first := time.Now(), usageOf(p.cmd.Process.Pid)
+	for last, quiet := first, time.Duration(0); ; {
 		select {
 		case <-done:
 			return
-		case <-limit.C:
-			p.kill(fmt.Sprintf("the run did not end within %v of real time", patience), done)
-			return
 		case <-look.C:
-			spent, rests := resting(p.cmd.Process.Pid)
-			if looks++; !rests || spent != before || !p.started {
-				before, looks = spent, 0
-			}
-			if looks == 2 {
-				p.kill(fmt.Sprintf("the run did nothing for %v of real time, and did not end", idle), done)
-				return
-			}
 		}
+		now := usageOf(p.cmd.Process.Pid)
+		if quiet += often; !now.rests || now.spent != last.spent || !p.started {
+			quiet = 0
+		}
+		last = now
+		switch {
+		case quiet >= idle:
+			p.kill(fmt.Sprintf("the run did nothing for %v of real time, and did not end", idle), done)
+		case now.known && now.spent-first.spent >= patience:
+			p.kill(fmt.Sprintf("the run did not end within %v of processor time", patience), done)
+		case !now.known && time.Since(begun) >= patience || time.Since(begun) >= overdue:
+			p.kill(fmt.Sprintf("the run did not end within %v of real time",
+				time.Since(begun).Truncate(time.Second)), done)
+		default:
+			continue
+		}
+		return
 	}
+}
+
+// usage is what a process has taken of the processor, and whether all its threads sleep.
+type usage struct {
+	spent        time.Duration
+	rests, known bool
 }
 
 // kill has the process dump its goroutines, and ends it.
