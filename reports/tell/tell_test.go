@@ -64,7 +64,8 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{Teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
 		{Teller{}, refused(history.Release, "gone", history.NotOwner),
 			`client-1's release of the lock took no effect ("gone")`},
-		{Teller{}, refused(history.Write, "v", history.StaleToken), "client-1 learns that its write took no effect (stale token)"},
+		{Teller{}, refused(history.Write, "v", history.StaleToken),
+			"client-1 learns that its write took no effect (stale token)"},
 	} {
 		if got := c.by.Event(c.event); got != c.want {
 			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)

@@ -41,6 +41,6 @@
 //
 // Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
 // sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that
-// takes a minute of processor time, or does nothing for three seconds, is killed, and the goroutines that hold it up are
-// named; the other seeds go on.
+// takes a minute of processor time, or does nothing for three seconds, is killed, and the goroutines that hold it up
+// are named; the other seeds go on.
 package locktest

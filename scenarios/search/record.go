@@ -95,7 +95,8 @@ func (e *Exploration) consistent() bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
 	judged := e.Done - e.Failed.Runs
-	return e.Span.consistent() && judged >= 0 && (e.Failed.Runs > 0) == (len(e.Failed.Why) > 0) && consistentLaws(e.Laws, judged) &&
+	told := e.Failed.Runs >= 0 && (e.Failed.Runs > 0) == (len(e.Failed.Why) > 0)
+	return e.Span.consistent() && judged >= 0 && told && consistentLaws(e.Laws, judged) &&
 		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 

@@ -50,7 +50,8 @@ const (
 var All = []Library{
 	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil, ""},
 	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil, ""},
-	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1, nil, ""},
+	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1,
+		nil, ""},
 	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
 		newRedislock(single), nil, ""},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,

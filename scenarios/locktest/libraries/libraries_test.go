@@ -35,8 +35,8 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails for runs that could not be judged, or that gave another run the second time. stopped is how many could
-// not since the library is known to stop the clock.
+// judgeable fails for runs that could not be judged, or that gave another run the second time. stopped is how many
+// could not since the library is known to stop the clock.
 func judgeable(t *testing.T, l *Library, r *locktest.Report) (stopped int) {
 	t.Helper()
 	for _, f := range r.Failures {
