@@ -87,3 +87,28 @@ func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 		})
 	}
 }
+
+// ending is a lock that says that it is lost when the run is over.
+type ending struct{ withoutUntil }
+
+func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
+
+// TestWhatIsToldWhenTheRunIsOverIsNotRecorded: whoever hears of it first, the run is the same.
+func TestWhatIsToldWhenTheRunIsOverIsNotRecorded(t *testing.T) {
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, New: func(c *Client) Lock {
+		return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
+	}}
+	first, ok := Explore(t, c)
+	again, _ := Explore(t, c)
+	if !ok {
+		return
+	}
+	for seed, digest := range first.Digests() {
+		if again.Digests()[seed] != digest {
+			t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
+		}
+	}
+	if len(first.Digests()) != 10 || len(first.Differing)+len(again.Differing) > 0 {
+		t.Errorf("%+v", first)
+	}
+}
