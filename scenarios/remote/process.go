@@ -80,7 +80,7 @@ func (p *Process) Tell(line []byte) error {
 func (p *Process) Next() ([]byte, error) {
 	done := make(chan struct{})
 	defer close(done)
-	go p.guard(done)
+	go p.guard(p.started, done)
 	for {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
@@ -94,11 +94,11 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard kills the process if it takes too long, or does nothing, before done is closed.
-func (p *Process) guard(done <-chan struct{}) {
+// guard kills the process if it takes too long, or does nothing once it has started, before done is closed.
+func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
-	if !p.started {
+	if !started {
 		patience = max(patience, Hung)
 	}
 	look := time.NewTicker(often)
@@ -111,7 +111,7 @@ func (p *Process) guard(done <-chan struct{}) {
 		case <-look.C:
 		}
 		now := usageOf(p.cmd.Process.Pid)
-		if quiet += often; !now.rests || now.spent != last.spent || !p.started {
+		if quiet += often; !now.rests || now.spent != last.spent || !started {
 			quiet = 0
 		}
 		last = now
