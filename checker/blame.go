@@ -171,7 +171,7 @@ func (t *judge) calls(l lateness) []pending {
 			delete(under, e.F)
 		}
 	}
-	if last := t.lastWindow(g.Lock, l.grant); last != nil && trace.OneService(&t.History.Header) {
+	if last := t.LastWindow(g.Lock, l.grant); last != nil && trace.OneService(&t.History.Header) {
 		list = append(list, pending{f: history.Extend, call: last.At, ret: trace.Open})
 	}
 	for i := range list { // its client may have given it up long before it took effect

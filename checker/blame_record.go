@@ -20,7 +20,7 @@ func (t *judge) strayBlame(at, set int) blame {
 		return blame{}
 	}
 	l := lateness{grant: n, met: set, left: at, deadline: t.Time(set), ended: t.Time(set)}
-	if last := t.lastWindow(t.Grants[n].Lock, n); last != nil {
+	if last := t.LastWindow(t.Grants[n].Lock, n); last != nil {
 		l.ended = history.Time(last.To)
 	}
 	return t.blameFor(l)

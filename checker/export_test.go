@@ -7,6 +7,6 @@ func WithPromptRelease(t *testing.T) {
 	before := lawTable
 	t.Cleanup(func() { lawTable, Laws = before, lawNames(before) })
 	lawTable = append(before[:len(before):len(before)],
-		lawRow{PromptRelease, "nobody stays in a section for longer than a second", (*judge).promptRelease})
+		lawRow{PromptRelease, "nobody stays in a section for longer than a second", (*judge).promptRelease, nil})
 	Laws = lawNames(lawTable)
 }

@@ -1,6 +1,9 @@
 package checker
 
-import "github.com/fencepost-sim/fencepost/checker/trace"
+import (
+	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
 
 // leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
 // time, shared ones aside.
@@ -25,7 +28,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	}
 	c, found := t.firstClash(LeaseExclusion)
 	if !found {
-		if g := t.undecidedBy(); g != nil {
+		if g := t.undecidedBy(); g != nil && t.History.Header.ClockError == 0 {
 			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would "+
 				"decide whether it overlapped another.",
 				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
@@ -63,6 +66,9 @@ func (t *judge) firstClash(law Law) (best clash, found bool) {
 			spans = t.Locks[n].Sections
 		}
 		i, j, clashes := t.Interval.First(spans)
+		if clashes && t.History.Header.ClockError > 0 {
+			i, j, clashes = doubt.First(&t.Trace, spans, law == MutualExclusion)
+		}
 		if clashes && (!found || spans[j].At < best.then.At) {
 			best, found = clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
 		}

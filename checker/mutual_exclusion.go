@@ -2,8 +2,8 @@ package checker
 
 import (
 	"math"
-	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -29,7 +29,7 @@ func (t *judge) mutualExclusion(f *Finding) {
 		return
 	}
 	c, found := t.firstClash(MutualExclusion)
-	if t.contradicted(f, found) {
+	if t.History.Header.ClockError == 0 && t.contradicted(f, found) {
 		return
 	}
 	if !found {
@@ -97,15 +97,17 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
 	lock, holders := t.Locks[c.lock].Name, t.between(c)
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
-	if never := history.Never; t.Grants[c.first.Grant].Stated == never || t.Grants[c.then.Grant].Stated == never {
+	never := history.Never
+	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
+	if !told || doubt.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
 		f.violated(t, Cause{Kind: Untold}, story, w, lock, holders...)
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
-		cause, told := t.decide(&leases)
-		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, told), append(w, t.witness(&leases, told)...), lock,
-			holders...)
-		f.About = t.about(&leases, told)
+		cause, records := t.decide(&leases)
+		f.violated(t, cause, story+" "+t.leaseStory(&leases, cause, records),
+			append(w, t.witness(&leases, records)...), lock, holders...)
+		f.About = t.about(&leases, records)
 		return
 	}
 	holder, end := t.outlived(c)
@@ -145,24 +147,9 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // a lease that ended at the very moment
 }
 
-// lastWindow is the window of a grant that ends last.
-func (t *judge) lastWindow(lock, grant int32) (last *trace.Span) {
-	windows := t.Locks[lock].Windows
-	for i := range windows {
-		if w := &windows[i]; w.Grant == grant && (last == nil || w.To > last.To) {
-			last = w
-		}
-	}
-	return last
-}
-
 // leaseClash finds the first windows of the two grants that overlap.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
-	others := func(w trace.Span) bool { return w.Grant != c.first.Grant && w.Grant != c.then.Grant }
-	spans := t.Locks[c.lock].Windows
-	if slices.ContainsFunc(spans, others) {
-		spans = slices.DeleteFunc(slices.Clone(spans), others)
-	}
+	spans := t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)
 	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false

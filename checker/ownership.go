@@ -86,7 +86,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; ok && t.Grants[g].OK < at {
 		w = append(w, t.Grants[g].OK)
-		if last := t.lastWindow(t.Grants[g].Lock, g); last != nil && history.Time(last.To) <= e.Time {
+		if last := t.LastWindow(t.Grants[g].Lock, g); last != nil && history.Time(last.To) <= e.Time {
 			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.To))
 		}
 	}

@@ -81,7 +81,7 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	w := []int{a.OK, b.OK, by.At, at}
 	if a.Lease != nil {
 		end := a.Lease.Granted
-		if last := t.lastWindow(lock, n); last != nil {
+		if last := t.LastWindow(lock, n); last != nil {
 			end = history.Time(last.To)
 		}
 		why := t.blameFor(lateness{grant: n, met: by.At, left: at, deadline: effect.Time, ended: end})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -26,7 +27,12 @@ func (t *judge) tokenOrder(f *Finding) {
 		}
 		tokens, pairs = tokens+seen, pairs || seen > 1
 		if !rising { // in the order of their returns, which may differ from the order that binds them
-			if x, y := t.tokenClash(l); y != nil && (b == nil || y.OK < b.OK) {
+			x, y := t.tokenClash(l)
+			open := y != nil && x.Token != y.Token && x.Process != y.Process && t.History.Header.ClockError > 0
+			if open {
+				x, y = doubt.TokensWentBack(&t.Trace, l)
+			}
+			if y != nil && (b == nil || y.OK < b.OK) {
 				a, b = x, y
 			}
 		}

@@ -5,7 +5,11 @@
 // Non-goals: running anything, drawing anything, guessing what a history does not carry.
 package checker
 
-import "github.com/fencepost-sim/fencepost/checker/history"
+import (
+	"github.com/fencepost-sim/fencepost/checker/doubt"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
 
 // Law names one of the seven laws.
 type Law string
@@ -21,25 +25,29 @@ const (
 	FaultTolerance  Law = "fault-tolerance"
 )
 
-// A law's row: what it states, in one sentence without capital and full stop, and what judges it, in a file of its own.
+// A law's row: what it states, in one sentence without capital and full stop, what judges it, in a file of its own, and
+// what says why the clocks leave it open.
 type lawRow struct {
 	law   Law
 	says  string // README and reports take it from here
 	judge func(*judge, *Finding)
+	doubt func(t *trace.Trace, violated bool, at int) string
 }
 
 // lawTable are all laws in the order in which they are reported.
 var lawTable = []lawRow{
-	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion},
-	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion},
+	{LeaseExclusion, "granted validity windows of one lock never overlap in true time", (*judge).leaseExclusion,
+		doubt.Windows},
+	{MutualExclusion, "critical sections of one lock never overlap", (*judge).mutualExclusion, doubt.Sections},
 	{ResourceSafety, "the protected resource accepts no effect of a superseded holder, and no update is lost",
-		(*judge).resourceSafety},
-	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership},
-	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder},
-	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom},
+		(*judge).resourceSafety, doubt.Effects},
+	{Ownership, "only its owner or its expiry removes or prolongs a lock", (*judge).ownership,
+		doubt.Records},
+	{TokenOrder, "fencing tokens strictly increase in grant order", (*judge).tokenOrder, doubt.Tokens},
+	{DeadlockFreedom, "once faults end, nobody stays stuck", (*judge).deadlockFreedom, doubt.Waits},
 	{FaultTolerance, "while a quorum is up and reachable, an uncontended acquire and its release succeed within a " +
 		"bound",
-		(*judge).faultTolerance},
+		(*judge).faultTolerance, doubt.Bounds},
 }
 
 // Laws lists all laws in the order in which they are reported.
@@ -78,7 +86,7 @@ type Outcome uint8
 const (
 	Unchecked Outcome = iota // the history lacks what the law judges
 	Holds                    // the law was exercised and nothing broke it
-	Undecided                // the run or the checker's budget ended before it could be told
+	Undecided                // the run or the checker's budget ended before it could be told, or its clocks were off
 	Violated
 )
 

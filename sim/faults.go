@@ -30,15 +30,22 @@ func (w *World) Pause(id ProcessID) {
 	if p.paused == 1 && p.outside != nil {
 		p.outside.Paused()
 	}
+	if s, real := p.server.(Pauser); real && p.paused == 1 {
+		s.Pause()
+	}
 }
 
 // Resume ends one pause.
 func (w *World) Resume(id ProcessID) {
 	p := w.process(id)
 	p.paused--
-	if p.paused == 0 {
-		p.resume()
+	if p.paused > 0 {
+		return
 	}
+	if s, real := p.server.(Pauser); real {
+		s.Resume()
+	}
+	p.resume()
 }
 
 // Paused reports whether a process is paused.

@@ -237,6 +237,12 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
+// clientHolds keeps what comes for the client for after its pause. To a process of the host that is stopped it comes
+// all the same: the kernel of the host takes it, and it is there when the process goes on.
+func (c *conn) clientHolds(who actor) bool {
+	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
+}
+
 // abandoned reports that the client has closed the connection: its held bytes are gone.
 func (m *message) abandoned() bool {
 	if m.c.closed {
@@ -246,11 +252,7 @@ func (m *message) abandoned() bool {
 }
 
 func (m *message) act(uint64) {
-	receiver := m.c.server
-	if m.state == toClient {
-		receiver = m.c.client
-	}
-	if receiver.holds(m, 0) {
+	if m.state == toClient && m.c.clientHolds(m) || m.state != toClient && m.c.server.holds(m, 0) {
 		return
 	}
 	m.w.net.underWay--

@@ -97,7 +97,7 @@ func (m *push) abandoned() bool { return m.c.closed }
 
 func (m *push) act(uint64) {
 	c := m.c
-	if c.closed || c.client.down || c.client.holds(m, 0) {
+	if c.closed || c.client.down || c.clientHolds(m) {
 		return
 	}
 	m.w.digest.word(uint64(m.w.now) ^ c.down.name)
@@ -115,7 +115,7 @@ type hangUp struct{ push }
 
 func (m *hangUp) act(uint64) {
 	c := m.c
-	if c.closed || c.client.down || c.client.holds(m, 0) {
+	if c.closed || c.client.down || c.clientHolds(m) {
 		return
 	}
 	c.hungUp = true

@@ -24,9 +24,6 @@ type Endpoint interface {
 	// Opened tells how dialling ended: Answered if somebody listens there, else Refused. A host that is off says
 	// nothing.
 	Opened(Status)
-	// Answering tells that a server answers a request: with a reply, which leaves for the client at this moment, or with
-	// nil as it breaks the connection.
-	Answering(to *Incoming, reply []byte)
 	// Received is told of bytes that have arrived, which are valid until it returns. They answer a request, or are
 	// pushed, in answer to none.
 	Received(b []byte, to *Incoming)
@@ -90,7 +87,7 @@ func (m *handshake) act(uint64) {
 		c.down.trail(m)
 		return
 	}
-	if c.client.down || c.client.holds(m, 0) {
+	if c.client.down || c.clientHolds(m) {
 		return
 	}
 	c.client.w.digest.word(uint64(c.client.w.now) ^ c.down.name)
@@ -211,7 +208,6 @@ func (p *Pipe) answered(in *Incoming, reply []byte) {
 	if p == nil {
 		return
 	}
-	p.end.Answering(in, reply)
 	p.busy = false
 	if len(p.waiting) > 0 {
 		p.c.client.w.schedule(p.c.client.w.now, p, 0)

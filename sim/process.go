@@ -102,6 +102,9 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
+// Rate is by how many millionths the clocks run fast.
+func (p *Process) Rate() int64 { return p.clock.last().ppm }
+
 // Rand draws 64 random bits for a purpose, by a key.
 func (p *Process) Rand(purpose string, key Key) uint64 {
 	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))

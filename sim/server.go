@@ -38,6 +38,19 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
+// Pauser is a server that is a program of the host's, which is to be stopped and continued when its process is. Both
+// are called in turn, Pause first, also while the process is down.
+type Pauser interface {
+	Pause()
+	Resume()
+}
+
+// Rated is a Host that says how fast its clocks run, to servers with clocks of their own that are to show the same.
+type Rated interface {
+	// Rate is by how many millionths the clocks of the process are fast; negative: slow.
+	Rate() (ppm int64)
+}
+
 // Stop says how a server's life ends.
 type Stop uint8
 

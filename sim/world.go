@@ -227,12 +227,17 @@ func (w *World) Next() (at Time, ok bool) {
 }
 
 // Step lets the next event happen.
-func (w *World) Step() {
+func (w *World) Step() { w.StepLate(0) }
+
+// StepLate lets the next event happen at the given time, if it was due before that: whoever it happens to sees by its
+// clocks that it is late.
+func (w *World) StepLate(now Time) {
 	e := w.queue.pop()
-	if e.at > w.now {
+	at := max(e.at, now)
+	if at > w.now {
 		w.before = w.events
 	}
-	w.now, w.acting = e.at, e.seq
+	w.now, w.acting = at, e.seq
 	w.events++
 	if w.events > eventLimit && !w.opts.Endless || w.events-w.before > instantLimit {
 		w.fail(errEndless)

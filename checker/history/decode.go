@@ -19,26 +19,65 @@ import (
 //
 // Lists that are empty come back nil.
 func Decode(r io.Reader) (*History, error) {
-	h := &History{}
-	in := bufio.NewScanner(r)
+	h, cut, err := DecodeCut(r)
+	if err == nil && cut != nil {
+		err = cut
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// DecodeCut is Decode for what a recorder wrote that may have been stopped in the middle of a line. If the last line
+// is cut off, it gives what stands before that, and cut says what is wrong with the line.
+func DecodeCut(r io.Reader) (h *History, cut, err error) {
+	h = &History{}
+	ended := &ending{of: r}
+	in := bufio.NewScanner(ended)
 	in.Buffer(make([]byte, 0, 16<<10), maxLine)
 	names := make(map[string]string)
 	n, next := 0, 0
 	for in.Scan() {
 		n++
-		if text := bytes.TrimSpace(in.Bytes()); len(text) > 0 {
-			if err := h.readLine(text, n, &next, names); err != nil {
-				return nil, fmt.Errorf("history: line %d: %w", n, err)
+		text := bytes.TrimSpace(in.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		if wrong := h.readLine(text, n, &next, names); wrong != nil {
+			cut = fmt.Errorf("history: line %d: %w", n, wrong)
+			if !isCut(text) || in.Scan() || in.Err() != nil || ended.last == '\n' || n == 1 {
+				return nil, nil, cut
 			}
 		}
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("history: line %d: longer than %d bytes", n+1, maxLine)
+		return nil, nil, fmt.Errorf("history: line %d: longer than %d bytes", n+1, maxLine)
 	case err != nil:
-		return nil, fmt.Errorf("history: line %d: %w", n+1, err)
+		return nil, nil, fmt.Errorf("history: line %d: %w", n+1, err)
 	}
-	return h, nil
+	return h, cut, nil
+}
+
+// isCut reports whether a text is the beginning of something in JSON.
+func isCut(text []byte) bool {
+	var whole json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
+}
+
+// ending remembers the last byte of what is read.
+type ending struct {
+	of   io.Reader
+	last byte
+}
+
+func (r *ending) Read(p []byte) (int, error) {
+	n, err := r.of.Read(p)
+	if n > 0 {
+		r.last = p[n-1]
+	}
+	return n, err
 }
 
 func (h *History) readLine(text []byte, n int, next *int, names map[string]string) error {
@@ -82,11 +121,15 @@ func readHeader(text []byte, to *Header) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("header: something follows it on its line")
 	}
+	if to.ClockError < 0 {
+		return fmt.Errorf("header: \"clock_error\" is %d: it cannot be negative", to.ClockError)
+	}
 	return nil
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
-	"hold", "uncapped", "slack", "messages", "bound", "service", "measures", "end"}
+	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "end", "start",
+	"clock_error", "seen", "reading", "reentrant"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

@@ -19,15 +19,9 @@ const maxLine = 1 << 20
 // carries none, text that is not UTF-8, an index not above the one before, a line over 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
-	header, err := json.Marshal(struct {
-		Header Header `json:"header"`
-	}{h.Header})
+	line, err := AppendHeader(nil, &h.Header)
 	if err != nil {
-		return fmt.Errorf("history: header: %w", err)
-	}
-	line := append(header, '\n')
-	if len(line) > maxLine {
-		return fmt.Errorf("history: header: longer than %d bytes", maxLine)
+		return err
 	}
 	last := -1
 	for i := range h.Events {
@@ -39,7 +33,7 @@ func Encode(w io.Writer, h *History) error {
 			return fmt.Errorf("history: event %d: index out of order: it follows %d", e.Index, last)
 		}
 		last = e.Index
-		if line, err = appendEvent(line[:0], e); err != nil {
+		if line, err = AppendEvent(line[:0], e); err != nil {
 			return fmt.Errorf("history: event %d: %w", e.Index, err)
 		}
 	}
@@ -49,8 +43,22 @@ func Encode(w io.Writer, h *History) error {
 	return out.Flush()
 }
 
-// appendEvent appends one line. The keys stand in a fixed order.
-func appendEvent(b []byte, e *Event) ([]byte, error) {
+// AppendHeader appends the line of a header, as Encode writes it.
+func AppendHeader(b []byte, h *Header) ([]byte, error) {
+	header, err := json.Marshal(struct {
+		Header *Header `json:"header"`
+	}{h})
+	switch {
+	case err != nil:
+		return b, fmt.Errorf("history: header: %w", err)
+	case len(header) >= maxLine:
+		return b, fmt.Errorf("history: header: longer than %d bytes", maxLine)
+	}
+	return append(append(b, header...), '\n'), nil
+}
+
+// AppendEvent appends the line of an event, as Encode writes it, to an empty b. The keys stand in a fixed order.
+func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	if err := encodable(e); err != nil {
 		return b, err
 	}

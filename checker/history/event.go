@@ -159,6 +159,54 @@ type Header struct {
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // that every client and server applies
 	End      Time      `json:"end"`                // true time at which recording stopped
+	Recording
+}
+
+// Recording is what the header of a history says that was recorded outside the simulator.
+type Recording struct {
+	// Start is the instant that times count from, in ns since 1970 (Unix time); 0 if it is not known.
+	Start int64 `json:"start,omitempty"`
+	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
+	// is in the order of the index; of two processes it is known which came first where the times are more than twice
+	// the error apart. 0: one clock stamped all events.
+	ClockError Time `json:"clock_error,omitempty"`
+	// Seen is until when a process was recorded whose record ended before that of others: what it was in the middle of
+	// then may have gone on, or not.
+	Seen      map[Process]Time `json:"seen,omitempty"`
+	Reading   Reading          `json:"reading,omitempty"`
+	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
+}
+
+// Reading says whose view of a release the laws take.
+type Reading string
+
+// The readings.
+const (
+	// Default is the holder's: a section ends when its release is called, whatever comes of that.
+	Default Reading = ""
+	// Strict is the service's: a release that failed has released nothing, and the lock stays held.
+	Strict Reading = "strict"
+)
+
+// String gives the word by which users choose the reading.
+func (r Reading) String() string {
+	if r == Default {
+		return "default"
+	}
+	return string(r)
+}
+
+// UnmarshalText reads the word of a reading.
+func (r *Reading) UnmarshalText(text []byte) error {
+	switch word := string(text); word {
+	case "", "default":
+		*r = Default
+	case string(Strict):
+		*r = Strict
+	default:
+		return unknown("unknown reading", word, []string{Default.String(), string(Strict)})
+	}
+	return nil
 }
 
 // History is a header and its events, in index order.

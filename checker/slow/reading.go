@@ -148,11 +148,12 @@ func (r *reading) belongsTo(i int) *section {
 
 func (r *reading) release(i int, e *history.Event) {
 	s := r.belongsTo(i)
-	if e.Type != history.Invoke && e.Attempt == "" { // it answers the process's call, if one is open
+	if e.Type != history.Invoke && e.Attempt == "" { // it answers the oldest call of its process and lock that is open
+		var answered *section
 		for _, o := range r.sections {
-			if o.process == e.Process && o.release < r.none && o.done == r.none &&
-				!r.crashedSince(o.process, o.release, i) {
-				s = o
+			if o.process == e.Process && o.lock == e.Lock && o.release < r.none && o.done == r.none &&
+				!r.crashedSince(o.process, o.release, i) && (answered == nil || o.release < answered.release) {
+				answered, s = o, o
 			}
 		}
 	}

@@ -84,7 +84,7 @@ type LockTrace struct {
 type processTrace struct {
 	asks     []int32 // open
 	sections []int32 // open
-	release  int32   // the grant whose release is under way, or -1
+	releases []int32 // grants whose release is under way
 }
 
 // Trace is a history read once, for all laws. Its memory is used again for the next history.
@@ -208,11 +208,10 @@ func (t *Trace) process(name history.Process) *processTrace {
 		if int(n) < cap(t.processes) {
 			t.processes = t.processes[:n+1]
 			p := &t.processes[n]
-			p.asks, p.sections = p.asks[:0], p.sections[:0]
+			p.asks, p.sections, p.releases = p.asks[:0], p.sections[:0], p.releases[:0]
 		} else {
 			t.processes = append(t.processes, processTrace{})
 		}
-		t.processes[n].release = -1
 	}
 	return &t.processes[n]
 }
@@ -288,14 +287,10 @@ func (t *Trace) released(i int, e *history.Event) {
 		}
 		t.Grants[g].Release = i
 		t.close(g, i, Released)
-		p.release = g
+		p.releases = append(p.releases, g)
 		return
 	}
-	g := p.release
-	if e.Attempt != "" || g < 0 {
-		g = t.sectionOf(e)
-	}
-	p.release = -1
+	g := t.releasing(p, e)
 	if g < 0 {
 		return
 	}
@@ -307,6 +302,19 @@ func (t *Trace) released(i int, e *history.Event) {
 	if s.Done == Open {
 		s.Done = i
 	}
+}
+
+// releasing takes the grant whose release returns off the list of its process: that of its attempt, or without one the
+// oldest of that lock. Where none is under way the history records only outcomes.
+func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
+	for i, g := range p.releases {
+		of := &t.Grants[g]
+		if t.Locks[of.Lock].Name == e.Lock && (e.Attempt == "" || e.Attempt == of.Attempt) {
+			p.releases = append(p.releases[:i], p.releases[i+1:]...)
+			return g
+		}
+	}
+	return t.sectionOf(e)
 }
 
 // close ends a section, unless it has ended already.
@@ -333,8 +341,7 @@ func (t *Trace) crash(i int, e *history.Event) {
 	for _, n := range p.asks {
 		t.Asks[n].Ret = i
 	}
-	p.asks = p.asks[:0]
-	p.release = -1
+	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
 // Time is when the event at position i happened; for open, when recording stopped.

@@ -72,6 +72,27 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
+// LastWindow is the window of a grant that ends last, nil if it has none.
+func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
+	windows := t.Locks[lock].Windows
+	for i := range windows {
+		if w := &windows[i]; w.Grant == grant && (last == nil || w.To > last.To) {
+			last = w
+		}
+	}
+	return last
+}
+
+// WindowsOf are the windows of two grants of a lock, in the order of the events that state them.
+func (t *Trace) WindowsOf(lock, a, b int32) []Span {
+	others := func(w Span) bool { return w.Grant != a && w.Grant != b }
+	windows := t.Locks[lock].Windows
+	if slices.ContainsFunc(windows, others) {
+		windows = slices.DeleteFunc(slices.Clone(windows), others)
+	}
+	return windows
+}
+
 // WithUnstated adds to the windows of a lock the spans in which those of its grants may have been valid that do not say
 // so: from the call at the earliest to the first extension that does, or the release. It gives none if all say so.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {

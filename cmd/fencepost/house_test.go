@@ -24,14 +24,18 @@ const module = "github.com/fencepost-sim/fencepost/"
 // arrows are the rooms and what each may import of the others, as the README draws it. The words of a history are
 // common to all.
 var arrows = map[string][]string{
-	"checker/nearest": {},
-	"checker/history": {"checker/nearest"},
-	"checker/linear":  {},
-	"checker":         {"checker/history", "checker/linear", "checker/trace"},
-	"checker/trace":   {"checker/history", "checker/linear"},
-	"checker/slow":    {"checker/history"},
-	"checker/testkit": {},
-	"sim":             {"checker/history"},
+	"checker/nearest":          {},
+	"checker/history":          {"checker/nearest"},
+	"checker/linear":           {},
+	"checker":                  {"checker/doubt", "checker/history", "checker/linear", "checker/trace"},
+	"checker/history/recorder": {"checker/history"},
+	"checker/doubt":            {"checker/history", "checker/trace"},
+	"checker/edn":              {"checker/history", "checker/nearest"},
+	"checker/reading":          {"checker/edn", "checker/history", "checker/nearest"},
+	"checker/trace":            {"checker/history", "checker/linear"},
+	"checker/slow":             {"checker/history"},
+	"checker/testkit":          {},
+	"sim":                      {"checker/history"},
 	"sim/redis": {"checker/history", "sim", "sim/redis/aof", "sim/redis/command", "sim/redis/keyspace",
 		"sim/redis/lua", "sim/redis/resp", "sim/redis/tracking"},
 	"sim/redis/aof":      {"sim/redis/keyspace"},
@@ -42,14 +46,19 @@ var arrows = map[string][]string{
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},
-	"sim/consensus":      {"checker/history", "sim"},
-	"sim/etcd":           {"checker/history", "sim", "sim/consensus"},
-	"sim/zookeeper":      {"checker/history", "sim", "sim/consensus"},
-	"nemesis":            {"checker/history", "checker/nearest", "sim"},
-	"nemesis/cast":       {"sim"},
-	"nemesis/mix":        {"nemesis", "sim"},
-	"nemesis/shrink":     {"nemesis", "sim"},
-	"scenarios/setting":  {"sim"},
+	"sim/live":           {"checker/history", "sim"},
+	"sim/live/keeper":    {},
+	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
+		"sim/redis/aof", "sim/redis/keyspace"},
+	"sim/live/redisserver/machine": {"sim"},
+	"sim/consensus":                {"checker/history", "sim"},
+	"sim/etcd":                     {"checker/history", "sim", "sim/consensus"},
+	"sim/zookeeper":                {"checker/history", "sim", "sim/consensus"},
+	"nemesis":                      {"checker/history", "checker/nearest", "sim"},
+	"nemesis/cast":                 {"sim"},
+	"nemesis/mix":                  {"nemesis", "sim"},
+	"nemesis/shrink":               {"nemesis", "sim"},
+	"scenarios/setting":            {"sim"},
 	"scenarios/locks": {"checker/history", "scenarios/locks/zkclient", "scenarios/setting", "sim",
 		"sim/zookeeper"},
 	"scenarios/locks/zkclient": {"checker/history", "sim", "sim/zookeeper"},
@@ -57,8 +66,11 @@ var arrows = map[string][]string{
 		"scenarios/setting", "sim"},
 	"scenarios/expect": {"checker", "checker/history", "checker/nearest", "nemesis", "scenarios/format", "sim"},
 	"scenarios": {"checker", "checker/history", "checker/nearest", "nemesis", "nemesis/mix", "scenarios/expect",
-		"scenarios/format", "scenarios/locks", "scenarios/setting", "sim", "sim/consensus", "sim/etcd", "sim/redis",
-		"sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
+		"scenarios/format", "scenarios/locks", "scenarios/resource", "scenarios/setting", "sim", "sim/consensus",
+		"sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
+	"scenarios/resource": {"checker/history", "sim"},
+	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",
+		"sim/live"},
 	"scenarios/parallel": {},
 	"scenarios/rerun":    {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
@@ -93,7 +105,8 @@ var arrows = map[string][]string{
 	"reports/phrase": {"checker/history"},
 	"reports/report": {"checker", "checker/history", "reports/term", "scenarios/expect"},
 	"reports/schema": {},
-	"reports/single": {"checker", "checker/history", "reports/headline", "reports/page", "reports/phrase",
+	"reports/single": {"checker", "checker/history", "checker/trace", "reports/headline", "reports/page",
+		"reports/phrase",
 		"reports/report", "reports/term", "reports/timeline", "scenarios", "scenarios/expect", "scenarios/rerun",
 		"scenarios/tally"},
 	"reports/timeline": {"checker", "checker/history", "checker/trace", "reports/phrase", "reports/tell",
@@ -109,18 +122,25 @@ var arrows = map[string][]string{
 	"cmd/fencepost/artefact": {},
 	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
 		"scenarios/expect"},
-	"cmd/fencepost": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "cmd/fencepost/frame",
+	"cmd/fencepost": {"checker/history", "checker/nearest", "checker/reading", "cmd/fencepost/artefact",
+		"cmd/fencepost/frame",
 		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
 		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
-		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/remote",
-		"scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally", "scenarios/verify"},
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/live", "scenarios/locks",
+		"scenarios/remote", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally",
+		"scenarios/verify", "sim/live"},
 }
 
-// nested are the modules inside this one, each with what it imports of the house: they hold tests that need what users
-// are not to compile. Nothing of the house imports them.
+// worker is the client program in Go of which live runs may be had.
+const worker = "scenarios/live/workers/redsync"
+
+// nested are the modules inside this one, each with what it imports of the house: they hold what needs modules that
+// users are not to compile, which is tests, and the worker. Nothing of the house imports them.
 var nested = map[string][]string{
-	"reports/browser":              {},
-	"scenarios/locktest/libraries": {"checker", "scenarios/locktest", "sim", "sim/bubble", "sim/redis"},
+	worker: {},
+	"reports/browser": {},
+	"scenarios/locktest/libraries": {"checker", "checker/history", "checker/history/recorder", "checker/reading",
+		"scenarios/locktest", "sim", "sim/bubble", "sim/redis"},
 }
 
 func isNested(room string) bool {
@@ -146,7 +166,7 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 	}
 	for _, s := range sources(t) {
 		allowed, inside := nested[s.room]
-		if inside && !s.test && len(s.file.Decls) > 0 {
+		if inside && !s.test && s.room != worker && len(s.file.Decls) > 0 {
 			t.Errorf("%s: a module inside holds tests and a package comment, no more", s.path)
 		}
 		for _, path := range s.imports() {
@@ -209,7 +229,7 @@ var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
 func TestWhatIsReadInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
-		if s.test || isNested(s.room) {
+		if s.test || s.room == worker {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -241,9 +261,9 @@ var simulated = []string{"sim", "sim/redis", "sim/redis/aof", "sim/redis/command
 	"sim/zookeeper", "nemesis", "nemesis/cast", "nemesis/mix", "nemesis/shrink", "scenarios", "scenarios/advise",
 	"scenarios/amend", "scenarios/compare",
 	"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/locks", "scenarios/rerun",
-	"scenarios/setting",
+	"scenarios/resource", "scenarios/setting",
 	"scenarios/search", "scenarios/sweep", "scenarios/tally", "scenarios/verify", "checker", "checker/history",
-	"checker/linear", "checker/slow", "checker/trace"}
+	"checker/linear", "checker/slow", "checker/trace", "checker/doubt", "checker/edn", "checker/reading"}
 
 // readsFiles may import os: it loads scenario files.
 const readsFiles = "scenarios/file.go"
@@ -304,7 +324,7 @@ func (s *source) imports() []string {
 func TestRoomsImportOnlyWhatTheArrowsAllow(t *testing.T) {
 	seen, used := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
-		if s.test {
+		if s.test || s.room == worker {
 			continue
 		}
 		allowed, known := arrows[s.room]
@@ -363,22 +383,30 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 // writesFiles is the one room of the command that changes what is on the disk.
 const writesFiles = "cmd/fencepost/artefact"
 
+// recordsFiles is the room that a service in production records with.
+const recordsFiles = "checker/history/recorder"
+
 // underTests are the rooms that have to do with users' tests: they start processes and write what a failure leaves.
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
+
+// inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
+var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
+	"scenarios/live"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"
 
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
-	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "File", "Stdin",
-		"Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt"}
+	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
+		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt"}
 	seen := false
 	for _, s := range sources(t) {
 		if s.test {
 			continue
 		}
 		seen = seen || s.room == writesFiles
-		if s.room == writesFiles || slices.Contains(testsOnly, s.room) || slices.Contains(underTests, s.room) {
+		if s.room == writesFiles || s.room == recordsFiles ||
+			slices.Contains(slices.Concat(testsOnly, underTests, inRealTime), s.room) {
 			continue
 		}
 		for _, path := range s.imports() {
@@ -403,7 +431,8 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 
 // prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as
 // it is.
-var prints = []string{"cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go", "cmd/fencepost/show.go"}
+var prints = []string{"cmd/fencepost/check.go", "cmd/fencepost/frame/frame.go", "cmd/fencepost/init.go",
+	"cmd/fencepost/show.go"}
 
 // TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked
 // for.

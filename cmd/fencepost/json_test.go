@@ -54,11 +54,14 @@ var jsonCalls = map[string][][]string{
 			"--out",
 			"grid",
 		}},
+	"live":    {{"live", "quick.yaml"}},
 	"compare": {{"compare", "--seeds", "1"}},
 	"corpus":  {{"corpus", "--seeds", "1", "--sound", "30"}},
 	"odds":    {{"odds", "--runs", "20"}},
 	"advise": {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
 		{"advise", "holds.yaml", "--seeds", "5"}},
+	"check": {{"check", "_runs/kleppmann-gc-pause-1/history.jsonl", "--out", "judged"},
+		{"check", "jepsen.edn", "--lock", "mutex", "--reading", "strict", "--clock-error", "1ms"}},
 	"list":    {{"list"}, {"list", "etcd"}},
 	"version": {{"version"}},
 }
@@ -73,6 +76,14 @@ faults:
   - pause client-1 for 15s after acquired
 expect: {mutual-exclusion: holds}
 promise: [mutual-exclusion]
+`,
+	"quick.yaml": `name: quick
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 500ms}
+`,
+	"jepsen.edn": `[{:type :ok, :f :acquire, :process 0}
+{:type :invoke, :f :release, :process 0} {:type :fail, :f :release, :process 0}
+{:type :info, :f :start, :process :nemesis} {:type :invoke, :f :acquire, :process 1}
 `,
 	"holds.yaml": `name: holds
 servers: {redis: 1}
@@ -97,7 +108,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
-		"odds", "advise", "list", "version"} {
+		"odds", "advise", "check", "list", "version", "live"} {
 		for _, call := range jsonCalls[command] {
 			var out, problems bytes.Buffer
 			if code := run(append(call, "--json"), &out, &problems); code == exitBadInput {

@@ -59,15 +59,16 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 			return j.run()
 		},
 	}
-	c.Flags().StringVar(&j.client, "client", "", "start `CMD` in a shell for each client\n(default: the scenario's own "+
-		"protocol)")
+	c.Flags().StringVar(&j.client, "client", "",
+		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", onSimulated, "what the lock servers are: simulated")
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
 	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
-	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
+	c.Flags().StringVar(&j.Out, "out", "",
+		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
 	j.Register(c)
 	return c
 }

@@ -87,7 +87,8 @@ ZooKeeper.`,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newList(), newRun(), newReplay(), newExplore(), newVerify(), newSweep(), newAdvise(), newMerge(),
-		newOdds(), newCorpus(), newCompare(), newShow(), newInit(), newVersion(), newLive(), newLiveClient())
+		newOdds(), newCorpus(), newCompare(), newCheck(), newShow(), newInit(), newVersion(), newLive(),
+		newLiveClient())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: %s -h", flagProblem(c, err), c.CommandPath())
 	})

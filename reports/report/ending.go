@@ -48,9 +48,9 @@ const AgainLabel = "again   "
 func Title(p *term.Writer, name, what, standing string) {
 	tone := term.Red
 	switch standing {
-	case AsExpected:
+	case AsExpected, NoViolation:
 		tone = term.Green
-	case Undecided, BrokenAsExpected:
+	case Undecided, BrokenAsExpected, NothingJudged:
 		tone = term.Yellow
 	}
 	p.Title(name, what, standing, tone)

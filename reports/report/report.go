@@ -41,5 +41,12 @@ const (
 	Undecided   = "undecided"
 )
 
+// How a recorded history stands of which nothing is expected; else it is violated, or Undecided.
+const (
+	NoViolation   = "no violation"
+	NothingJudged = "nothing judged"
+	ViolatesLaw   = "violated"
+)
+
 // BrokenAsExpected is the word for a run that breaks what its scenario is there to see broken: no praise.
 const BrokenAsExpected = "broken, as expected"

@@ -29,6 +29,7 @@ func (run *Run) HTML(w io.Writer, links []report.Link) error {
 type Page struct {
 	Run      *Run
 	Standing string
+	What     string // the seed, or the reading
 	Headline string // what came of the run, in a sentence
 	Probe    string // what the probe is, where the page mentions it; else empty
 	Intent   string // what the scenario is there to show, and whether it has; may be empty
@@ -44,6 +45,9 @@ type Page struct {
 	chart    *timeline.Chart
 	page.Frame
 }
+
+// openWords are those of a standing that neither praises nor blames.
+var openWords = []string{report.BrokenAsExpected, report.Undecided, report.NothingJudged}
 
 type lawLine struct {
 	Name, Sign, Class, Outcome, Cause, Explanation string
@@ -67,13 +71,14 @@ type metricLine struct{ Name, Value, Alarm string }
 
 // NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
 func NewPage(run *Run, links []report.Link) (*Page, error) {
-	frame, err := page.New(fmt.Sprintf("%s, seed %d: %s", run.Scenario, run.Seed, run.standing()))
+	frame, err := page.New(fmt.Sprintf("%s, %s: %s", run.Scenario, run.what(), run.standing()))
 	if err != nil {
 		return nil, err
 	}
 	frame.Script += timeline.Script
 	d := &Page{
-		Run: run, Standing: run.word(), Class: "bad", Links: links, Headline: run.headline(), Intent: run.intent(),
+		Run: run, Standing: run.word(), What: run.what(), Class: "bad", Links: links,
+		Headline: run.headline(), Intent: run.intent(),
 		lanes: run.Lanes(), Frame: frame,
 	}
 	d.chart = d.lanes.Chart()
@@ -81,9 +86,9 @@ func NewPage(run *Run, links []report.Link) (*Page, error) {
 		return nil, err
 	}
 	switch {
-	case run.Undecided, run.word() == report.BrokenAsExpected:
+	case run.Undecided, slices.Contains(openWords, d.Standing):
 		d.Class = "open"
-	case run.OK:
+	case run.OK, d.Standing == report.NoViolation:
 		d.Class = "good"
 	}
 	d.verdict(run)
@@ -146,6 +151,13 @@ func (d *Page) story(f *checker.Finding) LawStory {
 }
 
 func (d *Page) facts(run *Run) {
+	if run.Recording != nil {
+		d.Facts = append(d.Facts, run.recordedFacts()...)
+		for _, note := range run.Notes {
+			d.Facts = append(d.Facts, report.Fact{Name: "note", Value: note})
+		}
+		return
+	}
 	h := run.Recorded()
 	add := func(name, value string) {
 		if value != "" {

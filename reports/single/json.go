@@ -46,6 +46,9 @@ type trialJSON struct {
 // JSON gives the run as one JSON object, ended by a newline. It is an error if the witness holds an event that a
 // history file could not hold.
 func (r *Run) JSON(command string) ([]byte, error) {
+	if r.Recording != nil {
+		return r.recordedJSON(command)
+	}
 	run, err := r.Object()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package single
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -26,7 +25,7 @@ func (r *Run) word() string {
 // headline is what a person reads first. Of a run that came out otherwise than expected it says what nobody expected.
 func (r *Run) headline() string {
 	v := r.Verdict
-	if !r.OK {
+	if !r.OK && r.Recording == nil {
 		var surprise checker.Verdict
 		for _, f := range v.Findings {
 			if e := r.expectation(string(f.Law)); f.Outcome == checker.Violated && e != nil && !e.OK {
@@ -85,7 +84,7 @@ func isLaw(name string) bool {
 
 // opening is what comes before the picture: what ran, what came of it in a sentence, and what that was to show.
 func opening(p *term.Writer, run *Run) {
-	report.Title(p, run.Scenario, "seed "+strconv.FormatUint(run.Seed, 10), run.word())
+	report.Title(p, run.Scenario, run.what(), run.word())
 	p.Blank()
 	p.Text(term.Bold, 0, run.headline())
 	p.Blank()

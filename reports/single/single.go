@@ -40,6 +40,7 @@ type Run struct {
 	Files     string        // folder with plan, history and verdict; empty if they were not written
 	Repeat    string        // command to paste that shows this run again
 	Notes     []string      // what a reader must know of it beside; of a run in real time, which has no digest
+	Recording *Recording    // of a history that was recorded elsewhere; nil for a run
 }
 
 // ExpectLine compares one law or metric with what the scenario expects of it.
@@ -90,6 +91,8 @@ func (r *Run) Findings() []checker.Finding {
 // standing says in a word or two how the run stands to its scenario's expectation.
 func (r *Run) standing() string {
 	switch {
+	case r.Recording != nil:
+		return r.recordedWord()
 	case r.Undecided:
 		return report.Undecided
 	case r.OK:
@@ -101,6 +104,9 @@ func (r *Run) standing() string {
 
 // Suite has a case for each law, and for each metric that the scenario names.
 func (r *Run) Suite() report.Suite {
+	if r.Recording != nil {
+		return r.recordedSuite()
+	}
 	s := report.Suite{Name: "run " + r.Scenario, Repeat: r.Repeat}
 	for _, e := range r.Expected {
 		c := report.Case{Group: r.Scenario, Name: e.Name, Result: expect.AsExpected, Message: e.Got}

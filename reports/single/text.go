@@ -143,6 +143,11 @@ func Footer(p *term.Writer, run *Run) {
 	if len(run.Metrics) > 0 {
 		metricLines(p, run.Metrics)
 	}
+	if run.Recording != nil {
+		recordedFooter(p, run)
+		report.Closing(p, run.Files, run.Repeat)
+		return
+	}
 	if len(run.Plan) == 0 {
 		p.Hang(0, "plan    ", term.Plain, "no faults")
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -18,15 +19,23 @@ import (
 // the other, whose servers are those of the other; what the client records and passes it reports there, and goes on
 // when that is acknowledged.
 func Child() error {
-	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT"))}
-	reports, err := dialControl(c.address("FENCEPOST_RESOURCE"))
+	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
+	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
 	if err != nil {
 		return err
 	}
-	defer reports.close()
-	c.reports = reports
-	text, err := reports.ask("FENCEPOST", toOpen)
+	clock, err := live.HostClockSince(zero)
 	if err != nil {
+		return err
+	}
+	c.loop = live.NewOwnLoop(c.world, clock)
+	if c.reports, err = c.dialControl(c.address("FENCEPOST_RESOURCE")); err != nil {
+		return err
+	}
+	var text []byte
+	c.reports.say(func(answer []byte) { text = answer }, "FENCEPOST", toOpen)
+	c.loop.Run(history.Never, func() bool { return text != nil })
+	if err := c.loop.Err(); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &c.birth); err != nil {
@@ -62,9 +71,8 @@ func (c *child) run() error {
 	if err != nil {
 		return err
 	}
-	c.world = sim.New(c.birth.Seed, sim.Options{Wall: c.birth.Wall, Endless: true,
+	c.world.Reset(c.birth.Seed, sim.Options{Wall: c.birth.Wall, Endless: true,
 		Keep: func(*history.Event) bool { return false }})
-	c.loop = live.NewLoop(c.world, live.HostClockSince(c.birth.Zero))
 	masters := 0
 	for _, server := range append(c.birth.Servers, history.Resource) {
 		variable := "FENCEPOST_RESOURCE"
@@ -85,11 +93,10 @@ func (c *child) run() error {
 	main := s.Main(c.id)
 	c.world.AddClient(c.id, 0, func(env sim.Env) {
 		own := &reporting{Env: env, child: c}
-		own.report("FENCEPOST", toBegin)
+		env.Sleep(c.untilBegin(env))
 		main(own)
 		c.over = true
 	})
-	go c.reports.read(c)
 	c.loop.Run(history.Never, func() bool { return c.over })
 	if err := c.loop.Err(); err != nil {
 		return err
@@ -99,6 +106,22 @@ func (c *child) run() error {
 
 func wrapped(r *sim.Incoming) []string {
 	return append([]string{"FENCEPOST", toAsk, string(r.Attempt), r.Phase}, r.Args...)
+}
+
+// untilBegin says that the client is ready, and gives the time until its work begins.
+func (c *child) untilBegin(env sim.Env) time.Duration {
+	told := &sim.Signal{}
+	var begin sim.Time
+	c.reports.say(func(answer []byte) {
+		n, err := strconv.ParseInt(string(answer), 10, 64)
+		if err != nil {
+			c.loop.Fail(err)
+		}
+		begin = sim.Time(n)
+		told.Raise()
+	}, "FENCEPOST", toBegin)
+	env.Sleep(sim.Forever, told)
+	return begin.Duration() - env.Monotonic()
 }
 
 // told takes what the client is told of its clocks.
@@ -122,7 +145,7 @@ type reporting struct {
 // report says something and waits for its acknowledgement.
 func (r *reporting) report(args ...string) {
 	done := &sim.Signal{}
-	r.child.reports.say(done, args)
+	r.child.reports.report(done, args)
 	r.Env.Sleep(sim.Forever, done)
 }
 

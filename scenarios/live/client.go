@@ -59,6 +59,7 @@ func (k *client) start() error {
 		return err
 	}
 	command := k.stage.Own
+	env = append(env, fmt.Sprintf("%s=%d", zeroVariable, k.stage.clock.Monotonic()))
 	command.Env, command.Output = append(env, command.Env...), &k.said
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
@@ -84,11 +85,11 @@ func (k *client) isReady() bool { return k.first != nil }
 
 // begin lets the first section begin, i-th of all.
 func (k *client) begin(i int) {
-	after := history.Of(k.starts)
-	if k.stage.Command != "" {
-		after = history.Of(time.Duration(i) * apart)
+	if k.stage.Command == "" {
+		k.control.tell(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
+		return
 	}
-	k.stage.world.At(k.stage.zero+after, func() { k.then(k.first) })
+	k.stage.world.At(k.stage.zero+history.Of(time.Duration(i)*apart), func() { k.then(k.first) })
 }
 
 // exited takes note of the end of the process. What it had sent comes first.

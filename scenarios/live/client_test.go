@@ -63,6 +63,9 @@ func (w *wire) ask(args ...string) string {
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
+// thinks is how long a client thinks between its sections.
+const thinks = 200 * time.Millisecond
+
 // beClient is a client as a user writes one: SET NX PX on one Redis. How says what it does wrong.
 func beClient(how string) {
 	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
@@ -73,6 +76,9 @@ func beClient(how string) {
 		return
 	}
 	for i := range cycles {
+		if i > 0 {
+			time.Sleep(thinks)
+		}
 		value := fmt.Sprint(os.Getpid(), ".", i)
 		resource.ask("FENCEPOST", "ACQUIRING", lock)
 		for redis.ask("SET", lock, value, "NX", "PX", ttl) != "+OK" {

@@ -10,8 +10,8 @@
 // # What is not asked of a client
 //
 // A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
-// connections have set, whatever command set them. It counts from the moment when the last of their answers left, and
-// lasts for the stated validity, or else as long as the first of the keys.
+// connections have set, whatever command set them. It counts from the moment when the answer that made a
+// quorum had come to the client's machine, and lasts for the stated validity, or else as long as the first of the keys.
 package live
 
 // Reporting is what a client is told and what it reports, for who writes one.
@@ -25,7 +25,8 @@ const Reporting = `A client finds in its environment:
   FENCEPOST_HOLD_MS     how long the client is to stay in its section, in ms
   FENCEPOST_CYCLES      how many sections it is to have
 
-It reports by commands to the resource and waits for each answer, +OK, before it goes on:
+It reports by commands to the resource and waits for each answer, +OK, before it goes on, which may
+take as long as a pause: without time-out and without retries.
   FENCEPOST ACQUIRING lock                   before it asks for the lock
   FENCEPOST ACQUIRED lock attempt            when it has it, before its work; may end in
       [TOKEN n] [VALIDITY ms]                its fencing token, and what is left of its lease

@@ -11,9 +11,9 @@ import (
 type yes struct {
 	server sim.ProcessID
 	sent   sim.Time // when the request left the client
-	left   sim.Time // when the answer left the server
+	came   sim.Time // when the answer came to the client's machine
 	until  sim.Time // when the key is due to expire
-	said   bool     // the answer has left
+	said   bool     // the answer has come
 }
 
 // keep is told of each event. It takes note of whose keys are set, and keeps what is about the locks of the scenario.
@@ -86,11 +86,11 @@ func (k *client) keyed(e *history.Event) {
 	}
 }
 
-// answered takes note that the answer to a request of an attempt leaves, which left the client at sent.
+// answered takes note that the answer to a request of an attempt has come, which left the client at sent.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
-			y.said, y.left = true, now
+			y.said, y.came = true, now
 			if y.sent == 0 {
 				y.sent = max(sent, 1)
 			}
@@ -98,19 +98,24 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// grant is what the servers have granted by now; ok is false if none has.
-func (h *hold) grant(w *sim.World, r *report) (g sim.Grant, ok bool) {
-	var since, granted, until sim.Time = history.Never, 0, history.Never
+// grant is what the servers have granted by now; ok is false if none has. The client may have decided as soon as a
+// quorum had said yes.
+func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
+	var since, until sim.Time = history.Never, history.Never
+	var came []sim.Time
 	for _, y := range h.yes {
 		if !y.said {
 			continue
 		}
-		since, granted, until = min(since, y.sent), max(granted, y.left), min(until, y.until)
+		since, until = min(since, y.sent), min(until, y.until)
+		came = append(came, y.came)
 		g.Counted = append(g.Counted, y.server)
 	}
 	if len(g.Counted) == 0 {
 		return g, false
 	}
+	slices.Sort(came)
+	granted := came[min(quorum, len(came))-1]
 	if r.stated {
 		until = granted + history.Of(r.validity)
 	}

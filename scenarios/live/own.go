@@ -11,10 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
+// zeroVariable tells a client of our own the zero of the world, on the monotonic clock of the host, in ns.
+const zeroVariable = "FENCEPOST_ZERO"
+
 // What a client of our own says to FENCEPOST, on connections whose answers travel in frames.
 const (
 	toOpen   = "OWN"    // the first on its connection for reports: what the client must know, as JSON
-	toBegin  = "BEGIN"  // answered when its work is to begin
+	toBegin  = "BEGIN"  // answered, when all clients have said so, with the time at which its work is to begin
 	toPass   = "POINT"  // a point
 	toRecord = "RECORD" // an event, as JSON
 	toAsk    = "FOR"    // an attempt, a phase, and the request that is on its behalf
@@ -24,8 +27,7 @@ const (
 type birth struct {
 	Scenario string // its text
 	Seed     uint64
-	Zero     int64 // of the world, on the monotonic clock of the host (CLOCK_MONOTONIC), ns
-	Wall     int64 // what the wall clocks showed then
+	Wall     int64 // what the wall clocks showed at the world's zero
 	Servers  []sim.ProcessID
 }
 
@@ -55,14 +57,14 @@ func (s *state) own(args []string) {
 		s.forward(args[4:], history.Attempt(args[2]), args[3])
 	case what == toOpen:
 		k.control = s
-		text, err := json.Marshal(birth{string(st.Scenario.Text()), st.seed, st.clock.Monotonic(),
-			st.clock.Begin().UnixNano(), st.servers})
+		text, err := json.Marshal(birth{string(st.Scenario.Text()), st.seed, st.clock.Begin().UnixNano(),
+			st.servers})
 		if err != nil {
 			st.loop.Fail(err)
 		}
 		s.tell(text)
 	case what == toBegin:
-		k.first = s.acknowledge
+		k.first = func() {}
 	case what == toPass && len(args) == 3:
 		k.pass(sim.Point(args[2]), s.acknowledge)
 	case what == toRecord && len(args) == 3:

@@ -14,17 +14,19 @@ import (
 
 func TestReportsAreRead(t *testing.T) {
 	for text, want := range map[string]report{
-		"ACQUIRING lock":                        {word: acquiring, lock: "lock"},
-		"acquired lock v":                       {word: acquired, lock: "lock", attempt: "v"},
-		"ACQUIRED lock v VALIDITY 900 token 33": {word: acquired, lock: "lock", attempt: "v", token: 33, validity: 900 * time.Millisecond, stated: true},
-		"ACQUIRED lock v VALIDITY -3":           {word: acquired, lock: "lock", attempt: "v", validity: -3 * time.Millisecond, stated: true},
-		"FAILED lock":                           {word: failed, lock: "lock"},
-		"EXTENDED lock v VALIDITY 0":            {word: extended, lock: "lock", attempt: "v", stated: true},
-		"LOST lock v":                           {word: lost, lock: "lock", attempt: "v"},
-		"RELEASING lock v":                      {word: releasing, lock: "lock", attempt: "v"},
-		"RELEASED lock v":                       {word: released, lock: "lock", attempt: "v"},
-		"RELEASED lock v REFUSED":               {word: released, lock: "lock", attempt: "v", refused: true},
-		"RELEASED lock v unknown":               {word: released, lock: "lock", attempt: "v", unknown: true},
+		"ACQUIRING lock":  {word: acquiring, lock: "lock"},
+		"acquired lock v": {word: acquired, lock: "lock", attempt: "v"},
+		"ACQUIRED lock v VALIDITY 900 token 33": {word: acquired, lock: "lock", attempt: "v", token: 33,
+			validity: 900 * time.Millisecond, stated: true},
+		"ACQUIRED lock v VALIDITY -3": {word: acquired, lock: "lock", attempt: "v",
+			validity: -3 * time.Millisecond, stated: true},
+		"FAILED lock":                {word: failed, lock: "lock"},
+		"EXTENDED lock v VALIDITY 0": {word: extended, lock: "lock", attempt: "v", stated: true},
+		"LOST lock v":                {word: lost, lock: "lock", attempt: "v"},
+		"RELEASING lock v":           {word: releasing, lock: "lock", attempt: "v"},
+		"RELEASED lock v":            {word: released, lock: "lock", attempt: "v"},
+		"RELEASED lock v REFUSED":    {word: released, lock: "lock", attempt: "v", refused: true},
+		"RELEASED lock v unknown":    {word: released, lock: "lock", attempt: "v", unknown: true},
 	} {
 		if got, err := parseReport(strings.Fields(text)); got != want || err != nil {
 			t.Errorf("%s: %+v %v, want %+v", text, got, err, want)
@@ -97,18 +99,18 @@ func rig() (*stage, *client) {
 	return st, k
 }
 
-// TestWhatServersGrant: keys that the attempt has set, once the answer has left; since the first request that set one,
-// from the last answer on, until the first expires.
+// TestWhatServersGrant: keys that the attempt has set, once the answer has come; since the first request that set
+// one, from the answer that made a quorum on, until the first expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}
 	k.holds["lock"] = h
 	key := func(f history.F, server sim.ProcessID, of, by history.Attempt, until sim.Time) {
-		st.world.Record(server, history.Event{F: f, Type: history.OK, Lock: "lock", Value: "v" + string(of), Of: of, By: by,
-			Until: until})
+		st.world.Record(server, history.Event{F: f, Type: history.OK, Lock: "lock", Value: "v" + string(of), Of: of,
+			By: by, Until: until})
 	}
 	said := func(r *report) string {
-		g, ok := h.grant(st.world, r)
+		g, ok := h.grant(st.world, 2, r)
 		return fmt.Sprint(ok, " ", int64(st.world.Time(g.Since)), " ", int64(st.world.Time(g.Granted)), " ",
 			int64(g.Until.At), " ", g.Counted)
 	}
@@ -123,12 +125,20 @@ func TestWhatServersGrant(t *testing.T) {
 			key(history.KeySet, "redis-1", "client-2/1", "client-2/1", 500)
 			h.answered("redis-1", 3, 5)
 		}, &report{}, "false 0 0 0 []"},
-		{"one whose answer has not left", func() { key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900) }, &report{},
-			"false 0 0 0 []"},
-		{"the answer leaves", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
+		{"one whose answer has not come", func() {
+			key(history.KeySet, "redis-2", "client-1/2", "client-1/2", 900)
+		}, &report{}, "false 0 0 0 []"},
+		{"the answer comes", func() { h.answered("redis-2", 10, 20) }, &report{}, "true 10 20 900 [redis-2]"},
 		{"a second", func() {
 			key(history.KeySet, "redis-3", "client-1/2", "client-1/2", 890)
 			h.answered("redis-3", 8, 30)
+		}, &report{}, "true 8 30 890 [redis-2 redis-3]"},
+		{"a third, beyond the quorum", func() {
+			key(history.KeySet, "redis-4", "client-1/2", "client-1/2", 950)
+			h.answered("redis-4", 9, 40)
+		}, &report{}, "true 8 30 890 [redis-2 redis-3 redis-4]"},
+		{"it is given back", func() {
+			key(history.KeyGone, "redis-4", "client-1/2", "client-1/2", 0)
 		}, &report{}, "true 8 30 890 [redis-2 redis-3]"},
 		{"a stated validity", func() {}, &report{stated: true, validity: 100}, "true 8 30 130 [redis-2 redis-3]"},
 		{"one given back to try again", func() {
@@ -159,7 +169,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	h := &hold{step: acquiring, attempt: "client-1/1"}
 	k.holds["lock"] = h
 	set := func(value string) {
-		st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: value, Of: h.attempt, By: h.attempt})
+		st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "lock", Value: value, Of: h.attempt,
+			By: h.attempt})
 	}
 	set("a")
 	h.old, h.values, h.attempt = h.values, nil, "client-1/2"
@@ -183,6 +194,22 @@ func TestWhoseRequestItIs(t *testing.T) {
 	st.world.Record("redis-1", history.Event{F: history.KeySet, Lock: "another", Value: "x"})
 	if slices.ContainsFunc(st.world.SoFar(), func(e history.Event) bool { return e.Lock == "another" }) {
 		t.Error("a key that is no lock's is kept")
+	}
+}
+
+// TestOwnerValuesAreForgotten: a run of any length keeps a few, and one that serves all attempts stays known.
+func TestOwnerValuesAreForgotten(t *testing.T) {
+	known := map[string]history.Attempt{}
+	h := &hold{}
+	for i := range 100 {
+		for _, v := range []string{"always", fmt.Sprint("v", i)} {
+			h.values = append(h.values, v)
+			known[v] = history.Attempt(fmt.Sprint("client-1/", i))
+		}
+		h.age(known)
+	}
+	if len(known) > mostOld+1 || len(h.old) != mostOld || known["v99"] != "client-1/99" {
+		t.Errorf("%d are known, %d are remembered: %v", len(known), len(h.old), h.old)
 	}
 }
 

@@ -19,7 +19,8 @@ type Fleet interface {
 	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also of
 	// faults that strike others.
 	Can(f *nemesis.Fault) error
-	// Server is what stands in the place of a simulated lock server, or of the Sentinel; own itself if that is to serve.
+	// Server is what stands in the place of a simulated lock server, or of the Sentinel; own itself if that is to
+	// serve.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Begin starts what there is to start. What has to do with the world is done by the loop.
 	Begin(l *live.Loop) error
@@ -74,6 +75,11 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
+	clock, err := live.NewHostClock()
+	if err != nil {
+		return nil, err
+	}
+	st.clock = clock
 	defer st.End() // should something panic
 	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
 	if err != nil {
@@ -116,14 +122,28 @@ func rebase(h *history.History, zero sim.Time) {
 // tell says what a reader must know of the run.
 func (st *stage) tell() []string {
 	late := st.loop.Late()
-	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. The host let events "+
-		"happen late by %v in the middle, %v at the 99th percentile, %v at most",
+	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. The host let "+
+		"events happen late by %v in the middle, %v at the 99th percentile, %v at most",
 		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max()))}
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key %s for it: what such a lease was worth is unchecked", n, st.locks[0]))
 	}
+	if s := stalled(st.Scenario, late.Max()); s != "" {
+		notes = append(notes, s)
+	}
 	return append(notes, warnings(st.Scenario)...)
+}
+
+// stalled says that a stall of the host may have decided the run: it was longer than some client waits for an answer.
+func stalled(s *scenarios.Scenario, stall time.Duration) string {
+	for i := range s.Clients {
+		if most := s.Clients[i].Lock.Timeout; stall > most {
+			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): what came out may be "+
+				"the host's doing; run it again on a quiet machine", s.Clients[i].ID, most)
+		}
+	}
+	return ""
 }
 
 func rounded(d time.Duration) time.Duration {
@@ -147,12 +167,12 @@ func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold
 		if ttl := l.TTL; ttl < leastTTL && expires(l) {
-			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v a stall of the host may decide "+
-				"the run", ttl, leastTTL))
+			return append(list, fmt.Sprintf("a TTL of %v is short for real time: below %v a stall of the host may "+
+				"decide the run", ttl, leastTTL))
 		}
 		if slack := l.TTL - hold; expires(l) && l.Extension == nil && slack >= 0 && slack < leastSlack {
-			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v a stall of the host may decide "+
-				"the run", slack, leastSlack))
+			return append(list, fmt.Sprintf("the sections end %v before the TTL: below %v a stall of the host may "+
+				"decide the run", slack, leastSlack))
 		}
 	}
 	return list

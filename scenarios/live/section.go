@@ -70,12 +70,17 @@ func (h *hold) allows(r *report) error {
 		if h.attempt == "" {
 			return fmt.Errorf("FENCEPOST %s %s comes before any FENCEPOST ACQUIRING %[2]s", r.word, r.lock)
 		}
-		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s", r.word, r.lock, h.step,
-			before[r.word][0])
+		again := ""
+		if r.word == h.step {
+			again = ". Does its library say again what is not answered soon? An answer takes as long as a pause: " +
+				"switch time-outs and retries off for FENCEPOST_RESOURCE"
+		}
+		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
+			before[r.word][0], again)
 	}
 	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
-		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s", r.word,
-			r.lock, r.attempt, h.word)
+		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s",
+			r.word, r.lock, r.attempt, h.word)
 	}
 	return nil
 }
@@ -90,12 +95,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 		k.attempts++
 		h.attempt = history.Attempt(string(k.id) + "/" + strconv.Itoa(k.attempts))
 		h.yes = nil
-		h.old = append(h.old, h.values...)
-		h.values = nil
-		for len(h.old) > mostOld {
-			delete(k.stage.values, h.old[0])
-			h.old = h.old[1:]
-		}
+		h.age(k.stage.values)
 		k.record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: r.lock})
 		k.pass(sim.AcquireStart, ok)
 	}
@@ -104,6 +104,20 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 		return
 	}
 	begin()
+}
+
+// age makes the owner values of the attempt those of an earlier one.
+func (h *hold) age(known map[string]history.Attempt) {
+	for _, v := range h.values {
+		if !slices.Contains(h.old, v) { // some clients have one value for all attempts
+			h.old = append(h.old, v)
+		}
+	}
+	h.values = nil
+	for len(h.old) > mostOld {
+		delete(known, h.old[0])
+		h.old = h.old[1:]
+	}
 }
 
 // enters begins a section.
@@ -118,7 +132,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 
 // grants records what the servers have granted; if that was not seen, that the client says so.
 func (k *client) grants(h *hold, r *report, e history.Event) {
-	if g, ok := h.grant(k.stage.world, r); ok {
+	if g, ok := h.grant(k.stage.world, len(k.config.Lock.Servers)/2+1, r); ok {
 		k.stage.world.RecordGrant(k.id, e, g)
 		return
 	}

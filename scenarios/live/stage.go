@@ -23,10 +23,10 @@ type stage struct {
 	front   *live.Front
 	clients []*client
 	zero    sim.Time // when the scenario began
-	begun   bool
 	servers []sim.ProcessID
 	values  map[string]history.Attempt // whose owner value it is
 	over    bool                       // the processes that end now are ended by us
+	masters []sim.Server
 
 	locks     []history.Lock
 	standing  map[place]string // owner values
@@ -37,9 +37,8 @@ type stage struct {
 // apart is how long after each other the clients of the user begin.
 const apart = 30 * time.Millisecond
 
-// Prepare starts the clock.
+// Prepare gives the world the host's wall clock.
 func (st *stage) Prepare(o *sim.Options) {
-	st.clock = live.NewHostClock()
 	o.Wall = st.clock.Begin().UnixNano()
 	o.Endless, o.Keep = true, st.keep
 }
@@ -53,8 +52,26 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 
 // Server gives the fleet's.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
-	return st.Fleet.Server(id, own)
+	s := st.Fleet.Server(id, own)
+	if slices.Contains(st.Scenario.Clients[0].Lock.Servers, id) {
+		st.masters = append(st.masters, s)
+	}
+	return s
 }
+
+// prime has each master write something that leaves nothing. In virtual time the servers start as the scenario begins,
+// and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would do so at
+// once, with the first write (flushAppendOnlyFile of aof.c).
+func (st *stage) prime() {
+	for _, s := range st.masters {
+		for _, args := range [][]string{{"SET", beginKey, "1"}, {"DEL", beginKey}} {
+			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
+		}
+	}
+}
+
+// beginKey is a key that no lock has.
+const beginKey = "fencepost:begin"
 
 // Begin starts the processes and lets time pass until all are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -77,10 +94,12 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 		st.loop.Fail(st.late())
 		return
 	}
-	st.zero, st.begun = w.Now(), true
+	st.zero = st.wholeSecond()
 	for i, k := range st.clients {
 		k.begin(i)
 	}
+	st.loop.Run(st.zero, nil)
+	st.prime()
 }
 
 // interruptible has the end of the context end the run.
@@ -99,8 +118,19 @@ func (st *stage) interruptible() (stop func()) {
 // ErrInterrupted ends a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
+// wholeSecond is when the wall clocks show a whole second next, as they do at the begin of a run in virtual time: an
+// fsync each second looks at that, and a TTL counts in ms.
+func (st *stage) wholeSecond() sim.Time {
+	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
+	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
+}
+
+// notice is how long before their begin clients of our own are told of it, at least.
+const notice = 50 * time.Millisecond
+
+// ready reports whether the scenario can begin: all clients are there, with the connections that they have opened.
 func (st *stage) ready() bool {
-	return !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
+	return st.front.Settled() && !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
 }
 
 func (st *stage) late() error {
@@ -133,6 +163,7 @@ func (st *stage) End() error {
 		k.end()
 	}
 	st.front.Close()
+	st.clock.Close()
 	return errors.Join(st.loop.Err(), st.Fleet.End())
 }
 
@@ -193,13 +224,6 @@ func (st *stage) Asked(c *live.Conn, args []string) {
 		c.State = &state{conn: c, client: k}
 	}
 	c.State.(*state).asked(args)
-}
-
-// Answering notes when the yes of a server leaves.
-func (st *stage) Answering(c *live.Conn, to *sim.Incoming, reply []byte) {
-	if s, ok := c.State.(*state); ok {
-		s.answering(to, reply != nil)
-	}
 }
 
 // Received hands bytes to the client.

@@ -48,15 +48,15 @@ func (s *state) forward(args []string, of history.Attempt, phase string) {
 	s.conn.Forward(args, of, phase)
 }
 
-// answering takes note of an answer that leaves.
-func (s *state) answering(to *sim.Incoming, answered bool) {
+// answered takes note of an answer that has arrived.
+func (s *state) answered(to *sim.Incoming) {
 	if len(s.sent) == 0 {
 		return
 	}
 	sent := s.sent[0]
 	s.sent = slices.Delete(s.sent, 0, 1)
 	for _, h := range s.client.holds {
-		if answered && h.attempt == to.Attempt {
+		if h.attempt == to.Attempt {
 			h.answered(s.conn.Server, sent, s.client.stage.world.Now())
 		}
 	}
@@ -64,13 +64,21 @@ func (s *state) answering(to *sim.Incoming, answered bool) {
 
 // received hands bytes to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
+	if to != nil {
+		s.answered(to)
+	}
 	switch {
 	case s.framed && to == nil:
 		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
 	case s.framed:
 		s.conn.Send(live.AppendFrame(nil, live.FrameReply, b))
 	case s.to != nil:
-		s.accessed(sim.NewReply(slices.Clone(b)))
+		answer := sim.NewReply(slices.Clone(b))
+		s.client.then(func() {
+			if s.to != nil {
+				s.accessed(answer)
+			}
+		})
 	default:
 		s.conn.Send(b)
 	}

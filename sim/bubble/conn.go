@@ -203,9 +203,6 @@ func (c *Conn) Opened(s sim.Status) {
 	c.rouse()
 }
 
-// Answering is no moment for a guest.
-func (c *Conn) Answering(*sim.Incoming, []byte) {}
-
 // Received takes bytes that have arrived.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.guest.d.mu.Lock()

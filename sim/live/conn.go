@@ -3,8 +3,6 @@ package live
 import (
 	"net"
 	"strings"
-	"sync"
-	"syscall"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -17,24 +15,16 @@ type Conn struct {
 	// State is the handler's own.
 	State any
 
-	front  *Front
-	socket *net.TCPConn
-	raw    syscall.RawConn
-	out    *writer
+	front *Front
+	in    *inbox
+	out   *writer
 
-	// The rest up to mu is for the loop.
 	pipe       *sim.Pipe // once something was forwarded, or at once if the server is one of the world's
 	open       bool
 	over       bool
 	half       []byte // of a request that is not whole yet
 	early      []request
 	unanswered int
-
-	mu    sync.Mutex
-	in    []byte // read and not yet collected
-	ended bool   // the client has closed its end
-	noted bool   // the loop will collect
-	room  *sync.Cond
 }
 
 type request struct {
@@ -43,13 +33,9 @@ type request struct {
 	phase string
 }
 
-// mostRead is how many bytes may wait for the loop before the socket is read on.
-const mostRead = 1 << 20
-
 func newConn(f *Front, client, server sim.ProcessID, socket *net.TCPConn) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, socket: socket, out: newWriter(socket)}
-	c.room = sync.NewCond(&c.mu)
-	c.raw, _ = socket.SyscallConn()
+	c := &Conn{Client: client, Server: server, front: f, out: newWriter(socket)}
+	c.in = newInbox(socket, func() { f.loop.Do(c.collect) })
 	return c
 }
 
@@ -65,75 +51,9 @@ func (c *Conn) begin() {
 	c.pipe = w.Dial(c.Client, c.Server, c)
 }
 
-// read reads the socket until its end.
-func (c *Conn) read() {
-	for {
-		err := c.raw.Read(func(fd uintptr) bool {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.receive(fd)
-		})
-		c.mu.Lock()
-		if err != nil {
-			c.ended = true
-		}
-		ended := c.ended
-		c.note()
-		for len(c.in) > mostRead && !c.ended {
-			c.room.Wait()
-		}
-		c.mu.Unlock()
-		if ended {
-			return
-		}
-	}
-}
-
-// receive takes what the socket has. It reports whether there was something, or the end. It is called with mu held.
-func (c *Conn) receive(fd uintptr) bool {
-	var b [16 << 10]byte
-	for {
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_DONTWAIT)
-		switch {
-		case err == syscall.EINTR:
-		case err == syscall.EAGAIN:
-			return false
-		case err != nil || n == 0:
-			c.ended = true
-			return true
-		default:
-			c.in = append(c.in, b[:n]...)
-			return true
-		}
-	}
-}
-
-// note has the loop collect. It is called with mu held.
-func (c *Conn) note() {
-	if !c.noted {
-		c.noted = true
-		c.front.loop.Do(c.collect)
-	}
-}
-
-// take reads all that has come to the socket. It reports whether there is something to collect.
-func (c *Conn) take() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.raw.Control(func(fd uintptr) {
-		for !c.ended && c.receive(fd) {
-		}
-	})
-	return len(c.in) > 0 || c.ended
-}
-
 // collect hands what was read to the handler, request by request.
 func (c *Conn) collect() {
-	c.mu.Lock()
-	b, ended := c.in, c.ended
-	c.in, c.noted = nil, false
-	c.room.Signal()
-	c.mu.Unlock()
+	b, ended := c.in.collected()
 	if c.over {
 		return
 	}
@@ -221,10 +141,7 @@ func (c *Conn) end() bool {
 // reset resets the socket.
 func (c *Conn) reset() {
 	c.out.reset()
-	c.mu.Lock()
-	c.ended = true
-	c.room.Signal()
-	c.mu.Unlock()
+	c.in.stop()
 }
 
 // The methods below are the sim.Endpoint.
@@ -240,13 +157,6 @@ func (c *Conn) Opened(s sim.Status) {
 		c.pipe.Ask(r.args, r.of, r.phase)
 	}
 	c.early = nil
-}
-
-// Answering tells the handler.
-func (c *Conn) Answering(to *sim.Incoming, reply []byte) {
-	if !c.over {
-		c.front.handler.Answering(c, to, reply)
-	}
 }
 
 // Received tells the handler.

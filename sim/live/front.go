@@ -14,8 +14,6 @@ type Handler interface {
 	// Asked tells of a whole request, in the order in which the connection's client sent them. To let it go to the
 	// server is to call Forward.
 	Asked(c *Conn, args []string)
-	// Answering tells that the server answers a forwarded request, as [sim.Endpoint] does.
-	Answering(c *Conn, to *sim.Incoming, reply []byte)
 	// Received tells of bytes that have arrived for the client, which are valid until it returns; to is the request
 	// that they answer, nil if they are pushed. To let the client have them is to call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
@@ -60,9 +58,19 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
 		}
 		c := newConn(f, client, server, socket.(*net.TCPConn))
 		f.loop.Do(c.begin)
-		go c.read()
+		go c.in.run()
 		go c.out.run()
 	}
+}
+
+// Settled reports whether every connection is open: the handshakes have travelled. It is for the loop.
+func (f *Front) Settled() bool {
+	for _, list := range f.conns {
+		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Drain takes all that a client has sent by now, as sent at this moment. It is for the loop, and for a client that
@@ -70,7 +78,7 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range f.conns[client] {
-		if c.take() {
+		if c.in.take() {
 			w.At(w.Now(), c.collect)
 		}
 	}
@@ -79,7 +87,7 @@ func (f *Front) Drain(client sim.ProcessID) {
 // Drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
 func (f *Front) Drop(client sim.ProcessID) {
 	for _, c := range slices.Clone(f.conns[client]) {
-		if c.take() {
+		if c.in.take() {
 			c.collect()
 		}
 		c.over = true

@@ -19,7 +19,6 @@ import (
 type plain struct{}
 
 func (plain) Asked(c *Conn, args []string)                { c.Forward(args, "", strings.ToLower(args[0])) }
-func (plain) Answering(*Conn, *sim.Incoming, []byte)      {}
 func (plain) Received(c *Conn, b []byte, _ *sim.Incoming) { c.Send(b) }
 func (plain) Ended(c *Conn, s sim.Status) {
 	if s == sim.NoReply {
@@ -47,7 +46,7 @@ func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: delay, Hi: delay}, Endless: true})
 	w.AddServer("redis-1", redis.New(redis.Config{}))
 	w.AddClient("client-1", 0, func(env sim.Env) { env.Sleep(sim.Forever) })
-	r := &rig{T: t, world: w, loop: NewLoop(w, NewHostClock()), ended: make(chan struct{})}
+	r := &rig{T: t, world: w, loop: NewLoop(w, hostClock(t)), ended: make(chan struct{})}
 	r.front = NewFront(r.loop, h)
 	addr, err := r.front.Listen("127.0.0.1", "client-1", "redis-1")
 	if err != nil {
@@ -65,6 +64,15 @@ func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 		r.front.Close()
 	})
 	return r
+}
+
+func hostClock(t *testing.T) *HostClock {
+	c, err := NewHostClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 // do has f run on the loop, and waits for it.
@@ -296,7 +304,7 @@ func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 // TestARemoteServerIsTheServer: a client of one world is served by a server of another.
 func TestARemoteServerIsTheServer(t *testing.T) {
 	there := newRig(t, framing{}, 0)
-	clock := NewHostClock()
+	clock := hostClock(t)
 	w := sim.New(2, sim.Options{Endless: true})
 	l := NewLoop(w, clock)
 	remote, err := NewRemote(l, there.addr, 1, func(r *sim.Incoming) []string { return r.Args })

@@ -1,12 +1,10 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -14,7 +12,7 @@ import (
 type Clock interface {
 	// Now is the time since the world's zero. It never goes back.
 	Now() sim.Time
-	// Wait returns when d has passed, or earlier once wake has an element, which it takes.
+	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or for no reason.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -25,6 +23,9 @@ type Loop struct {
 	clock Clock
 	wake  chan struct{} // has one element if something is posted
 	late  Lateness
+	own   bool
+
+	framed []*Framed // of an own loop
 
 	mu     sync.Mutex
 	posted []func()
@@ -34,6 +35,14 @@ type Loop struct {
 // NewLoop makes a loop for a world in which nothing has happened.
 func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
+}
+
+// NewOwnLoop makes a loop for a world whose clients are code of this process. An event that the host lets happen late
+// happens to them late: their clocks are the host's, and a process that was stopped must see how much later it is.
+func NewOwnLoop(w *sim.World, c Clock) *Loop {
+	l := NewLoop(w, c)
+	l.own = true
+	return l
 }
 
 // World is the world that the loop drives. Only what runs on the loop may touch it.
@@ -99,16 +108,29 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 
 // turn runs what is due and what is posted.
 func (l *Loop) turn(limit sim.Time) {
-	l.catchUp(limit)
+	if !l.own {
+		l.catchUp(limit)
+	} else if at, ok := l.world.Next(); ok && l.clock.Now() > at+lateAfter {
+		for _, f := range slices.Clone(l.framed) {
+			f.in.take()
+			f.collect()
+		}
+	}
 	l.mu.Lock()
 	posted := l.posted
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		l.catchUp(limit)
+		if !l.own { // to which what has come happens first
+			l.catchUp(limit)
+		}
 		f()
 	}
+	l.catchUp(limit)
 }
+
+// lateAfter is from when on an own loop counts as late.
+const lateAfter = sim.Time(time.Millisecond)
 
 // catchUp runs what is due and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
@@ -121,51 +143,14 @@ func (l *Loop) catchUp(limit sim.Time) {
 		if at > l.world.Now() {
 			l.late.add((now - at).Duration())
 		}
+		if l.own {
+			now = max(min(l.clock.Now(), limit), now)
+			l.world.StepLate(now)
+			continue
+		}
 		l.world.Step()
 	}
 	if l.world.Err() == nil {
 		l.world.Advance(now)
-	}
-}
-
-// HostClock is the host's monotonic clock.
-type HostClock struct {
-	begin time.Time
-	timer *time.Timer
-}
-
-// NewHostClock makes a clock that counts from now.
-func NewHostClock() *HostClock { return &HostClock{begin: time.Now(), timer: time.NewTimer(0)} }
-
-// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as Monotonic of a clock of
-// another process gives it.
-func HostClockSince(monotonic int64) *HostClock {
-	c := NewHostClock()
-	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))
-	return c
-}
-
-// Begin is the instant at which the clock showed zero.
-func (c *HostClock) Begin() time.Time { return c.begin }
-
-// Monotonic is what the host's monotonic clock (CLOCK_MONOTONIC) showed then, in ns. It is the same for all processes.
-func (c *HostClock) Monotonic() int64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // every Linux has it
-	}
-	return t.Nano() - int64(time.Since(c.begin))
-}
-
-// Now is the time since the beginning.
-func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }
-
-// Wait lets d pass.
-func (c *HostClock) Wait(d time.Duration, wake <-chan struct{}) {
-	c.timer.Reset(d)
-	select {
-	case <-c.timer.C:
-	case <-wake:
-		c.timer.Stop()
 	}
 }

@@ -71,6 +71,24 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 	}
 }
 
+// TestOwnClientsSeeHowLateItIs: an event of a loop whose clients are in this process happens when it happens.
+func TestOwnClientsSeeHowLateItIs(t *testing.T) {
+	c := &handClock{stall: 3 * time.Second}
+	w := sim.New(1, sim.Options{Endless: true})
+	l := NewOwnLoop(w, c)
+	var read []time.Duration
+	w.AddClient("client-1", 0, func(env sim.Env) {
+		for range 2 {
+			env.Sleep(time.Second)
+			read = append(read, env.Monotonic())
+		}
+	})
+	l.Run(sim.Time(time.Minute), func() bool { return len(read) == 2 })
+	if want := []time.Duration{4 * time.Second, 8 * time.Second}; !slices.Equal(read, want) {
+		t.Errorf("its clock shows %v, want %v", read, want)
+	}
+}
+
 // TestAnOperationEndsAWait: what is posted from outside happens at once, not with the next event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}

@@ -162,7 +162,8 @@ func runs(process string) bool {
 		return false // it has ended
 	}
 	for _, t := range threads {
-		if state, _, known := status(filepath.Join(process, "task", t.Name())); known && !strings.Contains("TtZX", state) {
+		state, _, known := status(filepath.Join(process, "task", t.Name()))
+		if known && !strings.Contains("TtZX", state) {
 			return true
 		}
 	}

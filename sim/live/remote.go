@@ -1,48 +1,10 @@
 package live
 
 import (
-	"bufio"
-	"encoding/binary"
-	"io"
-	"net"
 	"slices"
-	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
-
-// Between a front and the world of another process of this program every answer travels in a frame, which says what it
-// is: a kind, the length of what follows in four bytes, and that.
-const (
-	FrameReply   byte = '=' // of a request, in their order
-	FramePush    byte = '>'
-	FrameRefused byte = '!' // nobody listens: the end
-)
-
-// mostFramed is more than any answer of a simulated server takes.
-const mostFramed = 512 << 20
-
-// AppendFrame appends a frame to b.
-func AppendFrame(b []byte, kind byte, what []byte) []byte {
-	b = append(b, kind)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(what)))
-	return append(b, what...)
-}
-
-// ReadFrame reads a frame.
-func ReadFrame(r *bufio.Reader) (kind byte, what []byte, err error) {
-	var head [5]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, nil, err
-	}
-	n := binary.BigEndian.Uint32(head[1:])
-	if n > mostFramed {
-		return 0, nil, io.ErrUnexpectedEOF
-	}
-	what = make([]byte, n)
-	_, err = io.ReadFull(r, what)
-	return head[0], what, err
-}
 
 // Remote is a server of one world that is a server of another: it hands on what it is asked, over TCP, to a front of
 // that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
@@ -60,30 +22,29 @@ type Remote struct {
 func NewRemote(l *Loop, address string, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, address: address, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
-		socket, err := net.Dial("tcp", address)
+		k, err := s.dial()
 		if err != nil {
 			return nil, err
 		}
-		s.spare = append(s.spare, newLink(s, socket))
+		s.spare = append(s.spare, k)
 	}
 	return s, nil
 }
 
-// link is a connection to the other world. What is not its reader's is the loop's.
+// link is a connection to the other world.
 type link struct {
+	*Framed
 	of      *Remote
 	id      uint64 // of the connection here, once there is one
-	socket  net.Conn
-	out     *writer
 	waiting []*sim.Incoming
 	over    bool
 }
 
-func newLink(s *Remote, socket net.Conn) *link {
-	k := &link{of: s, socket: socket, out: newWriter(socket.(*net.TCPConn))}
-	go k.out.run()
-	go k.read()
-	return k
+// dial opens a link.
+func (s *Remote) dial() (k *link, err error) {
+	k = &link{of: s}
+	k.Framed, err = DialFramed(s.loop, s.address, k.took, k.ended)
+	return k, err
 }
 
 // Start begins.
@@ -101,7 +62,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 		s.links[r.ConnID] = k
 	}
 	k.waiting = append(k.waiting, r)
-	k.out.add(AppendRequest(nil, s.wrap(r)))
+	k.Say(s.wrap(r))
 }
 
 // open finds a connection that nobody uses, or opens one; nil if that fails.
@@ -113,32 +74,11 @@ func (s *Remote) open() *link {
 			return k
 		}
 	}
-	socket, err := net.Dial("tcp", s.address) // to a port on this machine: it does not wait
+	k, err := s.dial() // to a port on this machine: it does not wait
 	if err != nil {
 		return nil
 	}
-	return newLink(s, socket)
-}
-
-// AppendRequest appends a request as clients of Redis send it.
-func AppendRequest(b []byte, args []string) []byte {
-	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
-	for _, a := range args {
-		b = sim.AppendBulk(b, a)
-	}
-	return b
-}
-
-func (k *link) read() {
-	r := bufio.NewReader(k.socket)
-	for {
-		kind, what, err := ReadFrame(r)
-		if err != nil {
-			k.of.loop.Do(k.ended)
-			return
-		}
-		k.of.loop.Do(func() { k.took(kind, what) })
-	}
+	return k
 }
 
 // took takes a frame.
@@ -171,7 +111,7 @@ func (k *link) ended() {
 func (k *link) close() {
 	k.over = true
 	delete(k.of.links, k.id)
-	k.out.finish()
+	k.Close()
 }
 
 // Closed closes the connection that a client has closed.

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"math"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -113,4 +114,25 @@ func (d *Data) Until(when int64) history.Time {
 		return history.Never
 	}
 	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
+}
+
+// DueAt lists the keys whose deadline has passed when the wall clock shows wall (ns), the earliest first. It changes
+// nothing: it is for who has another look at what is there.
+func (d *Data) DueAt(wall int64) (names []string) {
+	var due deadlines
+	for _, e := range d.deadlines {
+		if d.stands(e) && millis(wall) > e.when {
+			due = append(due, e)
+		}
+	}
+	slices.SortFunc(due, func(a, b deadline) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, e := range due {
+		names = append(names, e.name)
+	}
+	return names
 }

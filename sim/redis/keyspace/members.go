@@ -217,3 +217,11 @@ func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	of, there = k.members[h.Member]
 	return of, there
 }
+
+// Members lists the members of a key that can be seen, by name; none of a string or a list.
+func (d *Data) Members(name string) []Member {
+	if k := d.keys[name]; k != nil {
+		return d.members(name, k)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// byOtherClocks is what would have been recorded of h if the clock of each process had been off by so much; the header
+// states how much that may be at most.
+func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
+	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
+	out.Header.ClockError = most
+	for i := range out.Events {
+		e := &out.Events[i]
+		by := off(e.Process)
+		e.Time += by
+		if key := e.F == history.KeySet || e.F == history.KeyProlonged; key && e.Until != history.Never {
+			e.Until += by
+		}
+		if e.Grant != nil {
+			g := *e.Grant
+			g.Since, g.Granted, g.Until = g.Since+by, g.Granted+by, g.Until+by
+			e.Grant = &g
+		}
+	}
+	slices.SortStableFunc(out.Events, func(a, b history.Event) int { return int(min(1, max(-1, a.Time-b.Time))) })
+	for i := range out.Events {
+		out.Events[i].Index = i
+	}
+	return out
+}
+
+// turnedAround says how a verdict from clocks that were off contradicts the true one; nothing if it does not.
+func turnedAround(truth, got Outcome) bool {
+	switch got {
+	case Violated:
+		return truth != Violated
+	case Holds:
+		return truth == Violated || truth == Unchecked
+	}
+	return false
+}
+
+// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws, by any
+// amount below the error that the header states: what holds may become undecided, but never violated, and what is
+// violated never holds.
+func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
+	files, err := filepath.Glob("testdata/laws/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	rounds := 12
+	if testkit.Full() {
+		rounds = 300
+	}
+	var c Checker
+	r := rand.New(rand.NewPCG(13, 6))
+	kept := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lc := range lawCases(t, string(text)) {
+			h := told(t, lc.told)
+			truth := c.Check(h)
+			for _, most := range []history.Time{1e3, 1e6, 3e7, 1e9, 2e10} {
+				for range rounds {
+					offs := map[history.Process]history.Time{}
+					shifted := byOtherClocks(h, func(p history.Process) history.Time {
+						if _, known := offs[p]; !known {
+							some := history.Time(r.Int64N(int64(2*most-1))) - most + 1
+							offs[p] = []history.Time{most - 1, 1 - most, 0, some}[r.IntN(4)]
+						}
+						return offs[p]
+					}, most)
+					for i, f := range c.Check(shifted).Findings {
+						was := truth.Findings[i]
+						kept[fmt.Sprint(f.Law, " ", f.Outcome)]++
+						consistent(t, lc.name, f)
+						if turnedAround(was.Outcome, f.Outcome) {
+							t.Fatalf("%s, %s: %v (%s), but with clocks that are off by %v, at most %v: %v (%s)\n%s",
+								lc.name, f.Law, was.Outcome, was.Explanation, offs, most, f.Outcome, f.Explanation,
+								encoded(t, shifted))
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, law := range Laws {
+		for _, o := range []Outcome{Holds, Violated, Undecided} {
+			never := o == Holds && (law == DeadlockFreedom || law == FaultTolerance) ||
+				o == Violated && law == FaultTolerance
+			if n := kept[fmt.Sprint(law, " ", o)]; (n == 0) != never {
+				t.Errorf("%s came out as %v %d times", law, o, n)
+			}
+		}
+	}
+}
+
+// TestSmallHistoriesByEveryClock does so for random small histories, with every combination of clocks that are fast,
+// right and slow, and judges by all of them: what they agree on may be said, and nothing else.
+func TestSmallHistoriesByEveryClock(t *testing.T) {
+	rounds := uint64(600)
+	if testkit.Full() {
+		rounds = 20_000
+	}
+	var c Checker
+	seen := map[string]int{}
+	for round := range rounds {
+		g := newGossip(round, 6)
+		g.anything(8 + int(round%20))
+		if g.retell(); round%2 == 0 {
+			g.h.Header.Quorum = 0 // and no servers: a foreign history
+			g.h.Header.Servers = nil
+		}
+		for i := range g.h.Events {
+			g.h.Events[i].Index = i
+		}
+		const most = history.Time(1e6 + 1)
+		off := map[history.Process]history.Time{}
+		said := byOtherClocks(g.h, func(history.Process) history.Time { return 0 }, most)
+		got := c.Check(said)
+		processes := []history.Process{"client-1", "client-2", "client-3", history.Resource, "redis-1", "redis-2",
+			history.Nemesis}
+		for combination := range 2187 { // 3 to the 7th
+			if combination%31 != int(round%31) && !testkit.Full() {
+				continue
+			}
+			n := combination
+			for _, p := range processes {
+				off[p], n = history.Time(n%3-1)*1e6, n/3
+			}
+			really := byOtherClocks(g.h, func(p history.Process) history.Time { return off[p] }, 0)
+			for i, f := range c.Check(really).Findings {
+				said := got.Findings[i].Outcome
+				if said == Violated && f.Outcome != Violated || said == Holds && f.Outcome == Violated {
+					t.Fatalf("round %d, %s: said %v (%s), but by clocks that are off by %v: %v (%s)\n%s", round,
+						f.Law, said, got.Findings[i].Explanation, off, f.Outcome, f.Explanation, encoded(t, g.h))
+				}
+			}
+		}
+		for _, f := range got.Findings {
+			seen[fmt.Sprint(f.Law, " ", f.Outcome)]++
+		}
+	}
+	for _, what := range []string{"mutual-exclusion violated", "mutual-exclusion holds", "mutual-exclusion undecided",
+		"lease-exclusion violated", "lease-exclusion holds", "resource-safety violated", "resource-safety holds",
+		"token-order violated", "token-order holds", "ownership violated", "ownership holds"} {
+		if seen[what] == 0 {
+			t.Errorf("%s: never of %v", what, seen)
+		}
+	}
+}
+
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections overlap for certain. Whether the leases did, and so whether
+// the holder had outlived its own, depends on the clocks.
+func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
+	const text = `
+0s client-1 acquire invoke
+0s client-1 acquire ok until=1s
+0s client-2 acquire invoke
+UNTIL client-2 acquire ok until=9s
+5s client-1 release invoke
+`
+	for _, c := range []struct {
+		at    string
+		most  history.Time
+		cause CauseKind
+	}{
+		{"1001ms", 0, HolderOutlivedLease}, {"1001ms", 1e6, Untold}, {"1010ms", 1e6, HolderOutlivedLease},
+		{"999ms", 1e6, Untold}, {"2s", 1e6, HolderOutlivedLease},
+	} {
+		h := told(t, strings.ReplaceAll(text, "UNTIL", c.at))
+		h.Header.ClockError = c.most
+		f := Check(h).Of(MutualExclusion)
+		if f.Outcome != Violated || f.Cause.Kind != c.cause {
+			t.Errorf("acquired at %s, clocks off by %v: %v by %v, want %v (%s)", c.at, c.most, f.Outcome, f.Cause,
+				c.cause, f.Explanation)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+// Package edn reads the histories that Jepsen writes: history.edn of a test's folder in store/, and the older ones that
+// were published with Knossos. Each operation is a map, such as
+//
+//	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
+//
+// and they stand one after the other, or in one vector or list.
+//
+// Goals: what Jepsen says of locks, in the words of package history; an error that names the line and what is wrong
+// there; memory that grows with the history alone, whatever the input.
+// Non-goals: other data than operations on locks and what they guard; EDN itself, which the library reads.
+package edn
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"olympos.io/encoding/edn"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+)
+
+// step is the time from one operation to the next where the history states none, so that they can be drawn.
+const step = history.Time(1e6)
+
+// Said is a history as Jepsen tells it.
+type Said struct {
+	History *history.History
+	Timed   bool  // its operations state when they happened; else they are drawn one millisecond apart
+	Cut     error // what is wrong with its end, if that is missing; the operations before it were read
+}
+
+// Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
+// :value [KEY …], by its key. A client's number becomes the process "process-NUMBER".
+func Decode(r io.Reader) (*Said, error) {
+	said := &Said{History: &history.History{}}
+	in := newForms(r)
+	var p parser
+	timed, next := 0, 0
+	for {
+		text, line, err := in.next()
+		switch {
+		case err == io.EOF:
+			said.Timed = timed > 0
+			return said, said.check(timed, line)
+		case errors.Is(err, errCut):
+			said.Cut, said.Timed = fmt.Errorf("line %d: %w", line, err), timed > 0
+			return said, said.check(timed, line)
+		case err != nil:
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		e, hasTime, err := p.event(text, next)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if next = e.Index + 1; hasTime {
+			timed++
+		}
+		said.History.Events = append(said.History.Events, e)
+	}
+}
+
+// check refuses a history of which nothing is known, or not when all of it happened.
+func (s *Said) check(timed, line int) error {
+	switch n := len(s.History.Events); {
+	case n == 0:
+		return fmt.Errorf("line %d: the file holds no operation", line)
+	case timed > 0 && timed < n:
+		return fmt.Errorf("%d of %d operations state no :time", n-timed, n)
+	}
+	return nil
+}
+
+// operation is one map of the history. What it does not name is of no interest here.
+type operation struct {
+	Index   any `edn:"index"`
+	Time    any `edn:"time"`
+	Process any `edn:"process"`
+	Type    any `edn:"type"`
+	F       any `edn:"f"`
+	Value   any `edn:"value"`
+	Error   any `edn:"error"`
+}
+
+// parser reads one form after the other; it keeps the buffer that the library reads from.
+type parser struct {
+	text bytes.Reader
+	in   *bufio.Reader
+}
+
+// event reads one operation, whose index is at least next.
+func (p *parser) event(text []byte, next int) (e history.Event, timed bool, err error) {
+	var op operation
+	if err := p.unmarshal(text, &op); err != nil {
+		return e, false, err
+	}
+	if lacks := op.lacks(); lacks != "" {
+		return e, false, p.incomplete(text, lacks)
+	}
+	e = history.Event{Index: next, Time: step * history.Time(next)}
+	if e.Process, err = processOf(op.Process); err != nil {
+		return e, false, err
+	}
+	if err := op.kind(&e); err != nil {
+		return e, false, err
+	}
+	if op.Index != nil {
+		if e.Index, err = number[int](":index", op.Index); err != nil {
+			return e, false, err
+		}
+		if e.Index < next || e.Index > maxIndex {
+			return e, false, fmt.Errorf(":index %d is out of order: it follows %d", e.Index, next-1)
+		}
+	}
+	if op.Time != nil {
+		if e.Time, err = number[history.Time](":time", op.Time); err != nil {
+			return e, false, err
+		}
+	}
+	op.about(&e)
+	return e, op.Time != nil, nil
+}
+
+// maxIndex leaves room for the operations that follow.
+const maxIndex = 1 << 62
+
+// unmarshal reads one form; what the library makes of hostile input is an error in any case.
+func (p *parser) unmarshal(text []byte, to any) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("no EDN")
+		}
+	}()
+	p.text.Reset(text)
+	if p.in == nil {
+		p.in = bufio.NewReader(&p.text)
+	}
+	p.in.Reset(&p.text)
+	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // a reader with a buffer is read as it is
+		return fmt.Errorf("no EDN: %s", strings.TrimPrefix(err.Error(), "edn: "))
+	}
+	return nil
+}
+
+// lacks is the first key without which an operation says nothing; empty if it has all of them.
+func (op *operation) lacks() string {
+	switch {
+	case op.Type == nil:
+		return "type"
+	case op.F == nil:
+		return "f"
+	case op.Process == nil:
+		return "process"
+	}
+	return ""
+}
+
+// incomplete says which key an operation lacks, and which one may be meant to be it.
+func (p *parser) incomplete(text []byte, lacks string) error {
+	var all map[edn.Keyword]any
+	if err := p.unmarshal(text, &all); err == nil {
+		delete(all, edn.Keyword(lacks))
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if nearest.Word(string(key), []string{lacks}) != "" {
+				return fmt.Errorf("an operation without :%s (did you mean it by %v?)", lacks, key)
+			}
+		}
+	}
+	return fmt.Errorf("an operation without :%s: it needs :type, :f and :process", lacks)
+}
+
+// processOf names whoever did it.
+func processOf(v any) (history.Process, error) {
+	switch v := v.(type) {
+	case int64:
+		return history.Process(fmt.Sprintf("process-%d", v)), nil
+	case edn.Keyword:
+		return history.Process(v), nil
+	case string:
+		if v != "" {
+			return history.Process(v), nil
+		}
+	}
+	return "", fmt.Errorf(":process %s is neither a number nor a name", show(v))
+}
+
+// operations are what clients may do.
+var operations = []string{"acquire", "release", "extend", "lost", "read", "write"}
+
+var types = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
+	"info": history.Info}
+
+// kind sets type and function.
+func (op *operation) kind(e *history.Event) error {
+	kind, err := word(":type", op.Type)
+	if err != nil {
+		return err
+	}
+	if e.Type = types[kind]; e.Type == 0 {
+		return unknown(":type", kind, "none of :invoke, :ok, :fail and :info", slices.Sorted(maps.Keys(types)))
+	}
+	f, err := word(":f", op.F)
+	if err != nil {
+		return err
+	}
+	if e.F = history.F(f); e.Process != history.Nemesis && !slices.Contains(operations, f) {
+		return unknown(":f", f, "no operation of a lock (:"+strings.Join(operations, ", :")+")", operations)
+	}
+	return nil
+}
+
+func unknown(key, word, what string, choices []string) error {
+	if near := nearest.Word(word, choices); near != "" {
+		return fmt.Errorf("%s :%s is %s; did you mean :%s?", key, word, what, near)
+	}
+	return fmt.Errorf("%s :%s is %s", key, word, what)
+}
+
+// about sets what the operation was done to, and what came of it.
+func (op *operation) about(e *history.Event) {
+	if e.Process == history.Nemesis {
+		if op.Value != nil {
+			e.Value = string(e.F) + " " + short(op.Value)
+		}
+		return
+	}
+	e.Lock, e.Why = "lock", history.Why(short(op.Error))
+	value := op.Value
+	if tagged, ok := value.(edn.Tag); ok { // as #jepsen.independent/tuple [KEY …]
+		value = tagged.Value
+	}
+	switch v := value.(type) {
+	case []any:
+		if isLock := e.F != history.Read && e.F != history.Write; len(v) == 2 && isLock {
+			e.Lock = history.Lock(show(v[0]))
+		}
+	case map[any]any:
+		for _, key := range []edn.Keyword{"fence", "token"} {
+			if token, ok := v[key].(int64); ok && e.F == history.Acquire && e.Type == history.OK {
+				e.Token = history.Token(token)
+			}
+		}
+	}
+	if (e.F == history.Read || e.F == history.Write) && op.Value != nil {
+		e.Value = show(op.Value)
+	}
+}
+
+// number is a whole number that fits 64 bits.
+func number[T ~int | ~int64](key string, v any) (T, error) {
+	switch v := v.(type) {
+	case int64:
+		return T(v), nil
+	case *big.Int:
+		return 0, fmt.Errorf("%s %s does not fit 64 bits", key, v)
+	}
+	return 0, fmt.Errorf("%s %s is no whole number", key, show(v))
+}
+
+// word is a keyword, or what older tools write for one.
+func word(key string, v any) (string, error) {
+	switch v := v.(type) {
+	case edn.Keyword:
+		return string(v), nil
+	case string:
+		return v, nil
+	case edn.Symbol:
+		return string(v), nil
+	}
+	return "", fmt.Errorf("%s %s is no keyword", key, show(v))
+}
+
+// longest is how many characters are shown of something that somebody else wrote.
+const longest = 100
+
+// short is a value in few words; nothing for nil.
+func short(v any) string {
+	if v == nil {
+		return ""
+	}
+	text := []rune(show(v))
+	if len(text) > longest {
+		text = append(text[:longest-1], '…')
+	}
+	return string(text)
+}
+
+// show writes a value as EDN does, but text and keywords as they are.
+func show(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.ToValidUTF8(v, "?")
+	case edn.Keyword:
+		return string(v)
+	}
+	text, err := edn.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%T", v)
+	}
+	return strings.ToValidUTF8(string(text), "?")
+}

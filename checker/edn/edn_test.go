@@ -1,0 +1,199 @@
+package edn
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// The same five operations as Jepsen writes them today, a map a line; in one vector with comments; in a list of
+// records, without times and indexes.
+var editions = []string{
+	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
+{:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}
+{:type :info, :f :start-partition, :value [:isolated {"n1" #{"n2"}}], :process :nemesis, :time 250, :index 2}
+{:type :invoke, :f :release, :value nil, :process 0, :time 300, :index 4}
+{:type :fail, :f :release, :value nil, :process 0, :time 310, :error :not-held, :index 5, :node \{}
+`,
+	`; a lock
+[{:type :invoke :f :acquire :process 0 :time 123 :index 0} #_{:type :odd}
+{:type :ok, :f :acquire, :value {:fence 7}, ; and ] here
+ :process 0, :time 200, :index 1}, {:type :info, :f :start-partition, :value [:isolated {"n1" #{"n2"}}],
+ :process :nemesis, :time 250, :index 2}
+{:type :invoke, :f :release, :value #inst "1985-04-12T23:20:50.52Z", :process 0, :time 300, :index 4}
+{:type :fail, :f :release, :process 0, :time 310, :error :not-held, :index 5}]
+; the end
+`,
+	`(#jepsen.history.Op{:type "invoke", :f "acquire", :process 0}
+#knossos.op.Op {:type :ok, :f :acquire, :value {:token 7}, :process 0}
+{:type :info, :f :start-partition, :value [:isolated {"n1" #{"n2"}}], :process :nemesis}
+{:type :invoke, :f :release, :process 0}{:type :fail, :f :release, :process 0, :error :not-held})`,
+}
+
+func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
+	for i, text := range editions {
+		said, err := Decode(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("edition %d: %v", i, err)
+		}
+		want := []history.Event{
+			{Index: 0, Time: 123, Process: "process-0", Type: history.Invoke, F: history.Acquire, Lock: "lock"},
+			{Index: 1, Time: 200, Process: "process-0", Type: history.OK, F: history.Acquire, Lock: "lock", Token: 7},
+			{Index: 2, Time: 250, Process: history.Nemesis, Type: history.Info, F: "start-partition",
+				Value: `start-partition [:isolated{"n1"#{"n2"}}]`},
+			{Index: 4, Time: 300, Process: "process-0", Type: history.Invoke, F: history.Release, Lock: "lock"},
+			{Index: 5, Time: 310, Process: "process-0", Type: history.Fail, F: history.Release, Lock: "lock",
+				Why: "not-held"},
+		}
+		if timed := i < 2; timed != said.Timed || said.Cut != nil {
+			t.Errorf("edition %d: times %v, cut %v", i, said.Timed, said.Cut)
+		}
+		if !said.Timed {
+			for n := range want {
+				want[n].Index, want[n].Time = n, step*history.Time(n)
+			}
+		}
+		if !reflect.DeepEqual(said.History.Events, want) {
+			t.Errorf("edition %d:\ngot  %+v\nwant %+v", i, said.History.Events, want)
+		}
+	}
+}
+
+func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
+	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
+{:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
+{:type :ok, :f :write, :process 1, :value [3 nil]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []history.Lock{"3", "orders", "lock"} {
+		if e := said.History.Events[i]; e.Lock != want {
+			t.Errorf("operation %d is of the lock %q, want %q", i, e.Lock, want)
+		}
+	}
+	if v := said.History.Events[2].Value; v != "[3 nil]" {
+		t.Errorf("%q was written", v)
+	}
+}
+
+const good = "{:type :ok, :f :lost, :process 0, :index 4}\n"
+
+func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", "line 1: the file holds no operation"},
+		{"[ ]", "line 1: the file holds no operation"},
+		{"; nothing\n\n", "line 3: the file holds no operation"},
+		{good + "{:type :ok, :f :cas, :process 0}",
+			"line 2: :f :cas is no operation of a lock (:acquire, :release, :extend, :lost, :read, :write)"},
+		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock (:acquire, " +
+			":release, :extend, :lost, :read, :write); did you mean :acquire?"},
+		{"{:type :okay, :f :lost, :process 0}",
+			"line 1: :type :okay is none of :invoke, :ok, :fail and :info; did you mean :ok?"},
+		{"{:tpye :ok, :f :lost, :process 0}", "line 1: an operation without :type (did you mean it by :tpye?)"},
+		{"{:valid? true}", "line 1: an operation without :type: it needs :type, :f and :process"},
+		{"{:type 1, :f :lost, :process 0}", "line 1: :type 1 is no keyword"},
+		{"{:type :ok, :f [1], :process 0}", "line 1: :f [1] is no keyword"},
+		{"{:type :ok, :f :lost, :process [0]}", "line 1: :process [0] is neither a number nor a name"},
+		{"{:type :ok, :f :lost, :process 0, :time 1.5}", "line 1: :time 1.5 is no whole number"},
+		{"{:type :ok, :f :lost, :process 0, :time 99999999999999999999N}",
+			"line 1: :time 99999999999999999999 does not fit 64 bits"},
+		{good + good, "line 2: :index 4 is out of order: it follows 4"},
+		{good + "{:type :ok, :f :lost, :process 0, :time 3}", "1 of 2 operations state no :time"},
+		{"{:type :ok, :f :lost, :process}", "line 1: no EDN: "},
+		{"{:type :ok, :type :ok, :process 1 2}", "line 1: no EDN: "},
+		{"{:type :ok, :f (], :process 0}", "line 1: want ')', found ']'"},
+		{"{\"time\": 1}", "line 1: no EDN: "},
+		{"é", "line 1: want an operation, a map in braces, found 'é'"},
+		{"\x00\x01", `line 1: want an operation, a map in braces, found '\x00'`},
+		{"[" + good + "] 5", `line 2: '5' stands after the end of the history`},
+		{good + "]", `line 2: want an operation, a map in braces, found ']'`},
+		{"#{1 2}", `line 1: want the name of a record after #, found '{'`},
+		{"#_ 5", `line 1: want a map after #_, found '5'`},
+		{"#" + strings.Repeat("x", 200), "line 1: the name of a record after # is too long"},
+		{"{" + strings.Repeat("[", 200), "line 1: more than 100 brackets in each other"},
+		{"{:a \"" + strings.Repeat("x", 2<<20) + "\"}", "line 1: an operation of more than 1048576 bytes"},
+	} {
+		_, err := Decode(strings.NewReader(c.in))
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, c.want) || c.want[len(c.want)-1] != ' ' && got != c.want {
+			t.Errorf("%.80q:\ngot  %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+// TestACutHistoryIsReadUpToThere cuts one at every byte: what is read are the operations that were there whole, and
+// whoever asks is told that there may have been more.
+func TestACutHistoryIsReadUpToThere(t *testing.T) {
+	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
+	vector := "[" + op + "\n" + op + " ; {\n]"
+	for n := 1; n < len(vector); n++ {
+		said, err := Decode(strings.NewReader(vector[:n]))
+		whole := strings.Count(vector[:n], "[])}")
+		switch {
+		case whole == 0 && err == nil:
+			t.Errorf("%q: nothing was there, and it was read", vector[:n])
+		case whole > 0 && err != nil:
+			t.Errorf("%q: %v", vector[:n], err)
+		case whole > 0 && (len(said.History.Events) != whole || said.Cut == nil):
+			t.Errorf("%q: %d operations, cut: %v", vector[:n], len(said.History.Events), said.Cut)
+		}
+	}
+	said, err := Decode(strings.NewReader(op + "\n" + op[:20]))
+	if want := "line 2: the file ends in the middle of the history"; err != nil || fmt.Sprint(said.Cut) != want {
+		t.Errorf("%v, cut: %v; want %s", err, said.Cut, want)
+	}
+}
+
+// failing gives a text and then an error of the disk.
+type failing struct{ text io.Reader }
+
+func (r failing) Read(p []byte) (int, error) {
+	n, err := r.text.Read(p)
+	if err == io.EOF {
+		err = io.ErrNoProgress
+	}
+	return n, err
+}
+
+func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
+	for _, text := range []string{good, good + "{:type", "[" + good, "#", "#_"} {
+		if _, err := Decode(failing{strings.NewReader(text)}); err == nil ||
+			!strings.Contains(err.Error(), io.ErrNoProgress.Error()) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// FuzzDecode: whatever stands in a file, there is an error, or a history in the order of its indexes that can be
+// written.
+func FuzzDecode(f *testing.F) {
+	for _, text := range editions {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(good + "{:type"))
+	f.Add([]byte(`{:type :ok :f :acquire :process 0 :value {[] {} #{} 1N} :error #foo/bar "\u0000" :time -1}`))
+	f.Add([]byte("{\"\xff\" \\u12 #_ #_ 1 2 ^{:a 1} b @}"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		said, err := Decode(strings.NewReader(string(in)))
+		if err != nil {
+			return
+		}
+		if err := history.Encode(io.Discard, said.History); err != nil {
+			t.Fatalf("read but not writable: %v", err)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	text := strings.Repeat(`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123456789}`+"\n", 1000)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

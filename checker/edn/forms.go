@@ -1,0 +1,203 @@
+package edn
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// errCut says that the text ends where it must not.
+var errCut = errors.New("the file ends in the middle of the history")
+
+// Bounds on one operation, so that no input costs more memory than it is worth.
+const (
+	maxForm  = 1 << 20 // bytes
+	maxDepth = 100     // brackets in brackets
+)
+
+// forms finds the maps that make up a history, and the lines on which they begin. What is inside of them it only skips:
+// texts, characters and comments, in which a bracket is none.
+type forms struct {
+	in    *bufio.Reader
+	line  int
+	outer byte // the bracket that closes what they all stand in: ']' or ')', 0 if they stand alone
+	begun bool // a map was seen, or the outer bracket
+	over  bool // the outer bracket was closed
+	text  []byte
+}
+
+func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
+
+// next gives the text of the next map, which is valid until the next call, and its line; io.EOF after the last one.
+func (f *forms) next() (text []byte, line int, err error) {
+	for {
+		c, err := f.in.ReadByte()
+		if err != nil {
+			return nil, f.line, f.end(err)
+		}
+		switch {
+		case isBlank(c):
+			f.newline(c)
+		case c == ';':
+			f.comment()
+		case f.over:
+			return nil, f.line, fmt.Errorf("%s stands after the end of the history", f.found(c))
+		case c == '[' && !f.begun, c == '(' && !f.begun:
+			f.begun, f.outer = true, closing(c)
+		case f.outer != 0 && c == f.outer:
+			f.over = true
+		case c == '{':
+			f.begun = true
+			at := f.line
+			err := f.form(c)
+			return f.text, at, err
+		case c == '#':
+			if err := f.tag(); err != nil {
+				return nil, f.line, err
+			}
+		default:
+			return nil, f.line, fmt.Errorf("want an operation, a map in braces, found %s", f.found(c))
+		}
+	}
+}
+
+// end tells the end of a whole text from that of one that was cut off, and both from what could not be read.
+func (f *forms) end(err error) error {
+	if err == io.EOF && f.outer != 0 && !f.over {
+		return fmt.Errorf("%w: its bracket is not closed", errCut)
+	}
+	return err
+}
+
+// tag skips the name of a record, as in #jepsen.history.Op{…}, or a form that is to be ignored (#_).
+func (f *forms) tag() error {
+	for n := 0; n < longest; n++ {
+		c, err := f.in.ReadByte()
+		switch {
+		case err != nil:
+			return f.cut(err)
+		case n == 0 && c == '_':
+			return f.ignore()
+		case c == '{' && n > 0:
+			return f.in.UnreadByte()
+		case isBlank(c) && n > 0:
+			f.newline(c)
+			return nil
+		case c <= ' ' || c == '{' || c == '"':
+			return fmt.Errorf("want the name of a record after #, found %s", f.found(c))
+		}
+	}
+	return errors.New("the name of a record after # is too long")
+}
+
+// ignore skips a map.
+func (f *forms) ignore() error {
+	for {
+		c, err := f.in.ReadByte()
+		switch {
+		case err != nil:
+			return f.cut(err)
+		case c == '{':
+			return f.form(c)
+		case !isBlank(c):
+			return fmt.Errorf("want a map after #_, found %s", f.found(c))
+		}
+		f.newline(c)
+	}
+}
+
+// form reads up to the bracket that closes open.
+func (f *forms) form(open byte) error {
+	f.text = append(f.text[:0], open)
+	closes := []byte{closing(open)}
+	for len(closes) > 0 {
+		c, err := f.in.ReadByte()
+		if err != nil {
+			return f.cut(err)
+		}
+		f.newline(c)
+		f.text = append(f.text, c)
+		switch c {
+		case '{', '[', '(':
+			closes = append(closes, closing(c))
+		case '}', ']', ')':
+			if last := closes[len(closes)-1]; c != last {
+				return fmt.Errorf("want '%c', found '%c'", last, c)
+			}
+			closes = closes[:len(closes)-1]
+		case '"', ';', '\\':
+			if err := f.skip(c); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(f.text) > maxForm:
+			return fmt.Errorf("an operation of more than %d bytes", maxForm)
+		case len(closes) > maxDepth:
+			return fmt.Errorf("more than %d brackets in each other", maxDepth)
+		}
+	}
+	return nil
+}
+
+// skip reads what begins with c: a text, a comment, or the one character after a backslash.
+func (f *forms) skip(c byte) error {
+	for escaped := false; len(f.text) <= maxForm; {
+		b, err := f.in.ReadByte()
+		if err != nil {
+			return f.cut(err)
+		}
+		f.newline(b)
+		f.text = append(f.text, b)
+		switch {
+		case c == '\\', c == ';' && b == '\n', c == '"' && b == '"' && !escaped:
+			return nil
+		}
+		escaped = b == '\\' && !escaped
+	}
+	return nil
+}
+
+func (f *forms) comment() {
+	for {
+		c, err := f.in.ReadByte()
+		if err != nil || c == '\n' {
+			f.newline(c)
+			return
+		}
+	}
+}
+
+func (f *forms) newline(c byte) {
+	if c == '\n' {
+		f.line++
+	}
+}
+
+// found shows the character that begins with c.
+func (f *forms) found(c byte) string {
+	rest, _ := f.in.Peek(utf8.UTFMax - 1)
+	r, _ := utf8.DecodeRune(append([]byte{c}, rest...))
+	return fmt.Sprintf("%q", r)
+}
+
+func (f *forms) cut(err error) error {
+	if err == io.EOF {
+		return errCut
+	}
+	return err
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == ',' || '\t' <= c && c <= '\r' }
+
+func closing(open byte) byte {
+	switch open {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	}
+	return '}'
+}

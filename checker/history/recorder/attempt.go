@@ -1,0 +1,102 @@
+package recorder
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Attempt is one request for a lock, and the hold that may come of it. Its methods are called in the order of what
+// happens: what begins something before it begins (Acquiring, Extending, Releasing), what has come of it after that.
+// Errors of writing are Recorder.Err's: a service goes on without its record.
+type Attempt struct {
+	r      *Recorder
+	lock   history.Lock
+	name   history.Attempt
+	called int64 // ns since 1970
+}
+
+// Acquiring begins an attempt, just before the lock is asked for.
+func (r *Recorder) Acquiring(lock history.Lock) Attempt { return r.acquiring(lock, false) }
+
+// AcquiringShared begins an attempt at a shared (read) hold.
+func (r *Recorder) AcquiringShared(lock history.Lock) Attempt { return r.acquiring(lock, true) }
+
+func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
+	if r == nil {
+		return Attempt{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts++
+	var room [64]byte
+	name := append(append(room[:0], r.process...), '/')
+	a := Attempt{r: r, lock: valid(lock), name: history.Attempt(strconv.AppendInt(name, r.attempts, 10)),
+		called: time.Now().UnixNano()}
+	r.event = history.Event{Type: history.Invoke, F: history.Acquire, Lock: a.lock, Shared: shared}
+	_ = r.write(a.called)
+	return a
+}
+
+// Name is what the history calls the attempt. As the lock's own value it lets the records of its servers be told apart.
+func (a Attempt) Name() history.Attempt { return a.name }
+
+// Acquired says that the lock is held, before the work under it begins. Until is the end of the validity that the
+// library states, the zero Time if it states none; token is the fencing token, 0 if there is none.
+func (a Attempt) Acquired(until time.Time, token history.Token) {
+	a.record(history.Acquire, history.OK, until, token)
+}
+
+// NotAcquired says that the lock is not held (history.Fail), or that it may be (history.Info), as after a timeout.
+func (a Attempt) NotAcquired(outcome history.Type) {
+	a.record(history.Acquire, outcome, time.Time{}, 0)
+}
+
+// Extending is said before the lock is extended.
+func (a Attempt) Extending() Attempt {
+	a.record(history.Extend, history.Invoke, time.Time{}, 0)
+	a.called = time.Now().UnixNano()
+	return a
+}
+
+// Extended says until when the lock is valid now. It is a method of what Extending returned.
+func (a Attempt) Extended(until time.Time) { a.record(history.Extend, history.OK, until, 0) }
+
+// NotExtended says that the lock was not extended (history.Fail), or that it may have been (history.Info).
+func (a Attempt) NotExtended(outcome history.Type) {
+	a.record(history.Extend, outcome, time.Time{}, 0)
+}
+
+// Lost says that the holder has learned that it does not hold the lock any longer, and has stopped its work.
+func (a Attempt) Lost() { a.record(history.Lost, history.Info, time.Time{}, 0) }
+
+// Releasing is said when the work under the lock is over, before the lock is released.
+func (a Attempt) Releasing() { a.record(history.Release, history.Invoke, time.Time{}, 0) }
+
+// Released says what came of the release: history.OK, history.Fail if the lock was not the holder's any longer,
+// history.Info if that is not known.
+func (a Attempt) Released(outcome history.Type) {
+	a.record(history.Release, outcome, time.Time{}, 0)
+}
+
+// record writes what the attempt does. An outcome that is none is not known.
+func (a Attempt) record(f history.F, outcome history.Type, until time.Time, token history.Token) {
+	r := a.r
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now().UnixNano()
+	if outcome < history.Invoke || outcome > history.Info {
+		outcome = history.Info
+	}
+	r.event = history.Event{Type: outcome, F: f, Lock: a.lock, Attempt: a.name, Token: token}
+	if !until.IsZero() {
+		r.grant = history.Grant{Since: history.Time(a.called - r.start), Granted: history.Time(now - r.start),
+			Until: history.Time(until.UnixNano() - r.start)}
+		r.event.Grant = &r.grant
+	}
+	_ = r.write(now)
+}

@@ -1,0 +1,289 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/reading"
+)
+
+// TestARecordIsReadAsItWasMade records everything that there is, and reads it.
+func TestARecordIsReadAsItWasMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	o := Options{Process: "orders-\xff7", ClockError: 2 * time.Millisecond,
+		Header: history.Header{Locks: []history.Lock{"stock"}, TTL: 8e9, Service: history.Redlock}}
+	r, err := Create(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(8 * time.Second)
+	a := r.Acquiring("stock")
+	a.Acquired(until, 7)
+	x := a.Extending()
+	x.Extended(until.Add(time.Second))
+	x.NotExtended(history.Fail)
+	if err := r.Record(history.Event{Type: history.OK, F: history.Apply, Op: history.Write, Lock: "stock", Of: a.Name(),
+		Process: history.Resource}); err != nil {
+		t.Error(err)
+	}
+	a.Releasing()
+	a.Released(history.OK)
+	b := r.AcquiringShared("st\xffck")
+	b.NotAcquired(history.Type(9))
+	c := r.Acquiring("stock")
+	c.Acquired(time.Time{}, 0)
+	c.Lost()
+	if err := r.Record(history.Event{Type: history.OK, F: "dance"}); err == nil {
+		t.Error("an event that is none was recorded")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h, err := history.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range h.Events {
+		got = append(got, fmt.Sprintf("%s %v %s %s %s %d", e.Process, e.Type, e.F, e.Lock, e.Attempt, e.Token))
+		if e.Index != i || e.Time < 0 || i > 0 && e.Time < h.Events[i-1].Time {
+			t.Errorf("event %d: index %d, time %v", i, e.Index, e.Time)
+		}
+	}
+	want := `orders-?7 invoke acquire stock  0
+orders-?7 ok acquire stock orders-?7/1 7
+orders-?7 invoke extend stock orders-?7/1 0
+orders-?7 ok extend stock orders-?7/1 0
+orders-?7 fail extend stock orders-?7/1 0
+resource ok apply stock  0
+orders-?7 invoke release stock orders-?7/1 0
+orders-?7 ok release stock orders-?7/1 0
+orders-?7 invoke acquire st?ck  0
+orders-?7 info acquire st?ck orders-?7/2 0
+orders-?7 invoke acquire stock  0
+orders-?7 ok acquire stock orders-?7/3 0
+orders-?7 info lost stock orders-?7/3 0`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	g := h.Events[1].Grant
+	if at := h.Header.Start + int64(g.Until); g.Since != h.Events[0].Time || g.Granted != h.Events[1].Time ||
+		at != until.UnixNano() || h.Events[11].Grant != nil {
+		t.Errorf("%+v", g)
+	}
+	if x := h.Events[3].Grant; x.Since < h.Events[2].Time || x.Until != g.Until+1e9 {
+		t.Errorf("%+v", x)
+	}
+	if head := h.Header; head.ClockError != 2e6 || head.TTL != 8e9 || head.Start == 0 || len(head.Locks) != 1 {
+		t.Errorf("%+v", head)
+	}
+}
+
+func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
+	dir := t.TempDir()
+	taken := filepath.Join(dir, "taken")
+	if err := os.WriteFile(taken, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(taken, Options{ClockError: 1}); !errors.Is(err, os.ErrExist) {
+		t.Errorf("over another file: %v", err)
+	}
+	if _, err := Create(filepath.Join(dir, "exact"), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "ClockError is 0s: it must be more than zero") {
+		t.Errorf("without an error of the clock: %v", err)
+	}
+	if _, err := New(&disk{}, Options{ClockError: 1}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("without a header: %v", err)
+	}
+}
+
+// TestNoRecorderIsNoRecord: a service that does not record needs no branch.
+func TestNoRecorderIsNoRecord(t *testing.T) {
+	var r *Recorder
+	a := r.Acquiring("stock")
+	a.Acquired(time.Now(), 1)
+	a.Extending().Extended(time.Now())
+	a.Releasing()
+	a.Released(history.OK)
+	if err := errors.Join(r.Record(history.Event{}), r.Err(), r.Close()); err != nil || a.Name() != "" {
+		t.Error(err)
+	}
+}
+
+// disk takes so many bytes and is full then.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.room-d.Len())])
+	if n < len(p) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
+}
+
+// TestAFullDiskLeavesWhatWasThere: whatever fits on it, what is left can be read up to its last whole line.
+func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
+	record := func(d *disk) (r *Recorder) {
+		r, err := New(d, Options{Process: "p", ClockError: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r.Acquiring("stock").NotAcquired(history.Fail)
+		}
+		return r
+	}
+	whole := &disk{room: 1 << 20}
+	if err := record(whole).Err(); err != nil {
+		t.Fatal(err)
+	}
+	header := bytes.IndexByte(whole.Bytes(), '\n') + 1
+	for room := header; room < whole.Len(); room++ {
+		d := &disk{room: room}
+		r := record(d)
+		if r.Err() == nil && bytes.Count(d.Bytes(), []byte("\n")) == 7 {
+			continue // its times take fewer digits
+		}
+		if !errors.Is(r.Err(), io.ErrShortWrite) || !errors.Is(r.Close(), io.ErrShortWrite) {
+			t.Errorf("room for %d bytes: %v", room, r.Err())
+		}
+		events := bytes.Count(d.Bytes(), []byte("\n")) - 1
+		rest := d.Bytes()[bytes.LastIndexByte(d.Bytes(), '\n')+1:]
+		if bytes.HasSuffix(rest, []byte("}")) { // all but the end of the line
+			events, rest = events+1, nil
+		}
+		h, cut, err := history.DecodeCut(&d.Buffer)
+		if err != nil || len(h.Events) != events || (cut != nil) != (len(rest) > 0) {
+			t.Errorf("room for %d bytes: %v, cut: %v", room, err, cut)
+		}
+	}
+}
+
+// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, take one mutex in turn. Their files together
+// show as many sections as there were, and none of one service in another.
+func TestManyGoroutinesRecordAtOnce(t *testing.T) {
+	const workers, cycles = 8, 50
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	var files [2]bytes.Buffer
+	for i := range files {
+		r, err := New(&files[i], Options{Process: history.Process(fmt.Sprint("service-", i+1)), ClockError: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range workers {
+			all.Go(func() {
+				for range cycles {
+					a := r.Acquiring("stock")
+					lock.Lock()
+					a.Acquired(time.Now().Add(time.Hour), 0)
+					a.Releasing()
+					lock.Unlock()
+					a.Released(history.OK)
+				}
+			})
+		}
+	}
+	all.Wait()
+	var parts []reading.Part
+	for i := range files {
+		f, err := reading.Read(fmt.Sprint(i), &files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, f.Part)
+	}
+	h, err := reading.Merge(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Events) != 2*workers*cycles*4 {
+		t.Errorf("%d events", len(h.Events))
+	}
+	for _, law := range []checker.Law{checker.MutualExclusion, checker.LeaseExclusion} {
+		if f := checker.Check(h).Of(law); f.Outcome == checker.Violated || f.Outcome == checker.Unchecked {
+			t.Errorf("%s: %v: %s", law, f.Outcome, f.Explanation)
+		}
+	}
+}
+
+// TestEventsCostNoMemory but for the name of an attempt.
+func TestEventsCostNoMemory(t *testing.T) {
+	r, err := New(io.Discard, Options{Process: "orders-7", ClockError: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now()
+	a := r.Acquiring("stock")
+	if n := testing.AllocsPerRun(100, func() { r.Acquiring("stock") }); n > 1 {
+		t.Errorf("an attempt allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { a.Acquired(until, 7); a.Releasing(); a.Released(history.OK) }); n > 0 {
+		t.Errorf("three events allocate %v times", n)
+	}
+}
+
+// BenchmarkEvent is what an event costs that goes to a file: a quarter of them are Acquired, with a grant.
+func BenchmarkEvent(b *testing.B) {
+	r, err := Create(filepath.Join(b.TempDir(), "history.jsonl"), Options{Process: "orders-7", ClockError: 1e6})
+	if err != nil {
+		b.Fatal(err)
+	}
+	until := time.Now().Add(8 * time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		a := r.Acquiring("stock")
+		a.Acquired(until, 7)
+		a.Releasing()
+		a.Released(history.OK)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(4*b.N), "ns/event")
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestACopyOfAFileIsJudgedToItsEnd only: a service that was in its section when its file ended may have gone on, or
+// not.
+func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
+	part := func(name string, lines ...string) reading.Part {
+		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
+			strings.Join(lines, "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reading.Part{Name: name, History: h}
+	}
+	event := func(at int, process, f, kind string) string {
+		return fmt.Sprintf(`{"time":%d,"process":%q,"type":%q,"f":%q,"lock":"l"}`, at, process, kind, f)
+	}
+	for at, want := range map[int]checker.Outcome{50: checker.Violated, 200: checker.Undecided} {
+		h, err := reading.Merge([]reading.Part{
+			part("crashed", event(10, "a", "acquire", "ok"), event(100, "a", "acquire", "invoke")),
+			part("other", event(at, "b", "acquire", "ok"), event(300, "b", "release", "invoke"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := checker.Check(h).Of(checker.MutualExclusion); f.Outcome != want {
+			t.Errorf("acquired at %d: %v, want %v: %s", at, f.Outcome, want, f.Explanation)
+		}
+	}
+}

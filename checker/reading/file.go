@@ -1,0 +1,60 @@
+package reading
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/edn"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// File is the history of a file, and what a reader of its verdict must know.
+type File struct {
+	Part
+	// Cut says what is wrong with the end of a file that is cut off; empty for a whole one. What stands before it was
+	// read.
+	Cut     string
+	Untimed bool // its operations state no times, and are drawn one millisecond apart
+}
+
+// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, whichever it finds. An error begins with the
+// name of the file and names the line.
+func Read(name string, r io.Reader) (*File, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	f := &File{Part: Part{Name: name}}
+	if !isJSON(in) {
+		said, err := edn.Decode(in)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		f.History, f.Untimed = said.History, !said.Timed
+		if said.Cut != nil {
+			f.Cut = said.Cut.Error()
+		}
+		return f, nil
+	}
+	h, cut, err := history.DecodeCut(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, withoutPackage(err))
+	}
+	if len(h.Events) == 0 {
+		return nil, fmt.Errorf("%s: the file holds no event", name)
+	}
+	if f.History = h; cut != nil {
+		f.Cut = withoutPackage(cut).Error()
+	}
+	return f, nil
+}
+
+func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }
+
+// isJSON reports whether a text begins as JSON lines do: with a brace and a quote. A map of EDN begins with a keyword.
+func isJSON(in *bufio.Reader) bool {
+	start, _ := in.Peek(4 << 10)
+	rest, braced := bytes.CutPrefix(bytes.TrimSpace(start), []byte("{"))
+	return braced && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
+}

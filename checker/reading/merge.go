@@ -1,0 +1,191 @@
+package reading
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Part is a history with the name of its file.
+type Part struct {
+	Name    string
+	History *history.History
+}
+
+// Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
+// order. The clock's error is the largest of all. A single part is given back as it is.
+//
+// It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
+// state when their time begins and others do not, or if their headers contradict each other.
+func Merge(parts []Part) (*history.History, error) {
+	if len(parts) == 1 {
+		return parts[0].History, nil
+	}
+	out := &history.History{}
+	tells := make(map[history.Process]string)
+	owns := make(map[history.Attempt]string)
+	for i := range parts {
+		p := &parts[i]
+		if err := p.mergeable(&parts[0]); err != nil {
+			return nil, err
+		}
+		if err := mergeHeader(&out.Header, p, i == 0); err != nil {
+			return nil, err
+		}
+		for n := range p.History.Events {
+			e := &p.History.Events[n]
+			if of, other := tells[e.Process]; other && of != p.Name && e.Process != history.Nemesis {
+				return nil, fmt.Errorf("%s and %s both tell of the process %q: processes of different machines need "+
+					"different names", of, p.Name, e.Process)
+			}
+			tells[e.Process] = p.Name
+			if e.F != history.Acquire || e.Type != history.OK || e.Attempt == "" {
+				continue
+			}
+			if of, other := owns[e.Attempt]; other && of != p.Name {
+				return nil, fmt.Errorf("%s and %s both have an attempt %q: attempts need different names", of, p.Name,
+					e.Attempt)
+			}
+			owns[e.Attempt] = p.Name
+		}
+	}
+	out.Events = inOrder(parts, out.Header.Start)
+	out.Header.Seen = seen(out.Events, tells)
+	return out, nil
+}
+
+// seen is when each part ended, for each process that it tells of.
+func seen(events []history.Event, tells map[history.Process]string) map[history.Process]history.Time {
+	ends := make(map[string]history.Time)
+	for i := range events {
+		if e := &events[i]; e.Process != history.Nemesis {
+			of := tells[e.Process]
+			at, known := ends[of]
+			if ends[of] = e.Time; known {
+				ends[of] = max(at, e.Time)
+			}
+		}
+	}
+	until := make(map[history.Process]history.Time)
+	for p, of := range tells {
+		if p != history.Nemesis {
+			until[p] = ends[of]
+		}
+	}
+	return until
+}
+
+func (p *Part) mergeable(first *Part) error {
+	h := &p.History.Header
+	switch {
+	case h.ClockError == 0:
+		return fmt.Errorf("%s does not state its clock's error, so that its events cannot be put in order with those "+
+			"of another machine: add \"clock_error\" (ns) to its header, or --clock-error", p.Name)
+	case (h.Start == 0) != (first.History.Header.Start == 0):
+		with, without := p, first
+		if h.Start == 0 {
+			with, without = first, p
+		}
+		return fmt.Errorf("the header of %s states when its time begins (\"start\"), that of %s does not", with.Name,
+			without.Name)
+	}
+	return nil
+}
+
+// mergeHeader adds what the header of a part states.
+func mergeHeader(to *history.Header, p *Part, first bool) error {
+	h := p.History.Header
+	if first {
+		*to = h
+		return nil
+	}
+	shift := history.Time(h.Start - to.Start)
+	if h.Start < to.Start {
+		to.End -= shift
+		to.Start, shift = h.Start, 0
+	}
+	to.End = max(to.End, h.End+shift)
+	to.Clients, to.Locks = union(to.Clients, h.Clients), union(to.Locks, h.Locks)
+	to.Measures = slices.DeleteFunc(slices.Clone(to.Measures), func(m history.Measure) bool { return !h.Applies(m) })
+	to.TTL, to.Hold, to.Slack = max(to.TTL, h.TTL), max(to.Hold, h.Hold), max(to.Slack, h.Slack)
+	to.Bound, to.ClockError = max(to.Bound, h.Bound), max(to.ClockError, h.ClockError)
+	to.Messages, to.Attempts, to.Taken = to.Messages+h.Messages, to.Attempts+h.Attempts, to.Taken+h.Taken
+	to.Uncapped = to.Uncapped || h.Uncapped
+	to.Scenario, to.Seed = "", 0
+	for _, c := range []struct {
+		key       string
+		same      bool
+		here, now any
+	}{
+		{"servers", slices.Equal(to.Servers, h.Servers), to.Servers, h.Servers},
+		{"shards", slices.EqualFunc(to.Groups, h.Groups, slices.Equal), to.Groups, h.Groups},
+		{"quorum", to.Quorum == h.Quorum, to.Quorum, h.Quorum},
+		{"service", to.Service == h.Service, to.Service, h.Service},
+		{"reentrant", to.Reentrant == h.Reentrant, to.Reentrant, h.Reentrant},
+		{"reading", to.Reading == h.Reading, to.Reading, h.Reading},
+	} {
+		if !c.same {
+			return fmt.Errorf("%s: its header has %s %v, and the files before it %v: they are not of one lock service",
+				p.Name, c.key, c.now, c.here)
+		}
+	}
+	return nil
+}
+
+func union[T comparable](a, b []T) []T {
+	all := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// inOrder puts the events of all parts in the order of their times, counted from start. Where the clock of a part went
+// back, its order counts.
+func inOrder(parts []Part, start int64) []history.Event {
+	type placed struct {
+		at    history.Time
+		event history.Event
+	}
+	var all []placed
+	for i := range parts {
+		h := parts[i].History
+		at, shift := -history.Never, history.Time(0)
+		if h.Header.Start != 0 {
+			shift = history.Time(h.Header.Start - start)
+		}
+		for _, e := range h.Events {
+			e = later(e, shift)
+			at = max(at, e.Time)
+			all = append(all, placed{at, e})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	events := make([]history.Event, len(all))
+	for i := range all {
+		events[i] = all[i].event
+		events[i].Index = i
+	}
+	return events
+}
+
+// later is an event on a time that began earlier.
+func later(e history.Event, by history.Time) history.Event {
+	e.Time += by
+	if key := e.F == history.KeySet || e.F == history.KeyProlonged; key && e.Until != history.Never {
+		e.Until += by
+	}
+	if e.Grant != nil {
+		g := *e.Grant
+		g.Since, g.Granted = g.Since+by, g.Granted+by
+		if g.Until != history.Never {
+			g.Until += by
+		}
+		e.Grant = &g
+	}
+	return e
+}

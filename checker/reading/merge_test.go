@@ -1,0 +1,86 @@
+package reading
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// part is a history from its lines.
+func part(t *testing.T, name string, lines ...string) Part {
+	t.Helper()
+	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Part{name, h}
+}
+
+// took is an acquire ok of a process at a time.
+func took(process string, at int) string {
+	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
+		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)
+}
+
+// TestMachinesAreMergedByTheirTimes: three files whose times begin at different instants; the clock of the second went
+// back in between.
+func TestMachinesAreMergedByTheirTimes(t *testing.T) {
+	h, err := Merge([]Part{
+		part(t, "a", `{"header":{"start":1000,"clock_error":3,"end":50,"ttl":7,"locks":["l"]}}`, took("a", 10),
+			took("a", 40)),
+		part(t, "b", `{"header":{"start":990,"clock_error":5,"end":70,"ttl":6,"locks":["m","l"]}}`, took("b", 0),
+			took("b", 25), took("b", 15), took("b", 60)),
+		part(t, "c", `{"header":{"start":1005,"clock_error":1,"end":0}}`, took("c", 6)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range h.Events {
+		got = append(got, fmt.Sprintf("%s@%d", e.Process, e.Time))
+		if e.Index != i || e.Grant.Granted != e.Time || e.Grant.Until != e.Time+5 {
+			t.Errorf("%+v, %+v", e, e.Grant)
+		}
+	}
+	if want := "b@0 a@20 c@21 b@25 b@15 a@50 b@60"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if x := h.Header; x.Start != 990 || x.ClockError != 5 || x.End != 70 || x.TTL != 7 || len(x.Locks) != 2 {
+		t.Errorf("%+v", x)
+	}
+}
+
+func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
+	const header = `{"header":{"clock_error":3,"end":50,"quorum":2}}`
+	for _, c := range []struct {
+		second []string
+		want   string
+	}{
+		{[]string{header, took("b", 1)}, ""},
+		{[]string{`{"header":{"end":50,"quorum":2}}`}, `b does not state its clock's error, so that its events cannot be ` +
+			`put in order with those of another machine: add "clock_error" (ns) to its header, or --clock-error`},
+		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"start":4}}`},
+			`the header of b states when its time begins ("start"), that of a does not`},
+		{[]string{header, took("a", 2)},
+			`a and b both tell of the process "a": processes of different machines need different names`},
+		{[]string{header, strings.Replace(took("b", 1), "b/1", "a/1", 1)},
+			`a and b both have an attempt "a/1": attempts need different names`},
+		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":3}}`},
+			`b: its header has quorum 3, and the files before it 2: they are not of one lock service`},
+		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"servers":["x"]}}`},
+			`b: its header has servers [x], and the files before it []: they are not of one lock service`},
+		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"reading":"strict"}}`},
+			`b: its header has reading strict, and the files before it default: they are not of one lock service`},
+	} {
+		_, err := Merge([]Part{part(t, "a", header, took("a", 1)), part(t, "b", c.second...)})
+		if c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+	alone := part(t, "b", `{"header":{"end":50}}`)
+	if h, err := Merge([]Part{alone}); err != nil || h != alone.History {
+		t.Errorf("a single history: %v", err)
+	}
+}

@@ -1,0 +1,54 @@
+package reading
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+)
+
+// Kind is what a history says nothing of itself: the kind of lock that it is of.
+type Kind string
+
+// The kinds. AsRecorded is the zero Kind: the header says what there is to say.
+const (
+	AsRecorded Kind = ""
+	Mutex      Kind = "mutex"     // it is acquired and released, no more
+	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again
+)
+
+// KindOf reads the word of a kind.
+func KindOf(word string) (Kind, error) {
+	words := []string{string(Mutex), string(Reentrant)}
+	if slices.Contains(words, word) {
+		return Kind(word), nil
+	}
+	if near := nearest.Word(word, words); near != "" {
+		return "", fmt.Errorf("no kind of lock %q (did you mean %q?)", word, near)
+	}
+	return "", fmt.Errorf("no kind of lock %q: it is %s", word, strings.Join(words, " or "))
+}
+
+// Take makes a history one of that kind of lock. It is an error if the history tells of anything that such a lock does
+// not have: other operations than acquire and release, leases, tokens, shared holds, records of servers or of a
+// resource.
+func (k Kind) Take(h *history.History) error {
+	if k == AsRecorded {
+		return nil
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Process == history.Nemesis, e.F == history.Crashed:
+		case e.F != history.Acquire && e.F != history.Release:
+			return fmt.Errorf("index %d: %s of %s: a %s is only acquired and released", e.Index, e.F, e.Process, k)
+		case e.Grant != nil, e.Token != 0, e.Shared:
+			return fmt.Errorf("index %d: %s of %s states a lease, a token or a shared hold: a %s has none", e.Index,
+				e.F, e.Process, k)
+		}
+	}
+	h.Header.Reentrant = h.Header.Reentrant || k == Reentrant
+	return nil
+}

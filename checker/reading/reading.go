@@ -1,0 +1,227 @@
+// Package reading makes of recorded histories the one that the laws judge: those of several machines become one, what
+// released nothing under the strict reading is left out, and the acquires of one owner nest.
+//
+// Goals: the laws, the pictures and the figures all see the same history, and know of no readings. An event that stays
+// keeps its index.
+// Non-goals: reading files; judging.
+package reading
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Left says what a reading took from a history.
+type Left struct {
+	Releases int // that failed, and so released nothing
+	Nested   int // acquires of an owner that held the lock already
+}
+
+// Of applies the reading that the header of h names, and nests acquires if it says so. It does not change h.
+//
+// Under history.Strict a release that failed has released nothing: its call and its return are left out. One whose
+// outcome is not known may have released, as under history.Default, and ends the section when it is called.
+//
+// Nested acquires of an owner, and as many of its releases, are left out; one that states a lease extends it. The owner
+// is the attempt, or where none is named, the process. An exclusive acquire within a shared hold is no nested one.
+func Of(h *history.History) (*history.History, Left) {
+	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
+	var left Left
+	if h.Header.Reading == history.Strict {
+		left.Releases = n.failed()
+	}
+	if h.Header.Reentrant {
+		left.Nested = n.nested()
+	}
+	if len(n.drop)+len(n.becomes) == 0 {
+		return h, left
+	}
+	out := &history.History{Header: h.Header}
+	for i, e := range h.Events {
+		if n.drop[i] {
+			continue
+		}
+		if f, ok := n.becomes[i]; ok {
+			e.F = f
+		}
+		out.Events = append(out.Events, e)
+	}
+	return out, left
+}
+
+// taskName is what one process does about one lock.
+type taskName struct {
+	process history.Process
+	lock    history.Lock
+}
+
+// task is what is under way of it.
+type task struct {
+	acquires []int // positions of the calls that have not returned
+	releases []int
+	holds    []hold
+}
+
+// hold is a lock held by one owner, so many times.
+type hold struct {
+	attempt history.Attempt
+	shared  bool
+	times   int
+}
+
+// nesting goes through the events and notes what becomes of them.
+type nesting struct {
+	events  []history.Event
+	drop    map[int]bool
+	becomes map[int]history.F
+	tasks   map[taskName]*task
+}
+
+func (n *nesting) task(e *history.Event) *task {
+	name := taskName{e.Process, e.Lock}
+	if n.tasks[name] == nil {
+		n.tasks[name] = &task{}
+	}
+	return n.tasks[name]
+}
+
+// failed drops releases that failed, and counts them.
+func (n *nesting) failed() (count int) {
+	clear(n.tasks)
+	for i := range n.events {
+		e := &n.events[i]
+		switch {
+		case e.Process == history.Nemesis:
+		case e.F == history.Crashed:
+			n.crashed(e.Process)
+		case e.F == history.Release && e.Type == history.Invoke:
+			t := n.task(e)
+			t.releases = append(t.releases, i)
+		case e.F == history.Release:
+			call := n.called(&n.task(e).releases, e)
+			if e.Type == history.Fail {
+				n.drop[i], count = true, count+1
+				if call >= 0 {
+					n.drop[call] = true
+				}
+			}
+		}
+	}
+	return count
+}
+
+// called takes the oldest call that e returns off a list, -1 if there is none. Calls that name an attempt are told
+// apart by it.
+func (n *nesting) called(list *[]int, e *history.Event) int {
+	for k, i := range *list {
+		if a := n.events[i].Attempt; a == e.Attempt || a == "" || e.Attempt == "" {
+			*list = append((*list)[:k:k], (*list)[k+1:]...)
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *nesting) crashed(p history.Process) {
+	for name, t := range n.tasks {
+		if name.process == p {
+			*t = task{}
+		}
+	}
+}
+
+// nested drops what an owner does to a lock that it holds, and goes on holding. It counts the acquires.
+func (n *nesting) nested() (count int) {
+	clear(n.tasks)
+	for i := range n.events {
+		e := &n.events[i]
+		if n.drop[i] || e.Process == history.Nemesis {
+			continue
+		}
+		switch e.F {
+		case history.Acquire:
+			if n.acquire(i, e) {
+				count++
+			}
+		case history.Release:
+			n.release(i, e)
+		case history.Lost:
+			n.end(n.task(e), e.Attempt)
+		case history.Crashed:
+			n.crashed(e.Process)
+		}
+	}
+	return count
+}
+
+// acquire reports whether the event is the return of a nested acquire.
+func (n *nesting) acquire(i int, e *history.Event) bool {
+	t := n.task(e)
+	if e.Type == history.Invoke {
+		t.acquires = append(t.acquires, i)
+		return false
+	}
+	call := n.called(&t.acquires, e)
+	if e.Type != history.OK {
+		return false
+	}
+	shared := e.Shared || call >= 0 && n.events[call].Shared
+	for k := range t.holds {
+		h := &t.holds[k]
+		if h.attempt != e.Attempt || h.shared && !shared {
+			continue
+		}
+		h.times++
+		n.within(call, e.Grant != nil)
+		n.within(i, e.Grant != nil)
+		return true
+	}
+	t.holds = append(t.holds, hold{e.Attempt, shared, 1})
+	return false
+}
+
+// within notes that the event at position i is of a nested acquire.
+func (n *nesting) within(i int, lease bool) {
+	switch {
+	case i < 0:
+	case lease:
+		n.becomes[i] = history.Extend
+	default:
+		n.drop[i] = true
+	}
+}
+
+func (n *nesting) release(i int, e *history.Event) {
+	t := n.task(e)
+	if e.Type != history.Invoke {
+		if call := n.called(&t.releases, e); call >= 0 {
+			if n.drop[call] {
+				n.drop[i] = true
+			}
+			return
+		}
+	} else {
+		t.releases = append(t.releases, i)
+	}
+	for k := len(t.holds) - 1; k >= 0; k-- {
+		h := &t.holds[k]
+		if e.Attempt != "" && h.attempt != e.Attempt {
+			continue
+		}
+		if h.times--; h.times > 0 {
+			n.drop[i] = true
+		} else {
+			n.end(t, h.attempt)
+		}
+		return
+	}
+}
+
+// end forgets the hold of an attempt.
+func (n *nesting) end(t *task, a history.Attempt) {
+	for k := len(t.holds) - 1; k >= 0; k-- {
+		if a == "" || t.holds[k].attempt == a {
+			t.holds = append(t.holds[:k:k], t.holds[k+1:]...)
+			return
+		}
+	}
+}

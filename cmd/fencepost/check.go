@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/reading"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/reports/schema"
+	"github.com/fencepost-sim/fencepost/reports/single"
+)
+
+// recorded is one call of check.
+type recorded struct {
+	frame.Frame
+	reading, lock string
+	clockError    time.Duration
+	stated        bool // the clock's error is given
+}
+
+func newCheck() *cobra.Command {
+	r := &recorded{}
+	schemaOnly := false
+	c := &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Judge a recorded history, of any lock service",
+		Long: `Judges a history that was recorded elsewhere: in JSON lines ("fencepost check --schema" prints
+their JSON Schema; package checker/history/recorder writes them) or in Jepsen's EDN. Laws of
+which the history does not show what they judge are unchecked.
+
+Several files are those of several machines; their events are put in order by their times. Where
+the clocks may be off (clock_error in the header, or --clock-error), what they cannot tell apart
+is undecided.
+
+The default reading is the holder's: a section ends when its release is called. The strict one is
+the service's: a release that failed has released nothing, so that the lock stays held.
+
+Exit codes: 0 some law holds and none is violated, 1 a law is violated, 2 bad input, 3 a law is
+undecided, a file is cut off, or nothing could be judged. Laws that only the end of the recording
+leaves open do not count.`,
+		Example: `  fencepost check _runs/kleppmann-gc-pause-1/history.jsonl
+  fencepost check store/latest/history.edn --lock mutex --reading strict
+  fencepost check machine-1.jsonl machine-2.jsonl --clock-error 2ms --html report.html`,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch r.stated = c.Flags().Changed("clock-error"); {
+			case schemaOnly && len(args) > 0:
+				return fmt.Errorf("--schema prints a document and judges nothing; %q is too many", args[0])
+			case schemaOnly:
+				_, err := fmt.Fprint(c.OutOrStdout(), schema.History)
+				return err
+			case len(args) == 0:
+				return fmt.Errorf("check needs a file with a history\nsee: %s -h", c.CommandPath())
+			}
+			return r.check(args)
+		},
+	}
+	r.Register(c)
+	c.Flags().StringVar(&r.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
+	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
+	c.Flags().StringVar(&r.reading, "reading", "",
+		"whose view of a release is taken: `default|strict`\n(default: as the header says)")
+	c.Flags().StringVar(&r.lock, "lock", "",
+		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
+	c.Flags().DurationVar(&r.clockError, "clock-error", 0,
+		"how far the clock of each process may have been off\n(default: as the header says)")
+	c.Flags().BoolVar(&schemaOnly, "schema", false, "print the JSON Schema of the lines of a history")
+	return c
+}
+
+// check reads, judges and tells. A history is kept whole, so that rare collections would cost several times its size.
+func (r *recorded) check(paths []string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	run, err := r.read(paths)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Open("check"); err != nil {
+		return err
+	}
+	if r.Out != "" {
+		if err := r.Files.Spare(historyFile, verdictFile); err != nil {
+			return err
+		}
+	}
+	run.Judge()
+	run.Files, run.Repeat = r.Out, r.repeat(paths)
+	if r.Out != "" {
+		r.Draw(historyFile, func(w io.Writer) error { return history.Encode(w, run.History) })
+		r.Keep(verdictFile, "check", run)
+	}
+	return r.Emit(run, run.Standing())
+}
+
+// read makes one history of the files, as the flags say.
+func (r *recorded) read(paths []string) (*single.Run, error) {
+	run := &single.Run{Scenario: filepath.Base(paths[0]), Recording: &single.Recording{Files: paths, Lock: r.lock}}
+	if len(paths) > 1 {
+		run.Scenario += fmt.Sprintf(" and %d more", len(paths)-1)
+	}
+	options, err := r.options()
+	if err != nil {
+		return nil, err
+	}
+	var files []*reading.File
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return nil, fmt.Errorf("%s is given twice", path)
+		}
+		f, err := readHistory(path)
+		if err != nil {
+			return nil, err
+		}
+		run.Recording.Cut = run.Recording.Cut || f.Cut != ""
+		files = append(files, f)
+	}
+	run.History, run.Notes, err = reading.Together(files, options)
+	return run, err
+}
+
+// options are what the flags say in place of the headers.
+func (r *recorded) options() (o reading.Options, err error) {
+	if r.reading != "" {
+		o.Reading = new(history.Reading)
+		if err := o.Reading.UnmarshalText([]byte(r.reading)); err != nil {
+			return o, fmt.Errorf("--reading: %w", err)
+		}
+	}
+	if r.clockError < 0 {
+		return o, fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
+	}
+	if r.stated {
+		clockError := history.Of(r.clockError)
+		o.ClockError = &clockError
+	}
+	if r.lock != "" {
+		if o.Kind, err = reading.KindOf(r.lock); err != nil {
+			return o, fmt.Errorf("--lock: %w", err)
+		}
+	}
+	return o, nil
+}
+
+func readHistory(path string) (*reading.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, not a file with a history", path)
+	}
+	return reading.Read(path, f)
+}
+
+// repeat is the command that judges again.
+func (r *recorded) repeat(paths []string) string {
+	words := []string{program(), "check"}
+	for _, path := range paths {
+		words = append(words, shellWord(path))
+	}
+	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	if r.stated {
+		words = append(words, "--clock-error", r.clockError.String())
+	}
+	return strings.Join(words, " ")
+}

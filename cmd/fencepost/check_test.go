@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/schema"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// TestAHistoryIsJudgedAsItsRunWas runs scenarios of every kind of service and checks the histories that they leave:
+// each law comes out as the run's verdict says, by the same cause and in the same words.
+func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
+	t.Chdir(t.TempDir())
+	type laws map[string]struct{ Outcome, Cause, Explanation string }
+	told := func(args ...string) (doc struct{ Laws laws }, code int) {
+		t.Helper()
+		var out, problems bytes.Buffer
+		if code = run(args, &out, &problems); code == exitBadInput {
+			t.Fatalf("%v: %s", args, problems.String())
+		}
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc, code
+	}
+	for i, name := range scenarios.Names() {
+		if i%6 != 0 && !testkit.Full() {
+			continue
+		}
+		was, _ := told("run", name, "--json", "--out", name)
+		is, code := told("check", filepath.Join(name, historyFile), "--json")
+		violated := false
+		for law, f := range was.Laws {
+			violated = violated || f.Outcome == "violated"
+			got := is.Laws[law]
+			// what a story says of faults was tried by running again
+			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
+				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
+			}
+		}
+		if (code == exitOtherwise) != violated {
+			t.Errorf("%s: exit %d", name, code)
+		}
+	}
+}
+
+func historySchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema.History))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("history.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("history.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestHistoriesKeepToTheirSchema holds lines of the histories of runs against the schema; then it changes, adds and
+// takes away a key, and the schema and the reader must agree on what is a line.
+func TestHistoriesKeepToTheirSchema(t *testing.T) {
+	s := historySchema(t)
+	r := rand.New(rand.NewPCG(5, 13))
+	agree := func(line string) (valid bool) {
+		t.Helper()
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		wrong := s.Validate(doc)
+		_, refused := history.Decode(strings.NewReader(line))
+		if (wrong == nil) != (refused == nil) {
+			t.Errorf("by the schema %v, by the reader %v: %s", wrong, refused, line)
+		}
+		return wrong == nil
+	}
+	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
+		"member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm",
+		"tiem"}
+	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "everything", true, false, []string{}, []string{"a"},
+		1.5, nil}
+	seen := map[bool]int{}
+	for _, name := range []string{"kleppmann-gc-pause", "failover-loses-lock", "zookeeper-session-expiry",
+		"restart-everysec", "partition-penalty", "skew-of-an-hour"} {
+		sc, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := scenarios.NewRunner(sc).Run(sc.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := history.Encode(&b, result.History); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if !agree(line) {
+				t.Errorf("a run leaves what is no line: %s", line)
+			}
+			if strings.HasPrefix(line, `{"header"`) {
+				continue
+			}
+			var e map[string]any
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				changed := map[string]any{}
+				for k, v := range e {
+					changed[k] = v
+				}
+				key := keys[r.IntN(len(keys))]
+				if changed[key] = values[r.IntN(len(values))]; r.IntN(4) == 0 {
+					delete(changed, key)
+				}
+				if changed["op"] != nil || changed["loses"] != nil { // the reader takes any op
+					delete(changed, "op")
+				}
+				text, err := json.Marshal(changed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen[agree(string(text))]++
+			}
+		}
+	}
+	if seen[true] < 100 || seen[false] < 100 {
+		t.Errorf("%d changed lines were valid, %d were not", seen[true], seen[false])
+	}
+	for _, header := range []string{`{}`, `{"clock_error":5,"start":7,"reading":"strict","reentrant":true}`,
+		`{"clock_error":-5}`, `{"reading":"lax"}`, `{"quorun":3}`, `{"ttl":"3s"}`, `{"seen":{"a":5}}`,
+		`{"locks":["a"],"shards":[["a","b"]]}`} {
+		agree(`{"header":` + header + `}`)
+	}
+}
+
+// TestTheSchemaNamesEveryKey of a header and of an event.
+func TestTheSchemaNamesEveryKey(t *testing.T) {
+	var doc struct {
+		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(schema.History), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var header []string
+	var of func(reflect.Type)
+	of = func(s reflect.Type) {
+		for f := range s.Fields() {
+			if f.Anonymous {
+				of(f.Type)
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			header = append(header, name)
+		}
+	}
+	of(reflect.TypeFor[history.Header]())
+	for _, key := range header {
+		if doc.Defs["header"].Properties[key] == nil {
+			t.Errorf("the schema does not name %q of a header", key)
+		}
+	}
+	for key := range doc.Defs["header"].Properties {
+		if !slices.Contains(header, key) {
+			t.Errorf("the schema names %q of a header, which has none", key)
+		}
+	}
+	for key := range doc.Defs["event"].Properties {
+		_, err := history.Decode(strings.NewReader(`{"` + key + `":{}}`))
+		if err == nil || strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("the schema names %q of an event: %v", key, err)
+		}
+	}
+}
+
+// BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, of one machine and of two whose clocks may
+// be off: 50 clients take turns at 10 locks. It reports the largest memory that the process has had:
+//
+//	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
+func BenchmarkCheckMillion(b *testing.B) {
+	const events = 1_000_000
+	dir := b.TempDir()
+	write := func(name string, header string, line func(at, client, lock, round int, f, kind string) string,
+		ours func(client int) bool) string {
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		out := bufio.NewWriter(f)
+		fmt.Fprint(out, header)
+		for i := range events / 4 {
+			client, lock, at := i%50, i%10, i*1_000_000
+			if ours(client) {
+				fmt.Fprint(out, line(at, client, lock, i, "acquire", "invoke"),
+					line(at+200_000, client, lock, i, "acquire", "ok"),
+					line(at+600_000, client, lock, i, "release", "invoke"),
+					line(at+700_000, client, lock, i, "release", "ok"))
+			}
+		}
+		if err := errors.Join(out.Flush(), f.Close()); err != nil {
+			b.Fatal(err)
+		}
+		return path
+	}
+	inJSON := func(at, client, lock, round int, f, kind string) string {
+		lease := ""
+		if f == "acquire" && kind == "ok" {
+			lease = fmt.Sprintf(`,"token":%d,"since":%d,"granted":%d,"until":%d`, round+1, at-200_000, at, at+8_000_000)
+		}
+		attempt := ""
+		if f != "acquire" || kind == "ok" {
+			attempt = fmt.Sprintf(`,"attempt":"client-%d/%d"`, client, round)
+		}
+		return fmt.Sprintf(`{"time":%d,"process":"client-%d","type":%q,"f":%q,"lock":"lock-%d"%s%s}`+"\n", at, client,
+			kind, f, lock, attempt, lease)
+	}
+	inEDN := func(at, client, lock, _ int, f, kind string) string {
+		return fmt.Sprintf("{:type :%s, :f :%s, :value [%d nil], :process %d, :time %d}\n", kind, f, lock, client, at)
+	}
+	all := func(int) bool { return true }
+	const header = `{"header":{"start":1,"clock_error":50000}}` + "\n"
+	for _, c := range []struct {
+		name  string
+		files func() []string
+	}{
+		{"json", func() []string { return []string{write("h.jsonl", "", inJSON, all)} }},
+		{"edn", func() []string { return []string{write("h.edn", "", inEDN, all)} }},
+		{"machines", func() []string {
+			return []string{write("1.jsonl", header, inJSON, func(client int) bool { return client%2 == 0 }),
+				write("2.jsonl", header, inJSON, func(client int) bool { return client%2 == 1 })}
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			args := append([]string{"check"}, c.files()...)
+			for b.Loop() {
+				var out, problems bytes.Buffer
+				if code := run(args, &out, &problems); code != exitExpected {
+					b.Fatalf("exit %d: %s%s", code, out.String(), problems.String())
+				}
+			}
+			var used syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(used.Maxrss)/1024, "MB-peak")
+		})
+	}
+}
+
+// knossos is the folder data of github.com/jepsen-io/knossos, as FENCEPOST_KNOSSOS names it, or fetched for the test.
+// It is no part of this project.
+func knossos(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("FENCEPOST_KNOSSOS"); dir != "" {
+		return dir
+	}
+	if !testkit.Full() {
+		t.Skip("FENCEPOST_KNOSSOS names no folder with the data of github.com/jepsen-io/knossos")
+	}
+	dir := t.TempDir()
+	c := exec.Command("git", "clone", "--quiet", "--depth", "1", "https://github.com/jepsen-io/knossos", dir)
+	if text, err := c.CombinedOutput(); err != nil {
+		t.Skipf("github.com/jepsen-io/knossos cannot be fetched: %v: %s", err, text)
+	}
+	return filepath.Join(dir, "data")
+}
+
+// TestPublishedHistoriesComeOutAsTheirFolderSays judges what Jepsen published of locks under the strict reading: good
+// ones hold, bad ones are violated. What is not of locks is refused, or says that nothing was judged; it never passes.
+func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
+	seen := map[string]int{}
+	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".edn" {
+			return err
+		}
+		verdict := filepath.Base(filepath.Dir(path))
+		kind := filepath.Base(filepath.Dir(filepath.Dir(path)))
+		args, want := []string{"check", path, "--reading", "strict"}, []int{exitBadInput, exitUndecided}
+		if kind == "mutex" {
+			args = append(args, "--lock", "mutex")
+			want = map[string][]int{"good": {exitExpected}, "bad": {exitOtherwise}}[verdict]
+		}
+		var out, problems bytes.Buffer
+		code := run(args, &out, &problems)
+		if !slices.Contains(want, code) {
+			t.Errorf("%s: exit %d, want %v: %s%s", path, code, want, out.String(), problems.String())
+		}
+		if code == exitBadInput && !strings.Contains(problems.String(), "is no operation of a lock") {
+			t.Errorf("%s: %s", path, problems.String())
+		}
+		seen[fmt.Sprint(kind, " ", verdict)]++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen["mutex bad"] == 0 || seen["cas-register good"] == 0 {
+		t.Errorf("judged only %v", seen)
+	}
+}

@@ -1,0 +1,191 @@
+package single
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+	"github.com/fencepost-sim/fencepost/reports/phrase"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/reports/term"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+)
+
+// Recording is what a report says of a history that was not made here, in place of seed, digest and plan. Nothing is
+// expected of it: a law that is violated fails it.
+type Recording struct {
+	Files []string
+	Lock  string // the kind of lock that it was said to be of; empty if nothing was said
+	Cut   bool   // a file is cut off: what is not violated is not known
+	// Unreached are laws that are undecided since the recording ended too early, and would be in most recordings.
+	Unreached []checker.Law
+}
+
+// Standing says how the recorded history of a run stands: it was judged, and is as it must be, if some law holds, none
+// is violated, and none is left open.
+func (r *Run) Standing() expect.Standing {
+	seen := map[checker.Outcome]bool{}
+	for _, f := range r.Findings() {
+		if !slices.Contains(r.Recording.Unreached, f.Law) {
+			seen[f.Outcome] = true
+		}
+	}
+	switch {
+	case seen[checker.Violated]:
+		return expect.Otherwise
+	case seen[checker.Undecided], !seen[checker.Holds], r.Recording.Cut:
+		return expect.NotDecidable
+	}
+	return expect.AsExpected
+}
+
+// liveness are the laws that no history shows to hold before all in it has come to its end.
+var liveness = []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}
+
+// unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
+// is wrong.
+func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
+	exact := history.History{Header: h.Header, Events: h.Events}
+	exact.Header.ClockError = 0
+	var again checker.Checker
+	for _, law := range liveness {
+		if v.Of(law).Outcome != checker.Undecided {
+			continue
+		}
+		if f := again.CheckOnly(&exact, []checker.Law{law}).Findings[0]; f.Outcome != checker.Violated {
+			laws = append(laws, law)
+		}
+	}
+	return laws
+}
+
+// Judge fills in what comes of the recorded history of a run.
+func (r *Run) Judge() {
+	h := r.Recorded()
+	r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
+	r.Events, r.Plan = len(h.Events), struckIn(h)
+	for i := range h.Events {
+		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
+	}
+	r.Recording.Unreached = unreached(h, r.Verdict)
+}
+
+// recordedWord says in a word or two how the recorded history stands.
+func (r *Run) recordedWord() string {
+	judged := slices.ContainsFunc(r.Findings(), func(f checker.Finding) bool { return f.Outcome != checker.Unchecked })
+	switch s := r.Standing(); {
+	case s == expect.AsExpected:
+		return report.NoViolation
+	case s == expect.Otherwise:
+		return report.ViolatesLaw
+	case !judged:
+		return report.NothingJudged
+	}
+	return report.Undecided
+}
+
+// what stands beside the title: the seed, or by which reading a recorded history was judged.
+func (r *Run) what() string {
+	if r.Recording == nil {
+		return fmt.Sprintf("seed %d", r.Seed)
+	}
+	return r.Recorded().Header.Reading.String() + " reading"
+}
+
+// recordedFacts are what one must know of the history to repeat the verdict.
+func (r *Run) recordedFacts() []report.Fact {
+	h := r.Recorded()
+	facts := []report.Fact{{Name: "history", Value: phrase.Join(r.Recording.Files, " and ")},
+		{Name: "reading", Value: h.Header.Reading.String()}}
+	if lock := cmp.Or(r.Recording.Lock, map[bool]string{true: "reentrant"}[h.Header.Reentrant]); lock != "" {
+		facts = append(facts, report.Fact{Name: "lock", Value: lock})
+	}
+	if h.Header.ClockError > 0 {
+		facts = append(facts, report.Fact{Name: "clocks",
+			Value: "off by at most " + h.Header.ClockError.Duration().String() + " each"})
+	}
+	return append(facts, report.Fact{Name: "events",
+		Value: fmt.Sprintf("%d, in %s", len(h.Events), phrase.Instant(history.Of(r.Simulated)))})
+}
+
+// struckIn are the faults that a history tells of, a line for each kind, with the number of times that it struck.
+func struckIn(h *history.History) (lines []string) {
+	struck := map[string]int{}
+	for _, f := range trace.Faults(h) {
+		if struck[f.Line]++; struck[f.Line] == 1 {
+			lines = append(lines, f.Line)
+		}
+	}
+	for i, line := range lines {
+		if n := struck[line]; n > 1 {
+			lines[i] = fmt.Sprintf("%s (%d times)", line, n)
+		}
+	}
+	return lines
+}
+
+// recordedFooter ends the text.
+func recordedFooter(p *term.Writer, r *Run) {
+	for i, fault := range r.Plan {
+		p.Hang(0, fmt.Sprintf("%-8s", map[bool]string{true: "faults"}[i == 0]), term.Plain, fault)
+	}
+	for _, f := range r.recordedFacts() {
+		p.Hang(0, fmt.Sprintf("%-8s", f.Name), term.Plain, f.Value)
+	}
+	report.Notes(p, "note    ", r.Notes)
+}
+
+// recordedObject is the verdict on a recorded history as JSON.
+type recordedObject struct {
+	Files      []string                    `json:"files"`
+	Reading    string                      `json:"reading"`
+	Lock       string                      `json:"lock"`
+	ClockError int64                       `json:"clock_error_ns"`
+	Notes      []string                    `json:"notes"`
+	Faults     []string                    `json:"faults"`
+	Laws       map[checker.Law]findingJSON `json:"laws"`
+	Result     string                      `json:"result"`
+	Events     int                         `json:"events"`
+	Recorded   int64                       `json:"recorded_ns"`
+	Metrics    map[string]*float64         `json:"metrics"`
+}
+
+func (r *Run) recordedJSON(command string) ([]byte, error) {
+	run, err := r.Object()
+	if err != nil {
+		return nil, err
+	}
+	h := r.Recorded()
+	return report.Encode(struct {
+		report.Head
+		recordedObject
+	}{report.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
+		Lock: r.Recording.Lock, ClockError: int64(h.Header.ClockError), Notes: report.Some(r.Notes),
+		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWord(), Events: len(h.Events), Recorded: run.Simulated,
+		Metrics: run.Metrics}})
+}
+
+// recordedSuite has a case for each law.
+func (r *Run) recordedSuite() report.Suite {
+	s := report.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
+	for _, f := range r.Findings() {
+		c := report.Case{Group: r.Scenario, Name: string(f.Law), Result: expect.AsExpected, Message: f.Outcome.String()}
+		switch {
+		case f.Outcome == checker.Violated:
+			c.Result, c.Message = expect.Otherwise, "violated by "+f.Cause.String()
+			c.Story = f.Explanation + "\nagain: " + r.Repeat
+		case f.Outcome == checker.Unchecked, slices.Contains(r.Recording.Unreached, f.Law):
+			c.Result, c.Message = expect.NotJudged, f.Outcome.String()+": "+f.Explanation
+		case f.Outcome == checker.Undecided:
+			c.Result, c.Message = expect.NotDecidable, "undecided: "+f.Explanation
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	if r.Recording.Cut {
+		s.Cases = append(s.Cases, report.OpenCases(r.Scenario, r.Notes[:1])...)
+	}
+	return s
+}

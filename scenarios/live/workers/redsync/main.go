@@ -1,0 +1,75 @@
+// Command redsync is a client of `fencepost live`: redsync guards a read and a write of the protected resource.
+//
+// With the argument "checks" it does not write when its lock is over.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+)
+
+func told(name string) string { return os.Getenv("FENCEPOST_" + name) }
+
+func millis(name string) time.Duration {
+	n, err := strconv.Atoi(told(name))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+func options(name string) *redis.Options {
+	o, err := redis.ParseURL(told(name))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return o
+}
+
+func main() {
+	ctx, name := context.Background(), told("LOCK")
+	var pools []redsyncredis.Pool
+	for n := 1; told(fmt.Sprint("REDIS_", n)) != ""; n++ {
+		pools = append(pools, goredis.NewPool(redis.NewClient(options(fmt.Sprint("REDIS_", n)))))
+	}
+	patient := options("RESOURCE") // an answer takes as long as a pause
+	patient.ReadTimeout, patient.MaxRetries = -1, -1
+	resource := redis.NewClient(patient)
+	say := func(words ...any) any {
+		answer, err := resource.Do(ctx, words...).Result()
+		if err != nil {
+			log.Fatal(err)
+		}
+		return answer
+	}
+	checks := slices.Contains(os.Args, "checks")
+	cycles, _ := strconv.Atoi(told("CYCLES"))
+	mutex := redsync.New(pools...).NewMutex(name, redsync.WithExpiry(millis("TTL_MS")))
+	for n := range cycles {
+		say("FENCEPOST", "ACQUIRING", name)
+		for mutex.Lock() != nil {
+		}
+		held := mutex.Value()
+		say("FENCEPOST", "ACQUIRED", name, held, "VALIDITY", time.Until(mutex.Until()).Milliseconds())
+		say("READ", name)
+		if time.Sleep(millis("HOLD_MS")); !checks || time.Now().Before(mutex.Until()) {
+			say("WRITE", name, fmt.Sprint(told("CLIENT"), ".", n))
+		}
+		say("FENCEPOST", "RELEASING", name, held)
+		if ok, err := mutex.Unlock(); ok && err == nil {
+			say("FENCEPOST", "RELEASED", name, held)
+		} else {
+			say("FENCEPOST", "RELEASED", name, held, "REFUSED")
+		}
+	}
+}

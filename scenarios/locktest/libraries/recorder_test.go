@@ -1,0 +1,142 @@
+package libraries
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	goredislib "github.com/redis/go-redis/v9"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/history/recorder"
+	"github.com/fencepost-sim/fencepost/checker/reading"
+)
+
+// recorded is a mutex of redsync that records what its service does with it. A service uses it as the one of redsync.
+type recorded struct {
+	*redsync.Mutex
+	to *recorder.Recorder
+	recorder.Attempt
+}
+
+func (m *recorded) LockContext(ctx context.Context) error {
+	m.Attempt = m.to.Acquiring(history.Lock(m.Mutex.Name()))
+	err := m.Mutex.LockContext(ctx)
+	if err != nil {
+		m.Attempt.NotAcquired(history.Info) // some servers may have its key
+		return err
+	}
+	m.Attempt.Acquired(m.Mutex.Until(), 0)
+	return nil
+}
+
+func (m *recorded) ExtendContext(ctx context.Context) (bool, error) {
+	x := m.Attempt.Extending()
+	ok, err := m.Mutex.ExtendContext(ctx)
+	if ok {
+		x.Extended(m.Mutex.Until())
+	} else {
+		x.NotExtended(history.Info)
+	}
+	return ok, err
+}
+
+func (m *recorded) UnlockContext(ctx context.Context) (bool, error) {
+	m.Attempt.Releasing()
+	ok, err := m.Mutex.UnlockContext(ctx)
+	switch {
+	case ok:
+		m.Attempt.Released(history.OK)
+	case err == nil:
+		m.Attempt.Released(history.Fail)
+	default:
+		m.Attempt.Released(history.Info)
+	}
+	return ok, err
+}
+
+// Two machines take turns at a lock of redsync, and each records into a file of its own. Then one of them works on
+// although its key has expired, and the other gets in. "fencepost check machine-1.jsonl machine-2.jsonl" says the same.
+func Example_recorder() {
+	dir, err := os.MkdirTemp("", "recorder")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	server, err := miniredis.Run()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	var machines [2]*recorded
+	var files [2]string
+	for i := range machines {
+		files[i] = filepath.Join(dir, fmt.Sprintf("machine-%d.jsonl", i+1))
+		to, err := recorder.Create(files[i], recorder.Options{ClockError: time.Microsecond,
+			Process: history.Process(fmt.Sprintf("machine-%d", i+1)), Header: history.Header{Service: history.Redis}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		client := goredislib.NewClient(&goredislib.Options{Addr: server.Addr()})
+		defer client.Close()
+		machines[i] = &recorded{to: to,
+			Mutex: redsync.New(goredis.NewPool(client)).NewMutex("stock", redsync.WithExpiry(8*time.Second))}
+	}
+	ctx := context.Background()
+	turn := func(m *recorded, work func()) {
+		if err := m.LockContext(ctx); err != nil {
+			fmt.Println(err)
+		}
+		work()
+		_, _ = m.UnlockContext(ctx) // what came of it stands in the record
+	}
+	turn(machines[0], func() {})
+	turn(machines[1], func() {})
+	judge(files[:])
+	turn(machines[0], func() {
+		server.FastForward(time.Minute) // the key expires, and its holder does not know
+		turn(machines[1], func() {})
+	})
+	judge(files[:])
+	// Output:
+	// mutual-exclusion holds
+	// lease-exclusion holds
+	// mutual-exclusion violated
+	// lease-exclusion violated
+}
+
+// judge prints what "fencepost check" says of two laws.
+func judge(files []string) {
+	var parts []reading.Part
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer f.Close()
+		read, err := reading.Read(name, f)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		parts = append(parts, read.Part)
+	}
+	h, err := reading.Merge(parts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, law := range []checker.Law{checker.MutualExclusion, checker.LeaseExclusion} {
+		fmt.Println(law, checker.Check(h).Of(law).Outcome)
+	}
+}

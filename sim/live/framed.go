@@ -1,0 +1,93 @@
+package live
+
+import (
+	"encoding/binary"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Between a front and the world of another process of this program every answer travels in a frame, which says what it
+// is: a kind, the length of what follows in four bytes, and that.
+const (
+	FrameReply   byte = '=' // of a request, in their order
+	FramePush    byte = '>'
+	FrameRefused byte = '!' // nobody listens: the end
+)
+
+// AppendFrame appends a frame to b.
+func AppendFrame(b []byte, kind byte, what []byte) []byte {
+	b = append(b, kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(what)))
+	return append(b, what...)
+}
+
+// AppendRequest appends a request as clients of Redis send it.
+func AppendRequest(b []byte, args []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
+	for _, a := range args {
+		b = sim.AppendBulk(b, a)
+	}
+	return b
+}
+
+// Framed is a connection of a world to a front of another, whose answers come in frames. What was sent there is taken
+// at once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
+type Framed struct {
+	loop  *Loop
+	in    *inbox
+	out   *writer
+	half  []byte // of a frame
+	took  func(kind byte, what []byte)
+	ended func()
+	over  bool
+}
+
+// DialFramed opens a connection. Of each frame took is told, and of the end ended, on the loop.
+func DialFramed(l *Loop, address string, took func(kind byte, what []byte), ended func()) (*Framed, error) {
+	socket, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	f := &Framed{loop: l, out: newWriter(socket.(*net.TCPConn)), took: took, ended: ended}
+	f.in = newInbox(socket.(*net.TCPConn), func() { l.Do(f.collect) })
+	l.framed = append(l.framed, f)
+	go f.in.run()
+	go f.out.run()
+	return f, nil
+}
+
+// Say sends a request.
+func (f *Framed) Say(args []string) { f.out.add(AppendRequest(nil, args)) }
+
+// Close closes the connection.
+func (f *Framed) Close() {
+	f.over = true
+	f.loop.framed = slices.DeleteFunc(f.loop.framed, func(o *Framed) bool { return o == f })
+	f.out.finish()
+	f.in.stop()
+}
+
+func (f *Framed) collect() {
+	b, ended := f.in.collected()
+	if len(f.half) > 0 {
+		b = append(f.half, b...)
+	}
+	for len(b) >= frameHead && !f.over {
+		size := frameHead + int(binary.BigEndian.Uint32(b[1:]))
+		if len(b) < size {
+			break
+		}
+		f.took(b[0], b[frameHead:size])
+		b = b[size:]
+	}
+	f.half = b
+	if ended && !f.over {
+		f.ended()
+	}
+}
+
+// frameHead is how many bytes a frame has before what it carries.
+const frameHead = 5

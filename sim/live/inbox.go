@@ -1,0 +1,102 @@
+package live
+
+import (
+	"net"
+	"sync"
+	"syscall"
+)
+
+// inbox reads a socket for the loop: on a goroutine as bytes come, and at once when the loop asks for all that has
+// come.
+type inbox struct {
+	raw  syscall.RawConn
+	post func() // has the loop collect
+
+	mu    sync.Mutex
+	room  *sync.Cond
+	in    []byte // read and not yet collected
+	ended bool   // nothing more will come
+	noted bool   // the loop will collect
+}
+
+// mostRead is how many bytes may wait for the loop before the socket is read on.
+const mostRead = 1 << 20
+
+func newInbox(socket *net.TCPConn, post func()) *inbox {
+	b := &inbox{post: post}
+	b.room = sync.NewCond(&b.mu)
+	b.raw, _ = socket.SyscallConn() // it fails for no socket that is there
+	return b
+}
+
+// run reads the socket until its end.
+func (b *inbox) run() {
+	for {
+		err := b.raw.Read(func(fd uintptr) bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.receive(fd)
+		})
+		b.mu.Lock()
+		b.ended = b.ended || err != nil
+		if !b.noted {
+			b.noted = true
+			b.post()
+		}
+		for len(b.in) > mostRead && !b.ended {
+			b.room.Wait()
+		}
+		ended := b.ended
+		b.mu.Unlock()
+		if ended {
+			return
+		}
+	}
+}
+
+// receive takes what the socket has. It reports whether there was something, or the end. It is called with mu held.
+func (b *inbox) receive(fd uintptr) bool {
+	var p [16 << 10]byte
+	for {
+		n, _, err := syscall.Recvfrom(int(fd), p[:], syscall.MSG_DONTWAIT)
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			return false
+		case err != nil || n == 0:
+			b.ended = true
+			return true
+		default:
+			b.in = append(b.in, p[:n]...)
+			return true
+		}
+	}
+}
+
+// take reads all that has come to the socket. It reports whether there is something to collect.
+func (b *inbox) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.raw.Control(func(fd uintptr) {
+		for !b.ended && b.receive(fd) {
+		}
+	})
+	return len(b.in) > 0 || b.ended
+}
+
+// collected gives what was read since it was called last, and whether nothing more will come.
+func (b *inbox) collected() (in []byte, ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	in, b.in, b.noted = b.in, nil, false
+	b.room.Signal()
+	return in, b.ended
+}
+
+// stop has run return.
+func (b *inbox) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	b.room.Signal()
+}

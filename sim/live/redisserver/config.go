@@ -1,0 +1,189 @@
+package redisserver
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+)
+
+// Loop is the world's goroutine. Do has f run there, once, with the world's time advanced to now; or never, if the run
+// is over. It may return before that. What one goroutine has it do is done in that order.
+type Loop interface{ Do(f func()) }
+
+// gate keeps what is to be done on the world's goroutine until there is one.
+type gate struct {
+	mu    sync.Mutex
+	loop  Loop
+	early []func()
+}
+
+// Do is the loop's.
+func (g *gate) Do(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.loop == nil {
+		g.early = append(g.early, f)
+		return
+	}
+	g.loop.Do(f)
+}
+
+func (g *gate) begin(l Loop) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.loop = l
+	for _, f := range g.early {
+		l.Do(f)
+	}
+	g.early = nil
+}
+
+// Config is what a run may choose about its servers.
+type Config struct {
+	Keeper *keeper.Keeper
+	// Program is redis-server, or what can stand for it; empty: redis-server.
+	Program string
+	// Groups are the servers: each group a master, which may be alone, and its replicas.
+	Groups      [][]sim.ProcessID
+	Persistence aof.Policy
+	// MinReplicasToWrite and MinReplicasMaxLag are those of redis.conf; a lag of zero is its default of 10 s.
+	MinReplicasToWrite int
+	MinReplicasMaxLag  time.Duration
+
+	// Sentinel names the process that watches the groups; empty: nobody does.
+	Sentinel sim.ProcessID
+	// DownAfter and ReconfigureAfter are those of the simulated Sentinel; zero: 30 s, 8 s.
+	DownAfter, ReconfigureAfter time.Duration
+	// Address is where a client reaches a server. A Sentinel says that in place of where the process listens. If it is
+	// nil, it says the server's name and port 6379, as the simulated one does.
+	Address func(client, server sim.ProcessID) (host, port string)
+	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
+	Promoted func(old, promoted sim.ProcessID)
+
+	// Failed is told, on any goroutine, that a server has failed by itself and the run decides nothing.
+	Failed func(error)
+}
+
+// settings are a configuration, and what else all servers of a fleet have in common.
+type settings struct {
+	Config
+	loop     gate
+	absolute bool // PEXPIRETIME is known
+	seven    bool // it is Redis 7 or later
+}
+
+// oldest is the oldest Redis that can be used: it tells what caches must forget, and has SET with all options.
+var oldest = version{6, 2}
+
+type version [2]int
+
+func (v version) before(o version) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
+
+// ErrNoServer reports that there is no redis-server on this machine.
+var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
+	"and Ubuntu: apt install redis-server), or leave the servers simulated")
+
+// ErrOldServer reports a redis-server that is too old.
+var ErrOldServer = errors.New("it is too old: 6.2 or later is needed")
+
+var versionSaid = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
+
+// versionOf asks a program for its version.
+func versionOf(name string) (v version, err error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if name == defaultProgram {
+			return v, ErrNoServer
+		}
+		return v, fmt.Errorf("%s is no redis-server that can be executed: %w", name, errors.Unwrap(err))
+	}
+	said, err := exec.Command(path, "--version").CombinedOutput()
+	line, _, _ := strings.Cut(string(said), "\n")
+	found := versionSaid.FindStringSubmatch(string(said))
+	if err != nil || found == nil {
+		return v, fmt.Errorf("%s --version does not say the version of a redis-server, but %q", path, line)
+	}
+	v[0], _ = strconv.Atoi(found[1])
+	v[1], _ = strconv.Atoi(found[2])
+	if v.before(oldest) {
+		return v, fmt.Errorf("%s has version %s.%s: %w", path, found[1], found[2], ErrOldServer)
+	}
+	return v, nil
+}
+
+const defaultProgram = "redis-server"
+
+// isServer reports whether a process is one of the real ones.
+func (c *Config) isServer(p sim.ProcessID) bool {
+	return p != "" && p == c.Sentinel ||
+		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
+}
+
+// Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
+// installed here, and starts nothing.
+func (c *Config) Can(f nemesis.Fault) error {
+	if a, b, is := c.betweenServers(f); is {
+		return fmt.Errorf("%s and %s are real servers and talk to each other directly: what happens on the links "+
+			"between servers can only be simulated", a, b)
+	}
+	if !c.isServer(f.Target) {
+		return nil
+	}
+	switch f.Kind {
+	case nemesis.ExpireSession:
+		return errors.New("sessions are kept by etcd and ZooKeeper only")
+	case nemesis.SlowFsync:
+		if c.Persistence == aof.None {
+			return nil // there is none
+		}
+	case nemesis.FailOver:
+		if c.Sentinel == "" {
+			return fmt.Errorf("nobody watches %s who could order a failover", f.Target)
+		}
+	}
+	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
+		return machine.ErrNoCompiler
+	}
+	return nil
+}
+
+// betweenServers finds a link between two servers that a fault strikes.
+func (c *Config) betweenServers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
+	left, right := f.Left, f.Right
+	if f.Kind.Has(nemesis.FieldPeer) && f.Kind.Does() != history.FailOver.Does() {
+		left, right = []sim.ProcessID{f.Target}, []sim.ProcessID{f.Peer}
+	}
+	for _, a := range left {
+		for _, b := range right {
+			if a != b && c.isServer(a) && c.isServer(b) {
+				return a, b, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// needsShim reports whether a fault takes the library that is loaded into a process.
+func (c *Config) needsShim(f nemesis.Fault) bool {
+	if !c.isServer(f.Target) {
+		return false
+	}
+	switch f.Kind {
+	case nemesis.Jump, nemesis.Drift, nemesis.SlowFsync:
+		return true
+	}
+	return f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesUnsynced && c.Persistence == aof.Everysec
+}

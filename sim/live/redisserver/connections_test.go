@@ -1,0 +1,143 @@
+package redisserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+)
+
+// on asks on a connection of a number, and gives the answer in RESP.
+func (c *client) on(conn int, args ...string) string {
+	was := c.conn
+	defer func() { c.conn = was }()
+	c.conn = conn
+	return string(c.as("client-1/1", args...).Raw())
+}
+
+// hears is what is pushed next on a connection.
+func (c *client) hears(conn int) string {
+	b, _ := c.Receive(sim.Conn{Server: c.server, N: conn}, patient)
+	return string(b)
+}
+
+// TestConnectionsAnswerTheSame: subscriptions, invalidations, transactions, protocols and ends of connections are the
+// connection's own.
+func TestConnectionsAnswerTheSame(t *testing.T) {
+	var said [2][]string
+	for i, run := range []func(func(c *client)){
+		func(play func(c *client)) { simulated(t, redis.Config{}, play) },
+		func(play func(c *client)) { start(t, Config{}).play(play) },
+	} {
+		run(func(c *client) {
+			say := func(s string) { said[i] = append(said[i], s) }
+			say(c.on(1, "SUBSCRIBE", "a", "b"))
+			say(c.on(1, "PSUBSCRIBE", "c*"))
+			say(c.on(0, "PUBLISH", "b", "news"))
+			say(c.hears(1))
+			say(c.on(0, "PUBLISH", "cc", "more"))
+			say(c.hears(1))
+			say(c.on(1, "PING"))
+			say(c.on(1, "GET", "k"))
+			say(c.on(1, "UNSUBSCRIBE", "a", "b"))
+			say(c.on(1, "UNSUBSCRIBE"))
+			say(c.on(1, "PUNSUBSCRIBE", "c*"))
+			say(c.on(1, "GET", "k"))
+			say(strings.Join(strings.Fields(c.on(2, "HELLO", "3"))[:1], ""))
+			say(c.on(2, "CLIENT", "TRACKING", "ON"))
+			say(c.on(2, "GET", "k"))
+			say(c.on(0, "SET", "k", "1"))
+			say(c.hears(2))
+			say(c.on(2, "SSUBSCRIBE", "s", "t"))
+			say(c.on(2, "SPUBLISH", "t", "own"))
+			say(c.hears(2))
+			say(c.on(2, "HGETALL", "none"))
+			say(c.on(0, "MULTI"))
+			say(c.on(0, "SET", "k", "2"))
+			say(c.on(3, "GET", "k"))
+			say(c.on(0, "SUBSCRIBE", "in-a-transaction"))
+			say(c.on(0, "DISCARD"))
+			say(c.on(0, "WATCH", "k"))
+			say(c.on(3, "SET", "k", "3"))
+			say(c.on(0, "MULTI"))
+			say(c.on(0, "SET", "k", "4"))
+			say(c.on(0, "EXEC"))
+			say(c.on(0, "WAIT", "1", "50"))
+			say(c.on(3, "QUIT"))
+			say(c.hears(3))
+			say(c.on(3, "GET", "k"))
+			c.Close(sim.Conn{Server: c.server, N: 2})
+			c.until("*0\r\n", "PUBSUB", "SHARDCHANNELS")
+		})
+	}
+	if !slices.Equal(said[0], said[1]) {
+		for i := range said[0] {
+			if said[0][i] != said[1][i] {
+				t.Errorf("answer %d:\n   simulated %q\n   real      %q", i, said[0][i], said[1][i])
+			}
+		}
+	}
+}
+
+// TestWhoWaitsHoldsNobodyUp: a request that blocks has its answer when it comes, and others theirs meanwhile. What
+// follows it on its connection comes after it.
+func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
+	var waited []string
+	r := start(t, Config{})
+	got := tale(r.play(func(c *client) {
+		for i := 1; i <= 2; i++ {
+			c.Go(fmt.Sprint("waits ", i), func(e sim.Env) {
+				w := &client{t: t, Env: e, w: c.w, server: c.server, conn: i, asked: 1000 * i}
+				popped := w.as("client-1/5", "BLPOP", fmt.Sprint("list", i), "0").Raw()
+				waited = append(waited, fmt.Sprintf("%d %q", i, popped),
+					fmt.Sprintf("%d %q", i, w.as("client-1/6", "GET", "lock").Raw()))
+			})
+		}
+		for blocked := ""; !strings.Contains(blocked, "blocked_clients:2"); {
+			blocked = c.on(0, "INFO", "clients")
+		}
+		c.as("client-1/1", "SET", "lock", "1", "NX")
+		c.as("client-1/2", "RPUSH", "list2", "second")
+		for len(waited) < 2 {
+			c.Sleep(time.Millisecond)
+		}
+		c.as("client-1/3", "RPUSH", "list1", "first")
+		for len(waited) < 4 {
+			c.Sleep(time.Millisecond)
+		}
+		c.as("client-1/4", "BLPOP", "list1", "0.01") // and nobody comes
+	}))
+	want := []string{`2 "*2\r\n$5\r\nlist2\r\n$6\r\nsecond\r\n"`, `2 "$1\r\n1\r\n"`,
+		`1 "*2\r\n$5\r\nlist1\r\n$5\r\nfirst\r\n"`, `1 "$1\r\n1\r\n"`}
+	if !slices.Equal(waited, want) {
+		t.Errorf("those who waited have\n  %s\nwant\n  %s", strings.Join(waited, "\n  "), strings.Join(want, "\n  "))
+	}
+	if len(got) != 1 || !strings.Contains(got[0], "key-set lock") {
+		t.Errorf("recorded is\n  %s", strings.Join(got, "\n  "))
+	}
+}
+
+func TestCommandsThatAreTheRunsOwn(t *testing.T) {
+	const own = "is not for clients of a run\r\n"
+	start(t, Config{}).play(func(c *client) {
+		for args, want := range map[string]string{
+			"SHUTDOWN NOSAVE":   "-ERR fencepost: SHUTDOWN " + own,
+			"CONFIG SET save 1": "-ERR fencepost: CONFIG SET " + own,
+			"client kill 1":     "-ERR fencepost: CLIENT KILL " + own,
+			"SELECT 1":          "-ERR fencepost: only database 0 is recorded, and so may be used\r\n",
+			"SELECT 0":          "+OK\r\n",
+			"COPY a b DB 1":     "-ERR fencepost: only database 0 is recorded, and so may be used\r\n",
+			"COPY a db":         ":0\r\n",
+			"CONFIG GET save":   "*2\r\n$4\r\nsave\r\n$0\r\n\r\n",
+			"NO-SUCH-COMMAND x": "-ERR unknown command 'NO-SUCH-COMMAND', with args beginning with: 'x' \r\n",
+		} {
+			if got := c.on(0, strings.Fields(args)...); got != want {
+				t.Errorf("%s:\n got %q\nwant %q", args, got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package redisserver
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// Fleet is the real servers of one run.
+type Fleet struct {
+	cfg     *settings
+	servers map[sim.ProcessID]*Server
+	library string // that is loaded into the processes; empty: none
+	origin  *machine.Origin
+}
+
+// Launch starts the servers and waits until they take commands and replicas follow their masters. plan is what is to
+// happen in the run: what the servers cannot suffer is an error before anything is started. The servers end with the
+// keeper.
+func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
+	if c.Program == "" {
+		c.Program = defaultProgram
+	}
+	v, err := versionOf(c.Program)
+	if err != nil {
+		return nil, err
+	}
+	needsShim := false
+	for _, f := range plan {
+		if err := c.Can(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		needsShim = needsShim || c.needsShim(f)
+	}
+	f := &Fleet{cfg: &settings{Config: c, absolute: v[0] >= 7, seven: v[0] >= 7}, origin: &machine.Origin{},
+		servers: map[sim.ProcessID]*Server{}}
+	if needsShim {
+		if f.library, err = machine.Compile(c.Keeper.Folder()); err != nil {
+			return nil, err
+		}
+	}
+	for _, names := range c.Groups {
+		g := &group{lost: map[keyspace.Title]history.Why{}, past: newPast()}
+		for i, name := range names {
+			if err := f.launch(name, g, names, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.awaitReplicas(); err != nil || c.Sentinel == "" {
+		return f, err
+	}
+	return f, f.launchSentinel()
+}
+
+// Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
+// none.
+func (f *Fleet) Begin(l Loop) { f.cfg.loop.begin(l) }
+
+// End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
+// closed: who dies after it does not fail the run.
+func (f *Fleet) End() {
+	for _, s := range f.servers {
+		if s.life != nil {
+			close(s.life.over)
+			s.life = nil
+		}
+	}
+}
+
+// Server is the server of that name, for [sim.World.AddServer]; nil if there is none.
+func (f *Fleet) Server(name sim.ProcessID) sim.Server {
+	if s := f.servers[name]; s != nil {
+		return s
+	}
+	return nil
+}
+
+// launch starts the i-th server of a group.
+func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
+	lines := f.cfg.lines()
+	if len(names) > 1 {
+		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
+	}
+	if i > 0 {
+		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[names[0]].program.port))
+	}
+	p := f.program(name, lines)
+	p.cuts = f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No ||
+		f.cfg.Persistence == aof.Always && f.library != "" // else all that was answered was fsynced
+	if err := p.launch(f.library, f.origin, len(names) > 1 || f.cfg.Sentinel != ""); err != nil {
+		return fmt.Errorf("starting %s: %w", name, err)
+	}
+	s := &Server{name: name, cfg: f.cfg, tells: true, at: p.at, program: p, group: g}
+	s.records.open(i > 0, g)
+	g.members = append(g.members, s)
+	g.master = g.members[0]
+	f.servers[name] = s
+	return nil
+}
+
+func (f *Fleet) program(name sim.ProcessID, config []string, args ...string) *program {
+	return &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name)), config: config,
+		args: args}
+}
+
+// lines are the lines of redis.conf that all servers share.
+func (c *settings) lines() []string {
+	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
+	switch c.Persistence {
+	case aof.None:
+		lines = append(lines, "appendonly no")
+	default:
+		lines = append(lines, "appendonly yes", "appendfsync "+c.Persistence.String())
+	}
+	if c.seven {
+		lines = append(lines, "shutdown-timeout 0")
+	}
+	if c.MinReplicasToWrite > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-to-write ", c.MinReplicasToWrite))
+	}
+	if c.MinReplicasMaxLag > 0 {
+		lines = append(lines, fmt.Sprint("min-replicas-max-lag ", max(1, int(c.MinReplicasMaxLag/time.Second))))
+	}
+	return lines
+}
+
+// errNoSync reports that a replica has not taken its master's data.
+var errNoSync = errors.New("does not follow its master")
+
+// awaitReplicas waits until all replicas have what their masters have.
+func (f *Fleet) awaitReplicas() error {
+	for _, group := range f.cfg.Groups {
+		for _, name := range group[1:] {
+			w, err := f.servers[name].at.dial()
+			if err != nil {
+				return fmt.Errorf("starting %s: %w", name, err)
+			}
+			err = awaitInfo(w, "replication", "master_link_status:up")
+			w.close()
+			if err != nil {
+				return fmt.Errorf("%s %w: %w%s", name, errNoSync, err, f.servers[name].program.lastWords())
+			}
+		}
+	}
+	return nil
+}
+
+// awaitInfo waits until a section of INFO says something.
+func awaitInfo(w *wire, section, what string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		v, err := w.ask("INFO", section)
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(v.text, what):
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("INFO %s does not say %s within %v", section, what, patience)
+		}
+	}
+}

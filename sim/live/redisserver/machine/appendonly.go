@@ -1,0 +1,116 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// logs lists the append-only files that grow, the oldest first: one, unless the server has become a replica or come
+// from one.
+func logs(folder string) (list []string) {
+	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
+		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
+		list = append(list, found...)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b) // their numbers
+		}
+		return strings.Compare(a, b)
+	})
+	return list
+}
+
+// Disk is how much of the append-only files would survive a loss of power, as far as no fsync tells: what a life has
+// found is on disk, and what the operating system has had for writeBack.
+type Disk struct {
+	mu    sync.Mutex
+	found map[uint64]int64 // by inode
+	sizes []grown
+}
+
+// grown is the size of a file at some time.
+type grown struct {
+	at    time.Time
+	inode uint64
+	size  int64
+}
+
+// writeBack is after which Linux writes data back by itself (vm.dirty_expire_centisecs).
+const writeBack = 30 * time.Second
+
+// Begin notes what a life finds.
+func (d *Disk) Begin(folder string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.found, d.sizes = map[uint64]int64{}, nil
+	for _, path := range logs(folder) {
+		if i, err := os.Stat(path); err == nil {
+			d.found[inode(i)] = i.Size()
+		}
+	}
+}
+
+// Watch notes how the files grow, until stop is closed.
+func (d *Disk) Watch(folder string, stop <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-tick.C:
+			d.mu.Lock()
+			for _, path := range logs(folder) {
+				if i, err := os.Stat(path); err == nil {
+					d.sizes = append(d.sizes, grown{now, inode(i), i.Size()})
+				}
+			}
+			for len(d.sizes) > 0 && now.Sub(d.sizes[0].at) >= writeBack {
+				d.found[d.sizes[0].inode] = d.sizes[0].size
+				d.sizes = d.sizes[1:]
+			}
+			d.mu.Unlock()
+		}
+	}
+}
+
+// Cut takes from the append-only files what was not on disk: all but what a life found there or the operating system
+// wrote back, and what was fsynced.
+func (d *Disk) Cut(folder string, s *Shim) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var last uint64
+	var synced int64
+	if s != nil {
+		var err error
+		if last, synced, err = s.synced(); err != nil {
+			return err
+		}
+	}
+	after := last == 0 // the file that was synced last, and those that came before it, are no younger than the fsync
+	files := logs(folder)
+	for i, path := range files {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		keep := d.found[inode(info)]
+		switch {
+		case inode(info) == last:
+			keep, after = max(keep, synced), true
+		case !after && i < len(files)-1:
+			continue
+		}
+		if keep < info.Size() {
+			if err := os.Truncate(path, keep); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

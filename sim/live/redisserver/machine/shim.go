@@ -1,0 +1,175 @@
+// Package machine is what happens to a real redis-server from below: clocks that jump and drift, fsyncs that are slow,
+// and a loss of power, which takes what was not fsynced.
+//
+// A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads what the clocks are to show, and
+// how slow fsyncs are, from a file, and writes there how much of the append-only file is on disk. This room runs in
+// real time, with files, and compiles the library with gcc.
+package machine
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+//go:embed preload/shim.c
+var shimSource []byte
+
+// ErrNoCompiler reports that the library cannot be made.
+var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
+	"(Debian: apt install gcc libc6-dev)")
+
+// Compile makes the library in a folder and gives its path. The error may be [ErrNoCompiler].
+func Compile(folder string) (string, error) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		return "", ErrNoCompiler
+	}
+	source, library := filepath.Join(folder, "shim.c"), filepath.Join(folder, "shim.so")
+	if err := os.WriteFile(source, shimSource, 0o600); err != nil {
+		return "", err
+	}
+	if said, err := exec.Command(gcc, "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("gcc cannot make the library that is loaded into real servers: %w\n%s", err, said)
+	}
+	return library, nil
+}
+
+// The fields of the file that the library goes by, eight bytes each.
+const (
+	fieldVersion = iota
+	fieldBase
+	fieldMono
+	fieldWall
+	fieldPPM
+	fieldSlow
+	fieldInode
+	fieldSynced
+	fields
+)
+
+// Shim is the library in one process, as seen from here. A nil one is none.
+type Shim struct {
+	library, path string
+	file          *os.File
+	origin        *Origin
+
+	mu      sync.Mutex
+	version int64
+	segment segment
+	slow    time.Duration
+}
+
+// segment is a stretch of time in which a clock runs at one rate.
+type segment struct{ base, mono, ppm int64 }
+
+// at is what the monotonic clock shows when the machine's shows now.
+func (s segment) at(now int64) int64 {
+	past := now - s.base
+	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
+}
+
+// NewShim prepares a process to be loaded with the library. The file outlives the process, as a machine's clock does.
+func NewShim(library, folder string, o *Origin) (*Shim, error) {
+	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s.file = f
+	return s, f.Truncate(fields * 8)
+}
+
+// Environment is what loads the library.
+func (s *Shim) Environment() []string {
+	if s == nil {
+		return nil
+	}
+	return []string{"LD_PRELOAD=" + s.library, "FENCEPOST_SHIM=" + s.path}
+}
+
+func (s *Shim) write(field int, values ...int64) error {
+	var b []byte
+	for _, v := range values {
+		b = binary.NativeEndian.AppendUint64(b, uint64(v))
+	}
+	_, err := s.file.WriteAt(b, int64(field)*8)
+	return err
+}
+
+// farOff is by how much the wall clock of a process and its server's may differ where nothing can move the latter.
+const farOff = time.Second
+
+// SetClocks has the clocks of the process show what its simulated ones do.
+func (s *Shim) SetClocks(h sim.Host) error {
+	if s == nil {
+		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
+			return fmt.Errorf("they are to be %v off the machine's, and nothing is there to move them: what is to "+
+				"happen to them must be said before the servers start", off.Round(time.Millisecond))
+		}
+		return nil
+	}
+	var ppm int64
+	if r, ok := h.(sim.Rated); ok {
+		ppm = r.Rate()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.origin.instant(h)
+	s.segment = segment{now, s.segment.at(now), ppm}
+	s.version += 2
+	return errors.Join(s.write(fieldVersion, s.version-1),
+		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
+}
+
+// Begin begins a life, in which nothing has been synced yet.
+func (s *Shim) Begin() error {
+	if s == nil {
+		return nil
+	}
+	return s.write(fieldInode, 0, 0)
+}
+
+// SlowFsync makes fsyncs take longer by so much more.
+func (s *Shim) SlowFsync(by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow += by
+	return s.write(fieldSlow, int64(s.slow))
+}
+
+// synced is the file that was synced last, and how many bytes of it are on disk.
+func (s *Shim) synced() (inode uint64, bytes int64, err error) {
+	b := make([]byte, 16)
+	if _, err := s.file.ReadAt(b, fieldInode*8); err != nil {
+		return 0, 0, err
+	}
+	return binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])), nil
+}
+
+// Origin is when the world began, on the machine's monotonic clock: the world's time is never ahead of the machine's,
+// so the smallest difference that was ever seen is nearest to the truth.
+type Origin struct {
+	mu    sync.Mutex
+	known bool
+	at    int64
+}
+
+// instant is the world's now on the machine's monotonic clock, in ns.
+func (o *Origin) instant(h sim.Host) int64 {
+	now, world := machineClock(), int64(h.Due(0))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.known || now-world < o.at {
+		o.known, o.at = true, now-world
+	}
+	return o.at + world
+}

@@ -1,0 +1,66 @@
+package redisserver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ear is the connection on which a server tells what happens to keys.
+type ear struct{ w *wire }
+
+// notice is one thing that happened to a key: the events of Redis's keyspace notifications, and "flushall", which is of
+// all keys and which Redis tells only to those who cache.
+type notice struct{ event, key string }
+
+const (
+	eventChannel = "__keyevent@0__:"
+	flushed      = "flushall"
+)
+
+// listenAt opens the connection on which a server tells what happens to its keys.
+func listenAt(e endpoint) (*ear, error) {
+	w, err := e.dial()
+	if err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{
+		{"HELLO", "3"},
+		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
+		// a prefix of no key: of keys it is told by their events
+		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
+		{"PSUBSCRIBE", eventChannel + "*"},
+	} {
+		v, err := w.ask(args...)
+		if err == nil && v.isError() {
+			err = fmt.Errorf("%s: %s", strings.Join(args, " "), v.text)
+		}
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+	}
+	return &ear{w}, nil
+}
+
+// barrier gives all that has happened to keys until now, in order.
+func (e *ear) barrier() (list []notice, err error) {
+	if err := e.w.send([]string{"PING"}); err != nil {
+		return nil, err
+	}
+	for {
+		v, err := e.w.read()
+		if err != nil {
+			return list, err
+		}
+		switch {
+		case v.kind == '+' || v.isError(): // the answer; a server that cannot write says so even to a PING
+			return list, nil
+		case v.kind != '>' || len(v.list) == 0:
+		case v.list[0].text == "pmessage" && len(v.list) == 4:
+			event := strings.TrimPrefix(v.list[2].text, eventChannel)
+			list = append(list, notice{event, v.list[3].text})
+		case v.list[0].text == "invalidate" && len(v.list) == 2 && v.list[1].null:
+			list = append(list, notice{event: flushed})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package redisserver
+
+import (
+	"slices"
+	"strings"
+)
+
+// blocking are the commands that may wait for something. XREAD and XREADGROUP do where they say so.
+var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
+	"waitaof"}
+
+// mayBlock reports whether the answer to a command may wait for another.
+func mayBlock(name string, args []string) bool {
+	if name == "xread" || name == "xreadgroup" {
+		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "block") })
+	}
+	return slices.Contains(blocking, name)
+}
+
+// theRuns are commands that would change what the run has arranged, or that it cannot follow.
+var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
+	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
+
+// theRunsSubcommands are subcommands of the same kind.
+var theRunsSubcommands = map[string][]string{
+	"config": {"set", "rewrite", "resetstat"},
+	"acl":    {"setuser", "deluser", "load", "save"},
+	"client": {"pause", "unpause", "reply", "kill"},
+}
+
+// refusal is the error with which a command is refused before the server sees it, or nothing.
+func (s *Server) refusal(name string, args []string) string {
+	sub := ""
+	db := func(a string) bool { return strings.EqualFold(a, "db") }
+	if len(args) > 1 {
+		sub = strings.ToLower(args[1])
+	}
+	switch {
+	case slices.Contains(theRuns, name):
+		return "ERR fencepost: " + strings.ToUpper(name) + " is not for clients of a run"
+	case slices.Contains(theRunsSubcommands[name], sub):
+		return "ERR fencepost: " + strings.ToUpper(name+" "+sub) + " is not for clients of a run"
+	case name == "select" && len(args) == 2 && args[1] != "0",
+		name == "copy" && len(args) > 3 && slices.ContainsFunc(args[3:], db):
+		return "ERR fencepost: only database 0 is recorded, and so may be used"
+	}
+	return ""
+}

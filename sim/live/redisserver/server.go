@@ -1,0 +1,282 @@
+package redisserver
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/aof"
+	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+)
+
+// Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
+// goroutine.
+type Server struct {
+	name  sim.ProcessID
+	cfg   *settings
+	tells bool // it tells what happens to its keys, and so has records
+
+	at       endpoint // where its process listens
+	program  *program // nil: a server of the user's
+	prefix   string   // of one of the user's: of the keys that may be used there
+	group    *group
+	deaf     bool     // it does not take what the Sentinel's orders need
+	sentinel *watcher // what it knows if it is one
+
+	// The fields below are the world's goroutine's.
+	host    sim.Host
+	life    *life         // nil between lives
+	ended   chan struct{} // closed once the last life's process has ended; nil before the first life has
+	records records
+
+	failed sync.Once
+}
+
+var _ interface {
+	sim.Server
+	sim.Closer
+	sim.Pauser
+} = (*Server)(nil)
+
+// Start begins a life: the first with the process that the fleet has started, each later one with a new process.
+// Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
+func (s *Server) Start(h sim.Host) {
+	s.host = h
+	x := newLife(s)
+	s.life = x
+	if s.tells {
+		s.records.begin(h)
+	}
+	before := s.ended
+	s.ended = make(chan struct{})
+	go func() {
+		if err := s.boot(x, before); err != nil {
+			s.explain(x, err)
+			return
+		}
+		x.run()
+	}()
+}
+
+// boot has a process run, once the one before has ended, and opens the connections that are not clients'.
+func (s *Server) boot(x *life, before <-chan struct{}) error {
+	if err := s.restart(x, before); err != nil {
+		return err
+	}
+	go s.watch(x)
+	if s.tells && s.cfg.Persistence == aof.No {
+		go s.program.disk.Watch(s.program.folder, s.program.ended())
+	}
+	if err := x.open(); err != nil {
+		return fmt.Errorf("%s does not take connections: %w", s.name, err)
+	}
+	return x.survey()
+}
+
+// restart starts a process if there has been one before.
+func (s *Server) restart(x *life, before <-chan struct{}) error {
+	defer close(x.started)
+	if before == nil || s.program == nil {
+		return nil
+	}
+	<-before
+	if x.isOver() {
+		return errLifeOver
+	}
+	return s.program.start(x.over)
+}
+
+// watch tells of a process that ends by itself.
+func (s *Server) watch(x *life) {
+	select {
+	case <-s.program.ended():
+		if !x.isOver() {
+			s.fail(s.program.diedError())
+		}
+	case <-x.over:
+	}
+}
+
+// explain reports why a life cannot go on, unless it is over: that its process has ended explains every other error.
+func (s *Server) explain(x *life, err error) {
+	select {
+	case <-s.program.ended():
+		err = s.program.diedError()
+	case <-x.over:
+	case <-time.After(patience / 10): // it runs, or was never started
+	}
+	if !x.isOver() {
+		s.fail(err)
+	}
+}
+
+// fail reports, once, why the run cannot go on.
+func (s *Server) fail(err error) { s.failed.Do(func() { s.cfg.Failed(err) }) }
+
+// request is a request as the executor sees it: what is the kernel's is touched on the world's goroutine only.
+type request struct {
+	*sim.Incoming
+	conn    uint64
+	client  history.Process
+	attempt history.Attempt
+	args    []string
+	// commands are what is carried out: args, or the transaction that it ends.
+	commands [][]string
+}
+
+// Serve gives a request to the process, after all that came before.
+func (s *Server) Serve(r *sim.Incoming) {
+	if s.sentinel.serves(r) {
+		return
+	}
+	x, args := s.life, slices.Clone(r.Args)
+	q := &request{r, r.ConnID, r.Client, r.Attempt, args, [][]string{args}}
+	x.queue(func() error { return x.serve(q) })
+}
+
+// Closed closes the connection that stands for a client's.
+func (s *Server) Closed(conn uint64) {
+	x := s.life
+	s.sentinel.forget(conn)
+	x.queue(func() error {
+		x.forget(conn)
+		return nil
+	})
+}
+
+// Wake looks at the keys whose deadline has come.
+func (s *Server) Wake(uint64) {
+	x := s.life
+	names := s.records.due(s.host.Wall())
+	if len(names) == 0 {
+		s.arm()
+		return
+	}
+	x.queue(func() error { return x.touch(names) })
+}
+
+// arm sets the timer for the next deadline.
+func (s *Server) arm() {
+	if !s.tells || s.records.replica {
+		return
+	}
+	if when := s.records.data.NextDeadline(); when <= keyspace.LastTimed {
+		s.host.WakeAtWall(keyspace.EndOf(when), 0)
+	}
+}
+
+// retry is after which a key is looked at again that should have expired by the world's clock, and has not by its
+// server's.
+const retry = time.Millisecond
+
+// touchedDue records what a look at keys that are due has shown.
+func (s *Server) touchedDue(said []notice, keys []keyspace.Key) {
+	s.records.note(s.host.Wall(), "", nil, said, keys)
+	if len(s.records.due(s.host.Wall())) > 0 {
+		s.host.WakeAfter(retry, 0)
+		return
+	}
+	s.arm()
+}
+
+// observed records what a request has done; a nil one is nobody's. If that could not be found out, it will be by the
+// next look at everything.
+func (s *Server) observed(r *request, said []notice, keys []keyspace.Key, err error) {
+	if r == nil {
+		r = &request{}
+	}
+	if err != nil {
+		s.records.guess = r.attempt
+		return
+	}
+	if s.records.note(s.host.Wall(), r.attempt, r.commands, said, keys) {
+		s.arm()
+	}
+}
+
+// surveyed records how everything differs from what stands by the records, also since the server has another role now.
+func (s *Server) surveyed(replica bool, keys []keyspace.Key) {
+	switch was := s.records.replica; {
+	case was && !replica:
+		s.group.promoted(s, keys)
+	case !was && replica:
+		s.group.demoted(s, keys)
+	default:
+		s.records.survey(s.host.Wall(), keys)
+	}
+	s.arm()
+}
+
+func (s *Server) push(l *link, b []byte) {
+	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.sentinel.translate(l.client, b))
+}
+
+// ClockChanged has the process's clocks show what the world's do.
+func (s *Server) ClockChanged() {
+	if s.program == nil {
+		return // its clocks are the user's, and no fault strikes them
+	}
+	if err := s.program.shim.SetClocks(s.host); err != nil {
+		s.fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
+	}
+	s.arm()
+}
+
+// Fault makes fsyncs slow, or has a Sentinel order a failover.
+func (s *Server) Fault(f sim.ServerFault) {
+	if f.Kind == sim.FailOver && s.sentinel != nil && s.life != nil {
+		go s.sentinel.order(s.life, f.To)
+	}
+	if f.Kind != sim.SlowFsync {
+		return
+	}
+	by := f.By
+	if !f.Begin {
+		by = -by
+	}
+	if err := s.program.shim.SlowFsync(by); err != nil {
+		s.fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
+	}
+}
+
+// Pause stops the process.
+func (s *Server) Pause() { s.hold(true) }
+
+// Resume lets it go on.
+func (s *Server) Resume() { s.hold(false) }
+
+func (s *Server) hold(on bool) {
+	if err := s.program.hold(on); err != nil {
+		s.fail(fmt.Errorf("pausing %s: %w", s.name, err))
+	}
+}
+
+// Stop ends the life. A loss of power takes what was not fsynced.
+func (s *Server) Stop(how sim.Stop) {
+	x := s.life
+	s.life = nil
+	underWay := x.underWay() // before the executor hears of the end
+	close(x.over)
+	s.sentinel.endLife()
+	why := history.LostUnsynced
+	if s.cfg.Persistence == aof.None || how == sim.LoseAllState {
+		why = history.LostUnpersisted
+	}
+	if s.tells {
+		s.records.end(why, underWay)
+	}
+	if how != sim.ShutDown {
+		s.program.kill()
+	}
+	ended := s.ended
+	go func() {
+		defer close(ended)
+		<-x.started // so the process that is ended is this life's
+		if err := s.program.end(how); err != nil {
+			s.fail(fmt.Errorf("ending %s: %w", s.name, err))
+		}
+	}()
+}
