@@ -22,6 +22,7 @@ type RefusedError struct {
 	Err  error  // what it comes to, of the errors that a client is told
 }
 
+// Error gives the library's words.
 func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
 
 // Unwrap is what the refusal comes to.

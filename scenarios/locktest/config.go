@@ -57,7 +57,7 @@ type Config struct {
 	plan     *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
 	keys     *keys         // that Keys names for the scenario's locks
 	deadline *time.Time    // in place of the test's own
-	hung     time.Duration // how long a worker may be silent; 0: remote.Hung
+	hung     time.Duration // how long a worker may be silent; 0: for a minute of processor time
 }
 
 // Servers are the lock servers of a run.

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Hung is how much processor time a process may take to say the next thing before it is killed, or real time where the
+// hung is how much processor time a process may take to say the next thing before it is killed, or real time where the
 // host does not tell the former of a process. Honest runs take milliseconds.
-const Hung = time.Minute
+const hung = time.Minute
 
 // idle is for how long it may do nothing at all, as far as the host can tell: in a run there is nothing to wait for but
 // virtual time, which passes at once. overdue is how long it may take in any case.
 const (
 	idle    = 3 * time.Second
-	overdue = 10 * Hung
+	overdue = 10 * hung
 )
 
 // mark opens a line that a process says, among what the code under test prints.
@@ -45,9 +45,10 @@ type Process struct {
 }
 
 // Start executes a test binary in a folder, with one variable more in its environment. patience is how long it may take
-// to say the next thing, 0 for Hung; the first may take as long in any case, since a process has to start.
+// to say the next thing, 0 for a minute of processor time; the first may take as long in any case, since a process has
+// to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, Hung)}
+	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
 	p.cmd.Env = environ(variable)
 	p.cmd.Stderr = &p.said
@@ -70,8 +71,8 @@ func environ(more string) []string {
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
 }
 
-// Tell hands the process a line.
-func (p *Process) Tell(line []byte) error {
+// tell hands the process a line.
+func (p *Process) tell(line []byte) error {
 	_, err := p.in.Write(append(line, '\n'))
 	return err
 }
@@ -99,7 +100,7 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
 	if !started {
-		patience = max(patience, Hung)
+		patience = max(patience, hung)
 	}
 	look := time.NewTicker(often)
 	defer look.Stop()

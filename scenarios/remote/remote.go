@@ -153,7 +153,7 @@ func (t *Test) ask(r Request) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	_ = p.Tell(text) // if it cannot be told it has ended, and Next says why
+	_ = p.tell(text) // if it cannot be told it has ended, and Next says why
 	line, err := p.Next()
 	if err != nil {
 		return a, &scenarios.CodeError{Text: err.Error()}
