@@ -105,7 +105,7 @@ type Event struct {
 	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
 	Token   Token   // acquire ok, read, write, apply
 	// Value is what was read or written (read ok, write, apply), the value of a key (key-set), what a library said when
-	// it refused (acquire, extend, release) or, for the nemesis, the fault line.
+	// it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt

@@ -3,8 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 )
@@ -67,5 +69,24 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 		if got := said(errors.New(text)); got != want {
 			t.Errorf("%q is told as %q, want %q", text, got, want)
 		}
+	}
+}
+
+// wordy is a lock whose client is told of its errors in another order each time.
+type wordy struct{ plain }
+
+var told int
+
+func (l *wordy) Unlock(context.Context) error {
+	told++
+	return fmt.Errorf("error %d", told)
+}
+
+// TestTheWordsOfALibraryAreNoDifference: a run in which it says the same in other words is the same run.
+func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing},
+		New: func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} }})
+	if ok && (len(r.Breaches) == 0 || len(r.Differing) > 0) {
+		t.Errorf("%+v", r)
 	}
 }

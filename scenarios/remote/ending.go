@@ -28,6 +28,13 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// forget drops what was printed so far.
+func (t *tail) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = t.text[:0]
+}
+
 // kill notes why the process is killed.
 func (t *tail) kill(why string) {
 	t.mu.Lock()

@@ -86,6 +86,7 @@ func (p *Process) Next() ([]byte, error) {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
 			p.started = true
+			p.said.forget() // what follows tells of what happens next
 			return []byte(strings.TrimSuffix(rest, "\n")), nil
 		}
 		p.said.Write([]byte(line))
