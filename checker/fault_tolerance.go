@@ -156,8 +156,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		how = sentence("had not returned when its client crashed %v later", t.Time(ret)-t.Time(call))
 	case ret != trace.Open:
 		how = sentence("ended in %s after %v", outcome, t.Time(ret)-t.Time(call))
-		if why := t.History.Events[ret].Why; why != "" {
-			how += sentence(" (%s)", why)
+		if e := &t.History.Events[ret]; e.Value != "" {
+			how += sentence(" (%q)", e.Value)
+		} else if e.Why != "" {
+			how += sentence(" (%s)", e.Why)
 		}
 	}
 	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and "+

@@ -113,7 +113,7 @@ func (s *section) acquire() bool {
 		s.env.Record(e)
 		hold, err := l.Acquire(s.env)
 		if err != nil {
-			e.Type, e.Why = history.Fail, history.AcquireTimeout
+			e.Type, e.Why, e.Value = history.Fail, history.AcquireTimeout, locks.Said(err)
 			s.env.Record(e)
 			return false
 		}
@@ -253,7 +253,7 @@ func (s *section) takeAnew() bool {
 	s.env.Record(e)
 	hold, err := h.Acquire(s.env)
 	if err != nil {
-		e.Type, e.Why = history.Fail, history.AcquireTimeout
+		e.Type, e.Why, e.Value = history.Fail, history.AcquireTimeout, locks.Said(err)
 		s.env.Record(e)
 		return false
 	}
@@ -352,6 +352,7 @@ func (s *section) extend(env sim.Env, h *held) error {
 	env.Record(h.event(history.Invoke, history.Extend))
 	err := h.Extend(env, h.hold)
 	e := h.event(history.OK, history.Extend)
+	e.Value = locks.Said(err)
 	switch {
 	case err == nil:
 		env.RecordGrant(e, h.hold.Grant)
@@ -397,6 +398,7 @@ func (s *section) release() {
 		case locks.Denied:
 			e.Type, e.Why = history.Fail, history.NotOwner
 		}
+		e.Value = h.hold.Said
 		s.env.Record(e)
 		s.env.Point(sim.Released)
 	}

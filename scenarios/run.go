@@ -83,6 +83,12 @@ func Admit(h Host) { admitted = h }
 
 var admitted Host
 
+// CodeError is what a run comes to in which the lock's own code failed, so that there is nothing to judge.
+type CodeError struct{ Text string }
+
+// Error says how it failed.
+func (e *CodeError) Error() string { return e.Text }
+
 // Delegate has the runners that are made from now on let f make their runs, if the lock is a library's: another process
 // has its code. f may be called by several goroutines at a time.
 func Delegate(f func(*Scenario, nemesis.Plan) (Result, error)) { delegated = f }

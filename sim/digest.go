@@ -16,11 +16,14 @@ func (d *Digest) record(e *history.Event, told func(string) string) {
 	d.text(string(e.F))
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
-	if told != nil {
-		d.text(told(e.Value))
-	} else {
-		d.text(e.Value)
+	value := e.Value
+	switch {
+	case e.F == history.Acquire || e.F == history.Extend || e.F == history.Release:
+		value = "" // a library's words, which may name several errors in whatever order
+	case told != nil:
+		value = told(value)
 	}
+	d.text(value)
 	d.text(string(e.Of))
 	d.text(string(e.By))
 	d.text(string(e.Why))

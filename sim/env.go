@@ -50,6 +50,9 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
+	// Told, if set, is the true time at which the process was told that the time is up before it is; history.Never
+	// until it is told.
+	Told *Time
 }
 
 // Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.

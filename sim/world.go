@@ -296,17 +296,31 @@ func (w *World) Finish() *history.History {
 	w.kill()
 	for _, d := range w.pending {
 		g := w.hist.Events[d.event].Grant
-		if d.at.At == Forever {
-			g.Until = history.Never
-			continue
+		g.Until = history.Never
+		if d.at.At != Forever {
+			g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
 		}
-		g.Until = d.proc.clock.trueTime(d.at.Clock, int64(d.at.At), g.Granted)
-		w.digest.word(uint64(g.Until))
+		if d.at.Told != nil {
+			g.Until = min(g.Until, *d.at.Told, w.crash(d.proc.id, d.event))
+		}
+		if g.Until != history.Never {
+			w.digest.word(uint64(g.Until))
+		}
 	}
 	w.pending = w.pending[:0]
 	w.hist.Header.Seed = w.seed
 	w.hist.Header.End = w.now
 	return &w.hist
+}
+
+// crash is when a process crashed after the event at a position: it is told nothing any more.
+func (w *World) crash(p ProcessID, after int) Time {
+	for i := after + 1; i < len(w.hist.Events); i++ {
+		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {
+			return e.Time
+		}
+	}
+	return history.Never
 }
 
 // Record adds an event to the history on behalf of p.

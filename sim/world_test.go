@@ -335,8 +335,9 @@ func TestDeadlinesAreToldInTrueTimeWhenTheRunEnds(t *testing.T) {
 	l.At(Time(2*time.Second), func() { l.Jump("c", -3*time.Second) })
 	l.client("c", func(env Env) {
 		for _, d := range []Deadline{
-			{Monotonic, 500 * ms}, {Monotonic, 5 * time.Second}, {Monotonic, Forever},
-			{Wall, time.Duration(Epoch) + 2*time.Second}, {Wall, time.Duration(Epoch) + 4*time.Second},
+			{Clock: Monotonic, At: 500 * ms}, {Clock: Monotonic, At: 5 * time.Second}, {Clock: Monotonic, At: Forever},
+			{Clock: Wall, At: time.Duration(Epoch) + 2*time.Second},
+			{Clock: Wall, At: time.Duration(Epoch) + 4*time.Second},
 		} {
 			env.RecordGrant(history.Event{F: history.Acquire, Type: history.OK},
 				Grant{Since: env.Mark(), Granted: env.Mark(), Until: d})

@@ -223,7 +223,7 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 	switch {
 	case e.Index < 0:
 		return errors.New("negative index")
-	case e.Member != "" && !isKey(e.F):
+	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
 	}
 	lease := has("since") || has("granted") || has("counted")

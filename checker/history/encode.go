@@ -115,7 +115,7 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s carries a grant", e.F)
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
-	case e.Member != "" && !isKey(e.F):
+	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
 		return fmt.Errorf("%s of %s carries a fault, or one that strikes nobody", e.F, e.Process)

@@ -104,13 +104,14 @@ type Event struct {
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
 	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
 	Token   Token   // acquire ok, read, write, apply
-	// Value is what was read or written (read ok, write, apply), the value of a key (key-set) or, for the nemesis, the
-	// fault line.
+	// Value is what was read or written (read ok, write, apply), the value of a key (key-set), what a library said when
+	// it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
 	// Member, on key-* and copies only, tells apart what several hold of one key, or the keys in one lock's queue: the
-	// field of a hash, the member of a sorted set, the name of a znode. Each has an owner of its own.
+	// field of a hash, the member of a sorted set, the name of a znode, one of the keys that a library makes of a lock.
+	// Each has an owner of its own.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By  Attempt

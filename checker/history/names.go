@@ -19,8 +19,8 @@ var functions = []F{Acquire, Extend, Release, Lost, Read, Write, Woken, Crashed,
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 
-// isKey reports whether events of f are a server's records of a key.
-func isKey(f F) bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
+// IsKey reports whether events of f are a server's records of a key.
+func (f F) IsKey() bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
 
 // IsCopy reports whether events of f say how far the members of a service that acts as one have come. They decide
 // nothing: what the service has done stands in the other records of keys.

@@ -23,8 +23,9 @@ var forUsers = []string{"checker/history", "scenarios/locktest"}
 // neededAlone are the names that are exported though no code of another room uses them, by the reason.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
-	"users tell by it why a call of theirs failed": {"scenarios/locks.ErrPatience", "sim.ErrProtocol",
-		"sim/bubble.AddressError", "sim/bubble.StuckError"},
+	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
+		"sim/bubble.StuckError"},
+	"package errors asks by it what an error comes to":              {"scenarios/locks.RefusedError.Unwrap"},
 	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn"},
 	"the reference of the format is held to the grammar":            {"nemesis.Usage", "nemesis.ExclusionUsage"},
 	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",

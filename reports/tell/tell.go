@@ -92,9 +92,9 @@ func (t *Teller) acquire(e *history.Event) string {
 		}
 		return who + " acquires" + lock + shared + t.lease(e)
 	case history.Fail:
-		return who + " does not get" + cmp.Or(lock, " the lock") + because(e.Why)
+		return who + " does not get" + cmp.Or(lock, " the lock") + because(e)
 	}
-	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e.Why)
+	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
 }
 
 // lease says until when the holder was told that it holds, and at length by whom and under which token.
@@ -124,9 +124,9 @@ func (t *Teller) extend(e *history.Event) string {
 	case history.OK:
 		return who + " extends" + lock + t.lease(e)
 	case history.Fail:
-		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e.Why)
+		return who + " cannot extend" + cmp.Or(lock, " its lease") + because(e)
 	}
-	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e.Why)
+	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + because(e)
 }
 
 func (t *Teller) release(e *history.Event) string {
@@ -137,9 +137,9 @@ func (t *Teller) release(e *history.Event) string {
 	case history.OK:
 		return who + " has released" + lock
 	case history.Fail:
-		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e.Why)
+		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + because(e)
 	}
-	return who + " never learns whether it released" + lock + because(e.Why)
+	return who + " never learns whether it released" + lock + because(e)
 }
 
 func (t *Teller) read(e *history.Event) string {
@@ -150,7 +150,7 @@ func (t *Teller) read(e *history.Event) string {
 	case history.OK:
 		return who + " reads " + Quoted(e.Value)
 	}
-	return who + "'s read brought nothing" + because(e.Why)
+	return who + "'s read brought nothing" + because(e)
 }
 
 func (t *Teller) write(e *history.Event) string {
@@ -164,9 +164,9 @@ func (t *Teller) write(e *history.Event) string {
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
 		}
-		return who + " learns that its write took no effect" + because(e.Why)
+		return who + " learns that its write took no effect" + because(e)
 	}
-	return who + " never learns whether its write took effect" + because(e.Why)
+	return who + " never learns whether its write took effect" + because(e)
 }
 
 func (t *Teller) apply(e *history.Event) string {
@@ -189,7 +189,7 @@ func (t *Teller) apply(e *history.Event) string {
 	if t.Long {
 		s += token(e.Token)
 	}
-	return s + because(e.Why)
+	return s + because(e)
 }
 
 // Key tells of a key on the servers named by where.
@@ -231,11 +231,16 @@ func (t *Teller) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-func because(w history.Why) string {
-	if w == "" {
+// because gives the reason: a library's own words if there are some.
+func because(e *history.Event) string {
+	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
+	switch {
+	case words:
+		return fmt.Sprintf(" (%q)", e.Value)
+	case e.Why == "":
 		return ""
 	}
-	return " (" + string(w) + ")"
+	return " (" + string(e.Why) + ")"
 }
 
 func token(n history.Token) string {

@@ -41,6 +41,9 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 	fault := func(ty history.Type, line string) *history.Event {
 		return &history.Event{Process: history.Nemesis, F: "start-partition", Type: ty, Value: line}
 	}
+	refused := func(f history.F, said string, why history.Why) *history.Event {
+		return &history.Event{Process: "client-1", F: f, Type: history.Fail, Value: said, Why: why}
+	}
 	holder := func(history.Attempt) history.Process { return "client-2" }
 	for _, c := range []struct {
 		by    Teller
@@ -55,6 +58,14 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		{Teller{}, fault(history.Info, ""), "nemesis: start-partition"},
 		{Teller{Holder: holder}, judged, `resource refuses client-2's write of "v" (stale token)`},
 		{Teller{Holder: holder, Long: true}, judged, `resource refuses client-2's write of "v", token 7 (stale token)`},
+		{Teller{}, refused(history.Acquire, "", history.AcquireTimeout), "client-1 does not get the lock (timeout)"},
+		{Teller{}, refused(history.Acquire, "no pool", history.AcquireTimeout),
+			`client-1 does not get the lock ("no pool")`},
+		{Teller{}, refused(history.Extend, "gone", history.NotOwner), `client-1 cannot extend its lease ("gone")`},
+		{Teller{}, refused(history.Release, "gone", history.NotOwner),
+			`client-1's release of the lock took no effect ("gone")`},
+		{Teller{}, refused(history.Write, "v", history.StaleToken),
+			"client-1 learns that its write took no effect (stale token)"},
 	} {
 		if got := c.by.Event(c.event); got != c.want {
 			t.Errorf("%+v tells %q, not %q", c.by, got, c.want)

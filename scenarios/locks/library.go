@@ -15,8 +15,27 @@ const FromLibrary Protocol = "library"
 // Foreign is the lock of a library, as one client uses it.
 type Foreign interface{ protocol }
 
-// ErrRefused is what an acquire of a foreign lock wraps when the library says that it did not get it.
-var ErrRefused = errors.New("locks: the library did not acquire the lock")
+// RefusedError is what an acquire or an extension of a foreign lock comes to when the library says that it has not
+// succeeded.
+type RefusedError struct {
+	Said string // by the library: one line that can be printed
+	Err  error  // what it comes to, of the errors that a client is told
+}
+
+// Error gives the library's words.
+func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
+
+// Unwrap is what the refusal comes to.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Said is what a library said when it refused; empty if err is no refusal of one.
+func Said(err error) string {
+	var r *RefusedError
+	if errors.As(err, &r) {
+		return r.Said
+	}
+	return ""
+}
 
 // AdmitLibraries makes the protocol FromLibrary known, once. It is for a program that has such a lock: foreign makes
 // that of a client.

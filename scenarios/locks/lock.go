@@ -72,6 +72,7 @@ type Hold struct {
 	// Suspended, if set, is raised when the library no longer knows whether it has the lock: a client that listens
 	// pauses its work, and takes the lock anew when it is connected again.
 	Suspended *sim.Signal
+	Said      string // by a foreign lock that refused to be released
 	value     string // owner value at the servers
 	entered   int    // how often the client has taken the lock once more and not given that back
 	extended  int    // how often
@@ -80,10 +81,14 @@ type Hold struct {
 
 // Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
-	if h.Grant.Until.At == sim.Forever {
+	switch until := h.Grant.Until; {
+	case until.Told != nil && *until.Told != history.Never:
+		return 0
+	case until.At == sim.Forever:
 		return sim.Forever
+	default:
+		return until.At - read(env, until.Clock)
 	}
-	return h.Grant.Until.At - read(env, h.Grant.Until.Clock)
 }
 
 // read is the reading of a clock as a Deadline counts it.

@@ -18,8 +18,11 @@ type Config struct {
 	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
 	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
 	New func(*Client) Lock
+	// Keys are the keys that a server has for a lock, if it is not one key of the lock's name; a library may put a
+	// prefix before it, or make several. What servers record of other keys is not connected with the lock.
+	Keys func(lock string) []string
 	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and
-	// nothing else. Of the other fields Laws counts. The flag -locktest.plan does the same.
+	// nothing else. Of the other fields Keys and Laws count. The flag -locktest.plan does the same.
 	Replay string
 	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
 	// be.
@@ -51,8 +54,10 @@ type Config struct {
 	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can tell.
 	Laws []checker.Law
 
-	plan *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
-	hung time.Duration // how long a worker may be silent; 0: hung
+	plan     *nemesis.Plan // what every run strikes with; nil: what is drawn, or the scenario's own
+	keys     *keys         // that Keys names for the scenario's locks
+	deadline *time.Time    // in place of the test's own
+	hung     time.Duration // how long a worker may be silent; 0: for a minute of processor time
 }
 
 // Servers are the lock servers of a run.

@@ -26,9 +26,11 @@
 // # Flags
 //
 // go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run. -short makes 20 runs at most. -v
-// prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race and -cover see what the
-// library does in the processes of the runs as far as those flags reach them: a race is reported as a failure of the
-// seed; coverage is that of the parent process alone.
+// prints how each law came out. -locktest.plan FILE runs a plan that a failure has left. -race reports a race as a
+// failure of the seed that shows it. -cover counts what the processes of the runs have covered, those excepted that the
+// lock's code brought down. -timeout ends the runs when four fifths of its time are over, and says how many were made.
+// -parallel lets tests run at the same time; one process a core makes the runs of all. -fuzz is refused: an input that
+// the fuzzer makes has no name by which another process could run it.
 //
 // # Determinism
 //
@@ -38,7 +40,7 @@
 // run. Each seed that fails is run twice; if the two runs differ, the failure says so.
 //
 // Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a
-// sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run in which
-// it stands still for a minute of real time is killed, and the goroutines that hold it up are named; the other seeds go
-// on.
+// sync.Cond or WaitGroup, or a connection of the client: a mutex, a real socket, a channel from outside. A run that
+// takes a minute of processor time, or does nothing for three seconds, is killed, and the goroutines that hold it up
+// are named; the other seeds go on.
 package locktest

@@ -1,13 +1,17 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // ShrinkError reports a breach that could not be cut down.
@@ -21,6 +25,24 @@ type ShrinkError struct {
 // Error says which breach it was, and why it was not cut down.
 func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
+}
+
+// longestSaid is how many characters of an error are told.
+const longestSaid = 100
+
+// said is the first line of an error, as it is told: cut to what fits a line, without what a terminal would obey.
+func said(err error) string {
+	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	text := []rune(strings.Map(func(c rune) rune {
+		if history.Unprintable(c) || c == utf8.RuneError {
+			return '?'
+		}
+		return c
+	}, strings.TrimSpace(line)))
+	if more || len(text) > longestSaid {
+		text = append(text[:min(len(text), longestSaid)], '…')
+	}
+	return cmp.Or(string(text), "an error without words")
 }
 
 // unanswered reports whether an error of a library says that the servers did not answer, so that nothing is known of

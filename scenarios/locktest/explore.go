@@ -23,6 +23,8 @@ type Report struct {
 	Differing []uint64
 	// CPU is what the processes of the runs took, start included, by the host's account.
 	CPU time.Duration
+	// Memory is the most that one of these processes had, in bytes, by the host's account; 0 if it gives none.
+	Memory int64
 
 	parent *parent
 }
@@ -67,7 +69,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		return nil, false
 	}
 	p.tellProblems()
-	r = &Report{Runs: len(p.runs), CPU: p.cpu, parent: p}
+	r = &Report{Runs: len(p.runs), CPU: p.cpu, Memory: p.memory, parent: p}
 	for _, run := range p.runs {
 		if run.Failure != "" {
 			r.Failures = append(r.Failures, Failure{run.Seed, run.Failure})

@@ -42,7 +42,7 @@ type Closer interface{ Close() error }
 // Client is what New makes a Lock for.
 type Client struct {
 	Name  string   // client-1, client-2 …; probe asks last, whether the lock can still be had
-	Key   string   // of the lock, on the servers
+	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
 	guest *bubble.Guest
 }
@@ -69,10 +69,16 @@ type host struct {
 	stacks  sim.Stacks
 	servers []sim.ProcessID
 	make    func(*Client) Lock
+	keys    *keys // nil: each lock has one of its name
 }
 
 // Prepare has the world of a run use the stacks and the clock of the bubble.
-func (h *host) Prepare(o *sim.Options) { o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told }
+func (h *host) Prepare(o *sim.Options) {
+	o.Stacks, o.Wall, o.Told = &h.stacks, h.Wall(), h.Told
+	if h.keys != nil {
+		o.Keep = h.keys.connect
+	}
+}
 
 // Begin starts a run.
 func (h *host) Begin(w *sim.World, servers []sim.ProcessID) {
@@ -117,14 +123,16 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		}
 	})
 	if err != nil {
-		return nil, locks.ErrRefused
+		return nil, &locks.RefusedError{Said: said(err), Err: locks.ErrPatience}
 	}
 	since, granted := l.guest.Try()
 	h.Token = stated.token
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
-		h.Ends = append(h.Ends, l.listen(stated.lost))
+		told := sim.Time(history.Never)
+		h.Grant.Until.Told = &told
+		h.Ends = append(h.Ends, l.listen(stated.lost, &told))
 	}
 	return h, nil
 }
@@ -169,13 +177,13 @@ func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen raises a signal when the library tells that the lock is lost.
-func (l *foreign) listen(lost <-chan struct{}) *sim.Signal {
+// listen notes when the library tells that the lock is lost, and raises a signal.
+func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	told := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
 		select {
 		case <-lost:
-			l.guest.Raise(told)
+			*at = l.guest.Raise(told)
 		case <-ctx.Done():
 		}
 	})
@@ -197,10 +205,12 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 		}
 	})
 	if err != nil {
-		return answered(err, locks.ErrLost, locks.ErrUnanswered)
+		return &locks.RefusedError{Said: said(err), Err: answered(err, locks.ErrLost, locks.ErrUnanswered)}
 	}
+	told := h.Grant.Until.Told
 	h.Grant.Granted = l.guest.Mark(at)
 	h.Grant.Until = l.until(stated, history.Of(asked))
+	h.Grant.Until.Told = told
 	return nil
 }
 
@@ -211,6 +221,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	if err == nil {
 		return locks.Confirmed
 	}
+	h.Said = said(err)
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 

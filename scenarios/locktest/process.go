@@ -1,16 +1,11 @@
 package locktest
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,15 +16,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// hung is how long, on the host's clock, a worker may say nothing before it is killed. Honest runs take milliseconds.
-const hung = time.Minute
-
 // slots bounds the workers of all tests that run at once.
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore divides the seeds among workers. A seed in which a worker hangs or dies fails; the others go on.
 func (p *parent) explore(seeds []uint64) {
 	workers := min(cap(slots), len(seeds))
+	ctx, done := p.within(runsShare)
+	defer done()
 	var all sync.WaitGroup
 	for n := range workers {
 		share := slices.Collect(func(yield func(uint64) bool) {
@@ -42,16 +36,36 @@ func (p *parent) explore(seeds []uint64) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			p.exploreShare(share)
+			p.exploreShare(ctx, share)
 		})
 	}
 	all.Wait()
+	if made := len(p.runs); ctx.Err() != nil && made < len(seeds) {
+		p.problem(fmt.Sprintf("the time that -timeout gives was up: %d of %d runs were made", made, len(seeds)))
+	}
 }
 
-func (p *parent) exploreShare(share []uint64) {
-	for len(share) > 0 {
+// runsShare and allShare are the parts of the time until the test's deadline that runs, and all that is done, may take:
+// what is left is for telling it.
+const runsShare, allShare = 0.8, 0.9
+
+// within is done when a part of the time until the test's deadline is over, if it has one.
+func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
+	deadline, has := p.t.Deadline()
+	if p.config.deadline != nil {
+		deadline, has = *p.config.deadline, true
+	}
+	if !has {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithDeadline(context.Background(),
+		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
+}
+
+func (p *parent) exploreShare(ctx context.Context, share []uint64) {
+	for len(share) > 0 && ctx.Err() == nil {
 		began, done := uint64(0), false
-		end := p.start(context.Background(), task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
+		end := p.start(ctx, task{Test: p.t.Name(), Call: p.call, Seeds: share}, func(r report) {
 			switch {
 			case r.Began != 0:
 				began = r.Began
@@ -67,7 +81,7 @@ func (p *parent) exploreShare(share []uint64) {
 			}
 		})
 		switch {
-		case done:
+		case done || ctx.Err() != nil:
 			return
 		case began == 0:
 			p.problem(fmt.Sprintf("a worker ended before its first run: %v", end))
@@ -91,13 +105,15 @@ func (p *parent) take(r ran) {
 	p.runs = append(p.runs, r)
 }
 
-func (p *parent) spent(cpu time.Duration) {
+// spent counts what a process took that has ended.
+func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cpu += cpu
+	p.cpu += worker.CPU()
+	p.memory = max(p.memory, worker.Memory())
 }
 
-// start has a worker process do a task, hands out what it says, and returns why it ended.
+// start has a worker process do a task, until ctx is done, hands out what it says, and returns why it ended.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -107,48 +123,29 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, "-test.run="+remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
-		"-locktest.plan="+*planFlag)
-	cmd.Env = remote.Environ(environment + "=" + string(text))
-	out, err := cmd.StdoutPipe()
+	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
+		"-locktest.plan=" + *planFlag}
+	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
+		args = append(args, "-test.gocoverdir="+folder) // what is left there this process counts in as it ends
+	}
+	worker, err := remote.Start(exe, "", environment+"="+string(text), p.config.hung, args...)
 	if err != nil {
 		return err
 	}
-	said := new(tail)
-	cmd.Stderr = said
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	limit := cmp.Or(p.config.hung, hung)
-	silent := time.AfterFunc(hung, func() { // the first line may take longer: a process has to start
-		said.hang(limit)
-		_ = quit(cmd.Process) // or else it is killed
-		time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
-	})
-	defer silent.Stop()
-	lines := bufio.NewReader(out)
+	defer context.AfterFunc(ctx, worker.Kill)()
+	defer func() { p.spent(worker) }()
 	for {
-		line, err := lines.ReadString('\n')
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			var r report
-			if err := json.Unmarshal([]byte(rest), &r); err != nil {
-				return err
-			}
-			silent.Reset(limit)
-			take(r)
-		} else {
-			said.Write([]byte(line))
-		}
+		line, err := worker.Next()
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				return err
-			}
-			break
+			return err
 		}
+		var r report
+		if err := json.Unmarshal(line, &r); err != nil {
+			worker.Close()
+			return err
+		}
+		take(r)
 	}
-	err = cmd.Wait()
-	p.spent(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())
-	return said.ending(err)
 }
 
 // seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test.

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -51,6 +50,10 @@ func (p *parent) tellProblems() {
 // examine makes the runs; nil if they are another process's, or this one is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
+	if fuzzed(t.Name()) {
+		t.Fatal("locktest: Run cannot be fuzzed: its processes execute the test again by its name, and an input that " +
+			"the fuzzer makes has none. Without -fuzz the seed corpus runs.")
+	}
 	call := nextCall(t)
 	k, isWorker := taskOf(t)
 	if isWorker && (k.Test != t.Name() || k.Call != call) {
@@ -68,6 +71,9 @@ func examine(t *testing.T, c Config) *parent {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	if c.keys, err = c.newKeys(s.Locks()); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
 	if os.Getenv(remote.Environment) == remote.Served {
 		if call == 0 {
 			serve(t, s, &c)
@@ -78,13 +84,22 @@ func examine(t *testing.T, c Config) *parent {
 		work(t, s, &c, k)
 		return nil
 	}
-	p := &parent{t: t, config: &c, call: call}
+	p := &parent{t: t, config: &c, call: call, begun: time.Now()}
 	if seeds == nil {
 		seeds = c.seeds(t)
 	}
 	p.explore(seeds)
 	slices.SortFunc(p.runs, func(a, b ran) int { return cmp.Compare(a.Seed, b.Seed) })
 	return p
+}
+
+// fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
+func fuzzed(test string) bool {
+	given := func(name string) bool {
+		f := flag.Lookup(name)
+		return f != nil && f.Value.String() != f.DefValue
+	}
+	return strings.HasPrefix(test, "Fuzz") && (given("test.fuzz") || given("test.fuzzworker"))
 }
 
 // calls counts the calls of Run in each test that is under way: with -count a test of one name runs several times.
@@ -172,7 +187,8 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	*c = Config{New: c.New, Laws: c.Laws, Scenario: filepath.Join(filepath.Dir(file), plan.Scenario), plan: &plan}
+	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, plan: &plan,
+		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
 
@@ -197,11 +213,13 @@ type parent struct {
 	t      *testing.T
 	config *Config
 	call   int
+	begun  time.Time
 
 	mu       sync.Mutex
 	runs     []ran
 	problems []string      // what is wrong beside single runs
 	cpu      time.Duration // of all processes so far
+	memory   int64         // bytes: the most that one of them had
 }
 
 // group is the runs that break a law in one way.
@@ -323,7 +341,9 @@ func save(folder string, files map[string]string) error {
 // shrink has a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{g.first}, Shrink: &g.finding}
-	end := p.start(context.Background(), k, func(r report) {
+	ctx, done := p.within(allShare)
+	defer done()
+	end := p.start(ctx, k, func(r report) {
 		if r.Shrunk != nil {
 			small = r.Shrunk
 		}
@@ -331,7 +351,11 @@ func (p *parent) shrink(g group) (small *shrunk, why string) {
 			why = r.Problem
 		}
 	})
-	if small == nil && why == "" {
+	switch {
+	case small != nil || why != "":
+	case ctx.Err() != nil:
+		why = "the time that -timeout gives was up"
+	default:
 		why = end.Error()
 	}
 	return small, why

@@ -74,15 +74,12 @@ type shrunk struct {
 	Ending         tally.Ending
 }
 
-// prefix marks the lines of a worker among what the code under test prints.
-const prefix = "\x16fencepost "
-
 func say(r report) {
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(os.Stdout, "\n%s%s\n", prefix, b)
+	_ = remote.Say(os.Stdout, b) // if nobody listens any more, what follows is of no use either
 }
 
 // work does a task, in a bubble.
@@ -92,9 +89,12 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 		before := runtime.NumGoroutine()
 		w := newWorker(t, s, c)
 		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
-		if k.Shrink != nil {
+		switch err := w.drawPlans(); {
+		case err != nil:
+			say(report{Problem: err.Error()})
+		case k.Shrink != nil:
 			w.shrink(k.Seeds[0], *k.Shrink)
-		} else {
+		default:
 			w.explore(k.Seeds)
 		}
 		w.Close()
@@ -112,6 +112,7 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	debug.SetGCPercent(-1)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker(t, s, c)
+		w.serves = true
 		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 		if err := remote.Serve(os.Stdin, os.Stdout, w.answer); err != nil {
 			t.Error(err)
@@ -148,9 +149,11 @@ func (w *worker) turnTo(text string) error {
 		return nil
 	}
 	s, err := scenarios.Parse("scenario.yaml", []byte(text))
-	if err == nil {
-		w.scenario, w.runner = s, scenarios.NewRunner(s)
+	if err != nil {
+		return err
 	}
+	w.scenario, w.runner = s, scenarios.NewRunner(s)
+	w.keys, err = w.config.newKeys(s.Locks())
 	return err
 }
 
@@ -164,47 +167,51 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 
 // leaked tells of goroutines that are left although every run has ended.
 func leaked(left, runs int) string {
-	text := make([]byte, tailLimit)
+	text := make([]byte, 1<<20)
 	text = text[:runtime.Stack(text, true)]
 	return fmt.Sprintf("%d goroutines are left after %d runs and ten minutes: the library leaks them, or the Lock "+
-		"has no Close that ends it\n\n%s", left, runs, groups(string(text)))
+		"has no Close that ends it\n\n%s", left, runs, remote.Groups(string(text)))
 }
 
 // worker makes runs one after the other.
 type worker struct {
 	*host
 	t        *testing.T
+	config   *Config
 	scenario *scenarios.Scenario
-	given    *nemesis.Plan // nil: one for each seed
 	plans    *search.Plans // nil: the scenario's own faults
 	runner   *scenarios.Runner
 	checker  checker.Checker
 	laws     []checker.Law
 	runs     int
+	serves   bool // another process's searches: what it says are answers
 	failed   bool // some run did, because of the lock's own code: what it leaves open says nothing
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
-	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New}, t: t, scenario: s, given: c.plan, laws: c.laws()}
+	w := &worker{host: &host{Driver: bubble.NewDriver(), make: c.New, keys: c.keys}, t: t, config: c, scenario: s,
+		laws: c.laws()}
 	scenarios.Admit(w)
 	locks.AdmitLibraries(w.foreign)
 	w.runner = scenarios.NewRunner(s)
-	if len(s.Faults) == 0 && c.plan == nil {
-		plans, err := search.NewPlans(s)
-		if err != nil {
-			say(report{Problem: err.Error()})
-			return w
-		}
-		w.plans = plans
-	}
 	return w
+}
+
+// drawPlans prepares to draw the plans, if the runs have no faults of their own.
+func (w *worker) drawPlans() (err error) {
+	if len(w.scenario.Faults) == 0 && w.config.plan == nil {
+		w.plans, err = search.NewPlans(w.scenario)
+	}
+	return err
 }
 
 // Begin starts a run: with its own randomness, and without the last one's garbage.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	if w.runs++; w.runs%16 == 0 {
 		runtime.GC()
-		say(report{})
+		if !w.serves {
+			say(report{}) // it is alive
+		}
 	}
 	seedGlobals(w.t, world.Seed())
 	w.host.Begin(world, servers)
@@ -222,8 +229,8 @@ func seedGlobals(t *testing.T, seed uint64) {
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
 	switch {
-	case w.given != nil:
-		return *w.given
+	case w.config.plan != nil:
+		return *w.config.plan
 	case w.plans != nil:
 		return w.plans.Plan(seed)
 	}

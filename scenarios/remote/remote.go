@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
@@ -43,9 +42,6 @@ type Answer struct {
 	Limited  bool
 }
 
-// mark opens a line that is an answer, among what the code under test prints.
-const mark = "\x16fencepost answer "
-
 // Serve answers requests, a line each, until there are no more.
 func Serve(in io.Reader, out io.Writer, answer func(Request) Answer) error {
 	lines := bufio.NewReader(in)
@@ -62,7 +58,7 @@ func Serve(in io.Reader, out io.Writer, answer func(Request) Answer) error {
 		if err := gob.NewEncoder(&b).Encode(answer(r)); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "\n%s%s\n", mark, base64.StdEncoding.EncodeToString(b.Bytes())); err != nil {
+		if err := Say(out, base64.StdEncoding.AppendEncode(nil, b.Bytes())); err != nil {
 			return err
 		}
 	}
@@ -76,7 +72,7 @@ type Test struct {
 	folder, binary, name string
 
 	mu   sync.Mutex
-	idle []*worker
+	idle []*Process
 }
 
 // Build builds the test binary of the package in a folder, for its test of the given name.
@@ -132,140 +128,66 @@ func (t *Test) Pattern() string { return Pattern(t.name) }
 // Pattern is what -run takes to run the test of a name alone.
 func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
-// Environ is the environment of a process that makes runs, with one variable more: on one thread, with randomness that
-// can be seeded, and so that a data race ends it in the run that shows it.
-func Environ(more string) []string {
-	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
-		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
-}
-
 // Scenario asks for the scenario that the test's Config describes.
 func (t *Test) Scenario() ([]byte, error) {
 	a, err := t.ask(Request{})
 	return []byte(a.Scenario), err
 }
 
-// Run makes a run.
+// Run makes a run. The error is a *scenarios.CodeError if the lock's own code failed in it.
 func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, error) {
 	a, err := t.ask(Request{string(s.Text()), p.String()})
 	if err == nil && a.Failure != "" {
-		err = errors.New(a.Failure)
+		err = &scenarios.CodeError{Text: a.Failure}
 	}
 	return scenarios.Result{Plan: p, History: a.History, Digest: a.Digest, Events: a.Events, Limited: a.Limited}, err
 }
 
-func (t *Test) ask(r Request) (Answer, error) {
-	w, err := t.worker()
+// ask has a process answer. One that does not is of no more use.
+func (t *Test) ask(r Request) (a Answer, err error) {
+	text, err := json.Marshal(r)
 	if err != nil {
-		return Answer{}, err
+		return a, err
 	}
-	a, err := w.ask(r)
+	p, err := t.process()
 	if err != nil {
-		return a, w.end(err)
+		return a, err
+	}
+	_ = p.tell(text) // if it cannot be told it has ended, and Next says why
+	line, err := p.Next()
+	if err != nil {
+		return a, &scenarios.CodeError{Text: err.Error()}
+	}
+	b, err := base64.StdEncoding.DecodeString(string(line))
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&a)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.idle = append(t.idle, w)
-	return a, nil
+	t.idle = append(t.idle, p)
+	return a, err
 }
 
-// worker is a process that has nothing to do.
-func (t *Test) worker() (*worker, error) {
+// process is one that has nothing to do.
+func (t *Test) process() (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := len(t.idle); n > 0 {
-		w := t.idle[n-1]
+		p := t.idle[n-1]
 		t.idle = t.idle[:n-1]
-		return w, nil
+		return p, nil
 	}
-	return t.start()
+	return Start(t.binary, t.folder, Environment+"="+Served, 0, "-test.run="+t.Pattern(), "-test.count=1",
+		"-test.timeout=0")
 }
 
 // Close ends the processes and removes the binary.
 func (t *Test) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, w := range t.idle {
-		w.end(nil)
+	for _, p := range t.idle {
+		p.Close()
 	}
 	t.idle = nil
 	os.RemoveAll(filepath.Dir(t.binary))
-}
-
-// worker is a process that makes runs.
-type worker struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	said bytes.Buffer // to stderr
-	text []byte       // to stdout, beside answers
-}
-
-func (t *Test) start() (*worker, error) {
-	w := &worker{cmd: exec.Command(t.binary, "-test.run="+t.Pattern(), "-test.count=1", "-test.timeout=0")}
-	w.cmd.Dir = t.folder
-	w.cmd.Env = Environ(Environment + "=" + Served)
-	w.cmd.Stderr = &w.said
-	in, err := w.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	w.in, w.out = in, bufio.NewReader(out)
-	return w, w.cmd.Start()
-}
-
-// hung is how long a run may take by the host's clock. Honest ones take milliseconds.
-const hung = time.Minute
-
-func (w *worker) ask(r Request) (a Answer, err error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return a, err
-	}
-	stuck := false
-	guard := time.AfterFunc(hung, func() {
-		stuck = true
-		w.cmd.Process.Kill()
-	})
-	defer guard.Stop()
-	if _, err := w.in.Write(append(text, '\n')); err != nil {
-		return a, err
-	}
-	for {
-		line, err := w.out.ReadString('\n')
-		if rest, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), mark); is {
-			b, err := base64.StdEncoding.DecodeString(rest)
-			if err != nil {
-				return a, err
-			}
-			return a, gob.NewDecoder(bytes.NewReader(b)).Decode(&a)
-		}
-		w.text = append(w.text, line[:min(len(line), max(0, shown-len(w.text)))]...)
-		if err != nil {
-			if stuck {
-				err = fmt.Errorf("the run did not end within %v of real time", hung)
-			}
-			return a, err
-		}
-	}
-}
-
-// shown is how many bytes of what a process printed are told.
-const shown = 4 << 10
-
-// end ends the process, and says why it is of no more use.
-func (w *worker) end(err error) error {
-	w.in.Close()
-	w.cmd.Process.Kill()
-	ended := w.cmd.Wait()
-	if err == nil {
-		return nil
-	}
-	said := w.said.Bytes()
-	return fmt.Errorf("the process that makes the runs failed: %w (%v)\n%s%s", err, ended, w.text,
-		said[:min(len(said), shown)])
 }

@@ -18,6 +18,7 @@ type Exploration struct {
 	Laws      tally.Laws     `json:"laws"`      // in the order of checker.Laws
 	Faults    []tally.Fault  `json:"faults"`    // in the order of nemesis.Kinds
 	Findings  tally.Findings `json:"findings"`  // the lowest first seed first
+	Failed    Failed         `json:"failed"`    // are counted nowhere else but in Done and Empty
 }
 
 // NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
@@ -82,12 +83,15 @@ func (w *explorer) explore(span Span, first, n int) (*Exploration, error) {
 	for i := range n {
 		seed := span.Seed(first + i)
 		plan := w.plans.Plan(seed)
-		result, err := w.runner.Run(plan)
-		if err != nil {
-			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
-		}
 		if len(plan.Faults) == 0 {
 			part.Empty++
+		}
+		result, err := w.runner.Run(plan)
+		if part.Failed.note(seed, err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seed %d: %w\n%s", seed, err, plan)
 		}
 		part.count(seed, w.checker.Check(result.History))
 		w.strikes.Count(part.Faults, plan.Faults, result.History)
@@ -116,6 +120,7 @@ func (e *Exploration) add(part *Exploration) {
 		t.Met += p.Met
 	}
 	e.Findings.Add(part.Findings)
+	e.Failed.add(part.Failed)
 }
 
 // Drawn, Struck and Met sum the faults of all kinds up.

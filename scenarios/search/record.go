@@ -94,7 +94,10 @@ func (e *Exploration) consistent() bool {
 	faults := func(t tally.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	return e.Span.consistent() && consistentLaws(e.Laws, e.Done) && slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
+	judged := e.Done - e.Failed.Runs
+	told := e.Failed.Runs >= 0 && (e.Failed.Runs > 0) == (len(e.Failed.Why) > 0)
+	return e.Span.consistent() && judged >= 0 && told && consistentLaws(e.Laws, judged) &&
+		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 
 // consistentLaws reports whether each law came out somehow in each of the runs.

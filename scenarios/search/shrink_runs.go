@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -70,6 +71,11 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	}
 	s.runs++
 	result, err := s.runner.Run(p)
+	var failed *scenarios.CodeError
+	if errors.As(err, &failed) {
+		s.known[text] = false // it shows something else
+		return false
+	}
 	if err != nil {
 		s.err = err
 		return false

@@ -321,12 +321,17 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 // Mark remembers an instant for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.d.world.Mark(at) }
 
-// Raise raises a signal of the world for code that is no task.
-func (g *Guest) Raise(s *sim.Signal) {
+// Raise raises a signal of the world for code that is no task, and says when that code did so: in a pause, earlier than
+// the signal is seen; history.Never if the run is over.
+func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.d.mu.Lock()
 	defer g.d.mu.Unlock()
+	if g.over {
+		return history.Never
+	}
 	g.raised = append(g.raised, s)
 	g.note()
+	return g.d.now()
 }
 
 // call is what a task waits for that runs on a goroutine.

@@ -29,11 +29,18 @@ type values map[string]history.Attempt
 // scripts says of the hash of each script that a guest has told the text of whether that can set a key.
 type scripts map[string]bool
 
-// try is one round of requests for the lock. A library may make several until it has it.
+// try is one round of requests for the lock, each for another key or of another server. A library may make several
+// until it has it.
 type try struct {
 	since   sim.Time
-	asked   []sim.ProcessID
+	asked   []place
 	granted []sim.ProcessID
+}
+
+// place is where a request for the lock wants a key to be set.
+type place struct {
+	server sim.ProcessID
+	key    string
 }
 
 // begin begins an attempt. Until a request for the lock is seen it counts from now.
@@ -42,12 +49,13 @@ func (o *owners) begin(a history.Attempt, now sim.Time) { o.attempt, o.try = a, 
 // tag says on whose behalf a request is made and what it is for.
 func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history.Attempt, string) {
 	command := strings.ToLower(args[0])
-	value, sets := o.ownerValue(command, args)
-	if sets {
-		if slices.Contains(o.try.asked, server) || len(o.try.asked) == 0 {
+	value, key := o.ownerValue(command, args)
+	sets := key != ""
+	if at := (place{server, key}); sets {
+		if slices.Contains(o.try.asked, at) || len(o.try.asked) == 0 {
 			o.try = try{since: w.Now()}
 		}
-		o.try.asked = append(o.try.asked, server)
+		o.try.asked = append(o.try.asked, at)
 	}
 	if value == "" {
 		return o.attempt, command
@@ -62,10 +70,11 @@ func (o *owners) tag(w *sim.World, server sim.ProcessID, args []string) (history
 
 // answered notes who has said yes to a request for the lock.
 func (o *owners) answered(server sim.ProcessID, to *sim.Incoming, reply []byte) {
-	if to.Attempt != o.attempt || slices.Contains(o.try.granted, server) || !slices.Contains(o.try.asked, server) {
+	if to.Attempt != o.attempt || slices.Contains(o.try.granted, server) {
 		return
 	}
-	if _, sets := o.ownerValue(strings.ToLower(to.Args[0]), to.Args); sets && positive(reply) {
+	_, key := o.ownerValue(strings.ToLower(to.Args[0]), to.Args)
+	if slices.Contains(o.try.asked, place{server, key}) && positive(reply) {
 		o.try.granted = append(o.try.granted, server)
 	}
 }
@@ -80,28 +89,34 @@ func positive(reply []byte) bool {
 	return r.OK() || ok
 }
 
-// ownerValue is the owner value in a request, empty if there is none. sets says that the request is one for the lock: a
-// SET NX, or a script that can set a key.
-func (o *owners) ownerValue(command string, args []string) (value string, sets bool) {
+// ownerValue is the owner value in a request, empty if there is none. asks is the key that it asks for, if it is a
+// request for the lock: a SET NX, or a script that can set a key.
+func (o *owners) ownerValue(command string, args []string) (value, asks string) {
 	switch command {
 	case "set", "setnx":
 		if len(args) > 2 {
-			return args[2], command == "setnx" ||
-				slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "nx") })
+			if command == "setnx" ||
+				slices.ContainsFunc(args[3:], func(a string) bool { return strings.EqualFold(a, "nx") }) {
+				asks = args[1]
+			}
+			return args[2], asks
 		}
 	case "eval", "evalsha":
 		if len(args) < 3 {
-			return "", false
+			return "", ""
 		}
 		if keys, err := strconv.Atoi(args[2]); err == nil && keys >= 0 && len(args) > 3+keys {
-			return args[3+keys], o.scripts.setsKey(command, args[1])
+			if keys > 0 && o.scripts.setsKey(command, args[1]) {
+				asks = args[3]
+			}
+			return args[3+keys], asks
 		}
 	case "script":
 		if len(args) == 3 && strings.EqualFold(args[1], "load") {
 			o.scripts.setsKey("eval", args[2])
 		}
 	}
-	return "", false
+	return "", ""
 }
 
 // setsKey reports whether a script, or the one that has the given hash, calls SET, SETNX or PSETEX. A hash that no

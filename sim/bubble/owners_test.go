@@ -78,6 +78,33 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
+// TestARoundOfSeveralKeys: another key of a server that has been asked belongs to the round, the same one begins the
+// next.
+func TestARoundOfSeveralKeys(t *testing.T) {
+	w := sim.New(1, sim.Options{})
+	o := owners{of: values{}, scripts: scripts{}}
+	o.begin("c/1", 0)
+	for n, step := range []struct {
+		key, reply string
+		want       string
+	}{
+		{"0:lock", "$-1\r\n", "1 []"},
+		{"1:lock", "+OK\r\n", "1 [redis-1]"},
+		{"0:lock", "+OK\r\n", "3 [redis-1]"},
+		{"1:lock", "+OK\r\n", "3 [redis-1]"},
+		{"2:lock", "$-1\r\n", "3 [redis-1]"},
+		{"0:lock", "$-1\r\n", "6 []"},
+	} {
+		w.Advance(sim.Time(n + 1))
+		args := []string{"EVAL", acquireScript, "1", step.key, "v", "8000"}
+		of, _ := o.tag(w, "redis-1", args)
+		o.answered("redis-1", &sim.Incoming{Attempt: of, Args: args}, []byte(step.reply))
+		if got := fmt.Sprint(int64(o.try.since), o.try.granted); got != step.want {
+			t.Errorf("after %s: %s, want %s", step.key, got, step.want)
+		}
+	}
+}
+
 func TestDigestsHoldNoRandomBytesAndNoAbsoluteTimes(t *testing.T) {
 	o := owners{of: values{}, shift: 90 * time.Second, scripts: scripts{}}
 	o.begin("c/1", 0)

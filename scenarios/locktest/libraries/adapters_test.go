@@ -23,6 +23,11 @@ type Library struct {
 	Renewal Renewal
 	// New makes the lock of a client; fenced, with a token from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) locktest.Lock
+	// Keys are those of a lock, if it has not one of its name.
+	Keys func(lock string) []string
+	// Stops is the method that waits for a mutex which the library holds while it waits for the network, which stops
+	// the clock of the bubble. Runs in which it does are not judged. Empty: there is none.
+	Stops string
 }
 
 // Renewal is how a lock is kept that is held for longer than its TTL.
@@ -37,28 +42,31 @@ const (
 const (
 	goRedisVersion = "go-redis v9.23.0"
 	redsyncVersion = "github.com/go-redsync/redsync/v4 v4.18.1"
+	rueidisVersion = "github.com/redis/rueidis/rueidislock v1.0.78"
 	followed       = ", at an address that follows the master"
 )
 
-// Rueidislock is not in the matrix yet. As shipped it needs RESP3 and CLIENT TRACKING. Without them (DisableCache,
-// AlwaysRESP2) failing seeds gave two different runs, and its key, of another name than the lock, is not known to the
-// checker.
-var Rueidislock = Library{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78, without client-side caching",
-	locktest.Redis(1), ByLibrary, newRueidislock}
-
 // All are the libraries of the matrix.
 var All = []Library{
-	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis},
-	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo},
-	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1},
-	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser, newRedislock},
+	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, redsyncOnGoRedis, nil, ""},
+	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser, redsyncOnRedigo, nil, ""},
+	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser, newRedsyncV1,
+		nil, ""},
+	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
+		newRedislock(single), nil, ""},
 	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock},
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil, ""},
+	{"redislock-sentinel", "github.com/bsm/redislock v0.9.4 on FailoverClient of " + goRedisVersion,
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil, "go-redis/v9.(*PubSub).Ping("},
 	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
-		newSetNX},
+		newSetNX(single), nil, ""},
 	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
-		newSetNX},
-	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix},
+		newSetNX(following), nil, ""},
+	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil, ""},
+	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
+		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys, ""},
+	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79, opened alike",
+		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys, ""},
 }
 
 // fence is the part of an adapter that has a token.
@@ -102,8 +110,11 @@ func (u *until) ahead() bool      { return time.Now().Before(u.at) }
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
 // within dials with the timeout that the library's own dialer has.
-func within(ctx context.Context, timeout time.Duration, c *locktest.Client, addr string) (net.Conn, error) {
+func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return c.DialContext(ctx, "tcp", addr)
+	return dial(ctx, "tcp", addr)
 }
+
+// dialFunc is as net.Dialer.DialContext.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -25,8 +25,7 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 				if !ok {
 					continue
 				}
-				judgeable(t, r)
-				if len(r.Digests()) != seeds {
+				if stopped := judgeable(t, &l, r); len(r.Digests()) != seeds-stopped {
 					t.Fatalf("%d runs of %d seeds could be judged", len(r.Digests()), seeds)
 				}
 				for seed, digest := range r.Digests() {
@@ -40,25 +39,33 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	}
 }
 
-// TestTenThousandSchedules of each library can be judged. FENCEPOST_FULL=1 asks for it.
+// TestTenThousandSchedules of each library can be judged, in the memory that a thousand take. FENCEPOST_FULL=1 asks for
+// it.
 func TestTenThousandSchedules(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")
 	}
-	const schedules = 10_000
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) {
 			c := l.config(false)
-			c.Seeds = schedules
-			r, ok := locktest.Explore(t, c)
-			if !ok {
-				return
+			var memory int64
+			for _, schedules := range []int{1000, 10_000} {
+				c.Seeds = schedules
+				r, ok := locktest.Explore(t, c)
+				if !ok {
+					continue
+				}
+				stopped := judgeable(t, &l, r)
+				if r.Runs != schedules {
+					t.Errorf("%d runs", r.Runs)
+				}
+				if memory > 0 && r.Memory > 2*memory {
+					t.Errorf("%d MB, and %d MB for a tenth of the runs", r.Memory>>20, memory>>20)
+				}
+				memory = r.Memory
+				t.Logf("%d runs: %.1f s of CPU, at most %d MB a process, %d stopped", r.Runs, r.CPU.Seconds(),
+					r.Memory>>20, stopped)
 			}
-			judgeable(t, r)
-			if r.Runs != schedules {
-				t.Errorf("%d runs", r.Runs)
-			}
-			t.Logf("%v of CPU", r.CPU)
 		})
 	}
 }

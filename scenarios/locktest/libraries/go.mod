@@ -12,6 +12,7 @@ require (
 	github.com/mediocregopher/radix/v4 v4.1.4
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.78
+	github.com/valkey-io/valkey-go v1.0.79
 )
 
 require (

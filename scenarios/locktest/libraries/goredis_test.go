@@ -13,13 +13,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedis is a client of go-redis for one server; of a replicated one, through an address that follows the master.
+// goRedis is a client of go-redis for one server.
 func goRedis(c *locktest.Client, i int) *redis.Client {
-	dial := c.DialContext
-	if replicated(c) {
-		dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }
-	}
-	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: dial})
+	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
+}
+
+// following is a client of go-redis for a replicated server, by an address that follows the master.
+func following(c *locktest.Client) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
+}
+
+// failover is go-redis's own client for a replicated server, which has the Sentinel tell it who is master.
+func failover(c *locktest.Client) *redis.Client {
+	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
+		Dialer: c.DialContext})
 }
 
 // redislockLock is a lock of redislock.
@@ -30,9 +38,13 @@ type redislockLock struct {
 	fence
 }
 
-func newRedislock(c *locktest.Client, fenced bool) locktest.Lock {
-	return &redislockLock{client: goRedis(c, 0), c: c, fence: fence{on: fenced}}
+func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) locktest.Lock {
+	return func(c *locktest.Client, fenced bool) locktest.Lock {
+		return &redislockLock{client: client(c), c: c, fence: fence{on: fenced}}
+	}
 }
+
+func single(c *locktest.Client) *redis.Client { return goRedis(c, 0) }
 
 func (l *redislockLock) Lock(ctx context.Context) (err error) {
 	l.held, err = redislock.New(l.client).Obtain(ctx, l.c.Key, TTL,
@@ -59,8 +71,10 @@ type setNX struct {
 	until
 }
 
-func newSetNX(c *locktest.Client, fenced bool) locktest.Lock {
-	return &setNX{client: goRedis(c, 0), c: c, fence: fence{on: fenced}}
+func newSetNX(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) locktest.Lock {
+	return func(c *locktest.Client, fenced bool) locktest.Lock {
+		return &setNX{client: client(c), c: c, fence: fence{on: fenced}}
+	}
 }
 
 func (l *setNX) value() string { return l.c.Name + "." + strconv.Itoa(l.n) }

@@ -21,7 +21,7 @@ const askTimeout = time.Second
 // dialMaster is what a proxy or a name that follows the master does: it asks the Sentinel who that is, and connects
 // there.
 func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
-	sentinel, err := within(ctx, askTimeout, c, c.Addr(2))
+	sentinel, err := within(ctx, askTimeout, c.DialContext, c.Addr(2))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,10 +65,13 @@ type cell struct {
 	care    care
 }
 
+// replicated says whether the servers of a library have replicas.
+func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
+
 // cells are those of one library. A fail-over needs a replica, and work beyond the TTL somebody who renews.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
-		if f.name == "failovers" && l.Servers == l.Servers.Replicated(0) {
+		if f.name == "failovers" && !l.replicated() {
 			continue
 		}
 		for _, w := range works {
@@ -107,6 +111,7 @@ type counts struct {
 	Data               int // resource-safety
 	Waits              int // deadlock-freedom or fault-tolerance, although enough servers were left
 	Tokens             int // token-order
+	Stopped            int `json:",omitempty"` // not judged: the library stopped the clock
 }
 
 // finding is one way in which a library broke a law, with its smallest run in testdata/Name.
@@ -157,8 +162,8 @@ type candidate struct {
 }
 
 func (m *matrix) add(c cell, r *locktest.Report) {
-	judgeable(m.t, r)
-	n := counts{Family: c.family.name, Work: c.work.name, Care: c.care.name, Runs: r.Runs,
+	n := counts{Stopped: judgeable(m.t, c.library, r), Runs: r.Runs,
+		Family: c.family.name, Work: c.work.name, Care: c.care.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Tokens: r.Violated(checker.TokenOrder)}
 	for _, b := range r.Breaches {
@@ -166,7 +171,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 			b.Cause.Kind != checker.NoQuorumLeft {
 			n.Waits += b.Runs
 		}
-		if told(b) {
+		if told(c, b) {
 			m.offer(&candidate{c, b, r})
 		}
 	}
@@ -174,12 +179,17 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 }
 
 // told says whether a breach gets a paragraph of its own. Left out are that all servers are down for good; that two
-// are inside at once since a paused client cannot know, or since their leases overlapped, which is told of the leases;
-// and, until the checker tells a prolongation that a deposed master granted from a miscount, the latter.
-func told(b locktest.Breach) bool {
+// are inside at once since a paused client cannot know, or cannot be told, or since their leases overlapped, which is
+// told of the leases; and, until the checker tells what became of a prolongation that one of two masters granted, that
+// it is miscounted or not told of replicated servers.
+func told(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
-	case checker.NoQuorumLeft, checker.ValidityMiscounted:
+	case checker.NoQuorumLeft:
 		return false
+	case checker.Untold:
+		return !c.library.replicated()
+	case checker.ValidityMiscounted:
+		return c.family.name != "pauses" && !c.library.replicated() && b.Law == checker.LeaseExclusion
 	}
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
@@ -198,8 +208,9 @@ func (m *matrix) offer(c *candidate) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// write cuts down what was found, and writes it.
+// write cuts down what was found, and writes it in place of what was found before.
 func (m *matrix) write() {
+	clearFindings(m.t, "testdata", m.Library)
 	for _, key := range m.order {
 		c := m.best[key]
 		small, err := c.report.Shrink(c.Breach)
@@ -228,6 +239,40 @@ func (m *matrix) write() {
 		m.t.Fatal(err)
 	}
 	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
+}
+
+// clearFindings removes from a folder what was found of a library, as its result there tells.
+func clearFindings(t *testing.T, folder, library string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, library+".json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	var was result
+	if err == nil {
+		err = json.Unmarshal(text, &was)
+	}
+	for _, f := range was.Findings {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, f.Name)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFindingsOfBeforeAreCleared(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"a-stuck", "a-late", "a-b-stuck"} {
+		save(t, filepath.Join(folder, name), "plan.txt", "")
+	}
+	save(t, folder, "a.json", `{"Library": "a", "Findings": [{"Name": "a-stuck"}, {"Name": "a-late"}, {"Name": "a-gone"}]}`)
+	clearFindings(t, folder, "a")
+	clearFindings(t, folder, "b")
+	left, err := filepath.Glob(filepath.Join(folder, "*"))
+	if want := []string{filepath.Join(folder, "a-b-stuck"), filepath.Join(folder, "a.json")}; err != nil ||
+		!slices.Equal(left, want) {
+		t.Errorf("%v (%v) are left, want %v", left, err, want)
+	}
 }
 
 func save(t *testing.T, folder, name, text string) {

@@ -43,7 +43,7 @@ func TestFindings(t *testing.T) {
 				if !ok {
 					return
 				}
-				judgeable(t, r)
+				judgeable(t, &All[i], r)
 				if r.Runs != 1 || len(r.Breaches) != 1 || r.Breaches[0].Law != f.Law || r.Breaches[0].Cause != f.Cause {
 					t.Errorf("it should break %s by %s: %+v", f.Law, f.Cause, r.Breaches)
 				}
@@ -121,9 +121,10 @@ func row(b *strings.Builder, r result, work string) {
 			if c.Family == f.name && c.Work == work {
 				data = append(data, fmt.Sprint(c.Data))
 				sum.Leases, sum.Waits, sum.Tokens = sum.Leases+c.Leases, sum.Waits+c.Waits, sum.Tokens+c.Tokens
+				sum.Stopped += c.Stopped
 			}
 		}
-		for n, mark := range map[*int]string{&sum.Leases: "L", &sum.Waits: "W", &sum.Tokens: "T"} {
+		for n, mark := range map[*int]string{&sum.Leases: "L", &sum.Waits: "W", &sum.Tokens: "T", &sum.Stopped: "S"} {
 			if *n > 0 {
 				marks = append(marks, mark)
 			}
@@ -141,7 +142,7 @@ func row(b *strings.Builder, r result, work string) {
 }
 
 func sorted(marks []string) (all []string) {
-	for _, m := range []string{"L", "T", "W"} {
+	for _, m := range []string{"L", "S", "T", "W"} {
 		for _, has := range marks {
 			if has == m {
 				all = append(all, m)

@@ -67,7 +67,7 @@ func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 		Dial: func() (redigolib.Conn, error) {
 			return redigolib.Dial("tcp", addr,
 				redigolib.DialContextFunc(func(ctx context.Context, _, addr string) (net.Conn, error) {
-					return within(ctx, redigoDialTimeout, c, addr)
+					return within(ctx, redigoDialTimeout, c.DialContext, addr)
 				}))
 		}}
 }

@@ -1,4 +1,4 @@
-package locktest
+package remote
 
 import (
 	"bytes"
@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
-// tail keeps what a worker printed beside its reports, and tells by it why the worker ended.
+// tail keeps what a process printed beside what it says, and tells by it why the process ended.
 type tail struct {
-	mu   sync.Mutex
-	text []byte
-	hung time.Duration // for how long it had said nothing when it was killed; 0: it was not
+	mu     sync.Mutex
+	text   []byte
+	killed string // why it was; empty: it was not
 }
 
 // tailLimit bounds what is kept: the first lines tell why.
@@ -29,25 +28,31 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hang notes that the worker is killed for its silence.
-func (t *tail) hang(after time.Duration) {
+// forget drops what was printed so far.
+func (t *tail) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.hung = after
+	t.text = t.text[:0]
 }
 
-// shown is how many bytes of what a worker printed are told.
+// kill notes why the process is killed.
+func (t *tail) kill(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.killed = why
+}
+
+// shown is how many bytes of what a process printed are told.
 const shown = 4 << 10
 
-// ending says why a worker ended.
+// ending says why the process ended.
 func (t *tail) ending(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.text)
-	if t.hung > 0 {
-		return fmt.Errorf("the run did not end within %v of real time. Virtual time stands still while a goroutine "+
-			"runs, or is blocked by something other than a channel, a timer or a connection of the client:\n\n%s",
-			t.hung, culprits(string(text)))
+	if t.killed != "" {
+		return fmt.Errorf("%s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
+			"than a channel, a timer or a connection of the client:\n\n%s", t.killed, culprits(string(text)))
 	}
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])
@@ -95,8 +100,8 @@ func callsOf(g string) string {
 	return b.String()
 }
 
-// groups are the goroutines of a bubble that look alike, the most frequent first, each with the calls of one of them.
-func groups(dump string) string {
+// Groups are the goroutines of a bubble that look alike, the most frequent first, each with the calls of one of them.
+func Groups(dump string) string {
 	count, of := map[string]int{}, []string{}
 	for _, g := range strings.Split(dump, "\n\n") {
 		head := goroutine.FindStringSubmatch(g)

@@ -32,3 +32,13 @@ func TestASpinIsToldOnWhicheverThreadItRuns(t *testing.T) {
 		t.Errorf("%+v", p.runs)
 	}
 }
+
+// TestARunThatRestsIsNotWaitedFor: in a run there is nothing to wait for that takes real time.
+func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
+	p := examine(t, Config{New: func(c *Client) Lock {
+		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}
+	}, Seeds: 1, Plan: []string{nothing}})
+	if p != nil && (len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, "the run did nothing for 3s")) {
+		t.Errorf("%+v", p.runs)
+	}
+}

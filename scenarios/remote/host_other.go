@@ -1,6 +1,6 @@
 //go:build !linux
 
-package locktest
+package remote
 
 import (
 	"os"
@@ -9,3 +9,9 @@ import (
 
 // quit has a worker dump its goroutines and end.
 func quit(worker *os.Process) error { return worker.Signal(syscall.SIGQUIT) }
+
+// memory cannot be told here.
+func memory(*os.ProcessState) int64 { return 0 }
+
+// usageOf cannot be told here.
+func usageOf(int) usage { return usage{} }

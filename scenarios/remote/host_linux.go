@@ -1,4 +1,4 @@
-package locktest
+package remote
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // quit has a worker dump its goroutines and end. Of a goroutine that runs on another thread than the one that takes the
@@ -20,9 +21,43 @@ func quit(worker *os.Process) error {
 	return syscall.Tgkill(worker.Pid, thread, syscall.SIGQUIT)
 }
 
+// memory is the most that a process had that has ended, in bytes.
+func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
+
+// usageOf is what a process has taken so far.
+func usageOf(pid int) usage {
+	all := usage{rests: true}
+	for _, t := range threadsOf(pid) {
+		all.spent += time.Duration(t.ticks) * (time.Second / userHZ)
+		all.rests = all.rests && t.state == "S"
+		all.known = true
+	}
+	all.rests = all.rests && all.known
+	return all
+}
+
+// userHZ is how many clock ticks of proc(5) a second has: sysconf(_SC_CLK_TCK), which Linux fixes.
+const userHZ = 100
+
 // busiest is the thread of a process that runs and has taken the most CPU time; 0 if none runs.
 func busiest(pid int) (thread int) {
 	most := -1
+	for _, t := range threadsOf(pid) {
+		if t.state == "R" && t.ticks > most {
+			most, thread = t.ticks, t.id
+		}
+	}
+	return thread
+}
+
+// thread is a thread of a process.
+type thread struct {
+	id    int
+	state string // R: it runs, S: it sleeps
+	ticks int    // of CPU time that it has taken
+}
+
+func threadsOf(pid int) (all []thread) {
 	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
@@ -32,15 +67,13 @@ func busiest(pid int) (thread int) {
 		// proc(5): the name stands in parentheses, and what follows it begins with the state; utime and stime are
 		// the twelfth and thirteenth of it.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 13 || fields[0] != "R" {
+		if len(fields) < 13 {
 			continue
 		}
 		user, _ := strconv.Atoi(fields[11])
 		system, _ := strconv.Atoi(fields[12])
-		if user+system > most {
-			most = user + system
-			thread, _ = strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		}
+		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		all = append(all, thread{id, fields[0], user + system})
 	}
-	return thread
+	return all
 }

@@ -1,0 +1,166 @@
+package locktest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// asked is the variable that has the tests run of which TestFlags looks at the output.
+const asked = "FENCEPOST_LOCKTEST_FLAGS"
+
+// TestOfFlags is a test that fails, as a user's would.
+func TestOfFlags(t *testing.T) {
+	if os.Getenv(asked) == "" {
+		t.Skip("it is run by TestFlags")
+	}
+	Run(t, Config{New: newCareless, Seeds: 30, Faults: Pauses, Laws: []checker.Law{checker.Ownership}})
+}
+
+// FuzzOfFlags is a fuzz target that runs a lock.
+func FuzzOfFlags(f *testing.F) {
+	f.Add(2)
+	f.Fuzz(func(t *testing.T, clients int) {
+		if r, ok := Explore(t, Config{New: newPlain, Clients: clients, Seeds: 1}); ok && r.Runs != 1 {
+			t.Errorf("%d runs", r.Runs)
+		}
+	})
+}
+
+// goTest executes this test binary again, in a folder of its own, and gives what it prints.
+func goTest(t *testing.T, folder string, args ...string) (text string, failed bool) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), asked+"=1")
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), err != nil
+}
+
+// TestFlags: go test's flags do what they say, and what a failure says to type shows it again.
+func TestFlags(t *testing.T) {
+	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
+		return
+	}
+	folder := t.TempDir()
+	first, _ := goTest(t, folder, "-test.run=^TestOfFlags$")
+	seed := regexp.MustCompile(`again   go test -run '(\^TestOfFlags\$/\^seed=\d+\$)' \.`).FindStringSubmatch(first)
+	plan := regexp.MustCompile(`go test -run '(\^TestOfFlags\$)' -locktest.plan (\S+) \.`).FindStringSubmatch(first)
+	if seed == nil || plan == nil {
+		t.Fatalf("no command repeats it:\n%s", first)
+	}
+	for name, c := range map[string]struct {
+		args   []string
+		want   []string
+		passes bool
+	}{
+		"none": {[]string{"-test.run=^TestOfFlags$"}, []string{"30 runs", "ownership is violated",
+			"--- FAIL: TestOfFlags/seed="}, false},
+		"-v": {[]string{"-test.v", "-test.run=^TestOfFlags$"},
+			[]string{"=== RUN   TestOfFlags/seed=", "30 runs"}, false},
+		"-short": {[]string{"-test.short", "-test.run=^TestOfFlags$"}, []string{"20 runs"}, false},
+		"-run with a seed": {[]string{"-test.run=" + seed[1]},
+			[]string{"1 runs", "ownership is violated", "in 1 of 1 runs"}, false},
+		"-run with a seed that holds": {[]string{"-test.v", "-test.run=^TestOfFlags$/^seed=1$"},
+			[]string{"1 runs"}, true},
+		"-locktest.plan": {[]string{"-test.run=" + plan[1], "-locktest.plan=" + plan[2]},
+			[]string{"1 runs", "ownership is violated"}, false},
+		"-locktest.plan without a file": {[]string{"-test.run=^TestOfFlags$", "-locktest.plan=none.txt"},
+			[]string{"locktest: the plan to run: open none.txt"}, false},
+		"-timeout": {[]string{"-test.run=^TestOfFlags$", "-test.timeout=1ns"},
+			[]string{"panic: test timed out"}, false},
+		"-fuzz": {[]string{"-test.run=^$", "-test.fuzz=^FuzzOfFlags$", "-test.fuzztime=1x", "-test.parallel=1",
+			"-test.fuzzcachedir=" + filepath.Join(folder, "cache")}, []string{"locktest: Run cannot be fuzzed"}, false},
+		"the seed corpus": {[]string{"-test.v", "-test.run=^FuzzOfFlags$"},
+			[]string{"--- PASS: FuzzOfFlags/seed#0"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, failed := goTest(t, folder, c.args...)
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%v: %q is not in\n%s", c.args, want, text)
+				}
+			}
+			if failed == c.passes {
+				t.Errorf("%v: it failed: %v\n%s", c.args, failed, text)
+			}
+		})
+	}
+	twice, _ := goTest(t, folder, "-test.count=2", "-test.run=^TestOfFlags$")
+	if n := strings.Count(twice, ": 30 runs\n"); n != 2 {
+		t.Errorf("-count=2 made %d calls\n%s", n, twice)
+	}
+}
+
+// TestTheTimeThatTimeoutGivesEndsTheRuns: before it ends the test, so that there is time to say so.
+func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
+	over := time.Now().Add(-time.Second)
+	p := examine(t, Config{New: newPlain, Seeds: 5, deadline: &over})
+	if p == nil {
+		return
+	}
+	want := "the time that -timeout gives was up: 0 of 5 runs were made"
+	if len(p.runs) != 0 || len(p.problems) != 1 || p.problems[0] != want {
+		t.Errorf("%d runs, %q", len(p.runs), p.problems)
+	}
+	if small, why := p.shrink(group{first: 1}); small != nil || why != "the time that -timeout gives was up" {
+		t.Errorf("%v, %q", small, why)
+	}
+}
+
+// TestTestsAtTheSameTime: -parallel lets several run, each of which comes to the runs that it makes alone.
+func TestTestsAtTheSameTime(t *testing.T) {
+	for _, name := range []string{"one", "two", "three"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, ok := Explore(t, Config{New: newPlain, Seeds: 6})
+			again, _ := Explore(t, Config{New: newPlain, Seeds: 6})
+			if !ok {
+				return
+			}
+			for seed, digest := range first.Digests() {
+				if again.Digests()[seed] != digest {
+					t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
+				}
+			}
+			if first.Runs != 6 || len(first.Failures) > 0 || len(first.Differing) > 0 {
+				t.Errorf("%+v", first)
+			}
+		})
+	}
+}
+
+// TestCoverageCountsTheProcessesOfTheRuns: what runs in them alone is covered.
+func TestCoverageCountsTheProcessesOfTheRuns(t *testing.T) {
+	testkit.FullOnly(t) // it builds a test binary with coverage
+	if os.Getenv(environment) != "" {
+		return
+	}
+	profile := filepath.Join(t.TempDir(), "cover.out")
+	text, err := exec.Command("go", "test", "-run", "^TestALockThatHoldsItsLease$", "-short", "-coverprofile", profile,
+		".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	lines, err := os.ReadFile(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`locktest/worker\.go:\d+\.\d+,\d+\.\d+ \d+ [1-9]`).Match(lines) {
+		t.Errorf("nothing of worker.go is covered\n%s", text)
+	}
+}

@@ -1,0 +1,133 @@
+package locktest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// several is a lock of three keys with a prefix, two of which make it.
+type several struct {
+	plain
+	key   []string
+	steal string // a key that is deleted with every release, whosever it is
+}
+
+func threeKeys(lock string) []string { return []string{"my:0:" + lock, "my:1:" + lock, "my:2:" + lock} }
+
+func newSeveral(steal string) func(c *Client) Lock {
+	return func(c *Client) Lock {
+		return &several{plain: plain{c: c, ttl: 8 * time.Second}, key: threeKeys(c.Key), steal: steal}
+	}
+}
+
+func (l *several) Lock(ctx context.Context) error {
+	for l.n++; ; l.n++ {
+		asked, have := time.Now(), 0
+		for _, key := range l.key {
+			if said, err := l.do(ctx, "SET", key, l.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {
+				have++
+			}
+		}
+		if l.until = asked.Add(l.ttl); have >= 2 && time.Now().Before(l.until) {
+			return nil
+		}
+		l.Unlock(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func (l *several) Unlock(ctx context.Context) (err error) {
+	for _, key := range l.key {
+		if _, e := l.do(ctx, "EVAL", compareAndDelete, "1", key, l.value()); e != nil {
+			err = e
+		}
+	}
+	if l.steal != "" {
+		_, err = l.do(ctx, "DEL", l.steal)
+	}
+	return err
+}
+
+// TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without
+// Config.Keys nothing is known of whose keys they are.
+func TestKeysOfOtherNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		keys           func(string) []string
+		steal          string
+		held, violated int
+	}{
+		"not named":                         {nil, "my:1:lock", 0, 0},
+		"sound":                             {threeKeys, "", 20, 0},
+		"one of three is taken from others": {threeKeys, "my:1:lock", 0, 20},
+		"a key that is none of the lock's":  {threeKeys, "lock", 20, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, ok := Explore(t, Config{New: newSeveral(test.steal), Keys: test.keys, Seeds: 20, Faults: Pauses})
+			if !ok {
+				return
+			}
+			held, violated := r.Held(checker.Ownership), r.Violated(checker.Ownership)
+			if held != test.held || violated != test.violated || len(r.Failures) > 0 {
+				t.Errorf("of %d runs ownership held in %d, and was violated in %d: %v", r.Runs, held, violated,
+					r.Failures)
+			}
+			if n := r.Violated(checker.LeaseExclusion); n > 0 && test.steal != "my:1:lock" {
+				t.Errorf("two leases ran at once in %d runs: %v", n, r.Breaches)
+			}
+		})
+	}
+}
+
+func TestKeysThatMakeNoSense(t *testing.T) {
+	for want, of := range map[string]func(string) []string{
+		`Config.Keys names no key of the lock "a"`: func(string) []string { return nil },
+		`Config.Keys names "k" twice: as a key of the lock "a" and of "b"`: func(string) []string {
+			return []string{"k"}
+		},
+		`Config.Keys names "a1" twice: as a key of the lock "a" and of "a"`: func(lock string) []string {
+			return []string{lock + "1", lock + "1"}
+		},
+	} {
+		c := Config{Keys: of}
+		if _, err := c.newKeys([]history.Lock{"a", "b"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestWhichLockAKeyIsOf: a key that stands alone for its lock has no member of its own, and a key that is no lock's is
+// told apart from a lock of its name.
+func TestWhichLockAKeyIsOf(t *testing.T) {
+	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := (&Config{Keys: func(lock string) []string { return []string{"my:" + lock} }}).newKeys(
+		[]history.Lock{"lock"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		keys   *keys
+		key    history.Lock
+		member string
+		want   string
+	}{
+		{one, "my:lock", "", "lock "}, {one, "my:lock", "client-1", "lock client-1"}, {one, "other", "x", "other x"},
+		{one, "lock", "", "key lock "}, {several, "my:1:lock", "", "lock my:1:lock"},
+		{several, "my:1:lock", "client-1", "lock my:1:lock/client-1"},
+	} {
+		lock, member := c.keys.lockOf(c.key, c.member)
+		if got := string(lock) + " " + member; got != c.want {
+			t.Errorf("%s, %s is of %q, want %q", c.key, c.member, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// telling is a lock that says only when it is over: a while after its first request.
+type telling struct {
+	*plain
+	after time.Duration // 0: never
+	lost  chan struct{}
+}
+
+// withoutUntil hides what plain says of its end.
+type withoutUntil struct{ l *telling }
+
+func (l withoutUntil) Lock(ctx context.Context) error {
+	if err := l.l.plain.Lock(ctx); err != nil {
+		return err
+	}
+	l.l.lost = make(chan struct{})
+	if l.l.after > 0 {
+		lost := l.l.lost
+		time.AfterFunc(time.Until(l.l.until.Add(l.l.after-l.l.ttl)), func() { close(lost) })
+	}
+	return nil
+}
+
+func (l withoutUntil) Unlock(ctx context.Context) error { return l.l.plain.Unlock(ctx) }
+func (l withoutUntil) Close() error                     { return l.l.plain.Close() }
+func (l withoutUntil) Lost() <-chan struct{}            { return l.l.lost }
+
+// nothing is a plan that does no harm.
+const nothing = "pause client-2 for 1ms at 1s"
+
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: whether its client looks or not, and no longer than that one lives.
+func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
+	const ttl = 8 * time.Second
+	for name, test := range map[string]struct {
+		after  time.Duration
+		hold   time.Duration
+		plan   string
+		broken bool
+	}{
+		"in time":                           {ttl, 20 * time.Second, nothing, false},
+		"in time, in a pause":               {ttl, 20 * time.Second, "pause client-1 for 15s at 1s", false},
+		"late":                              {ttl + 4*time.Second, 20 * time.Second, nothing, true},
+		"never, and its client has crashed": {0, 7 * time.Second, "crash client-1 after acquired", false},
+		"never, and its client works on":    {0, 20 * time.Second, nothing, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan},
+				New: func(c *Client) Lock {
+					return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: test.after}}
+				}})
+			if !ok {
+				return
+			}
+			want := 0
+			if test.broken {
+				want = r.Runs
+			}
+			if r.Violated(checker.LeaseExclusion) != want || r.Held(checker.LeaseExclusion) != r.Runs-want {
+				t.Errorf("of %d runs, two leases at once in %d", r.Runs, r.Violated(checker.LeaseExclusion))
+			}
+		})
+	}
+}
+
+// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: also if it is not told in its work.
+func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
+	for checks, writes := range map[bool]bool{false: true, true: false} {
+		name := map[bool]string{false: "does not look", true: "looks"}[checks]
+		t.Run(name, func(t *testing.T) {
+			r, ok := Explore(t, Config{Seeds: 3, Compute: 20 * time.Second, Cycles: 1,
+				Plan: []string{nothing}, Care: Care{ChecksValidity: checks},
+				New: func(c *Client) Lock {
+					return withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}, after: 8 * time.Second}}
+				}})
+			if ok && (r.Violated(checker.ResourceSafety) > 0) != writes {
+				t.Errorf("violated in %d of %d runs", r.Violated(checker.ResourceSafety), r.Runs)
+			}
+		})
+	}
+}
+
+// ending is a lock that says that it is lost when the run is over.
+type ending struct{ withoutUntil }
+
+func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
+
+// TestWhatIsToldWhenTheRunIsOverIsNotRecorded: whoever hears of it first, the run is the same.
+func TestWhatIsToldWhenTheRunIsOverIsNotRecorded(t *testing.T) {
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, New: func(c *Client) Lock {
+		return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
+	}}
+	first, ok := Explore(t, c)
+	again, _ := Explore(t, c)
+	if !ok {
+		return
+	}
+	for seed, digest := range first.Digests() {
+		if again.Digests()[seed] != digest {
+			t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
+		}
+	}
+	if len(first.Digests()) != 10 || len(first.Differing)+len(again.Differing) > 0 {
+		t.Errorf("%+v", first)
+	}
+}

@@ -1,0 +1,179 @@
+package remote
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// hung is how much processor time a process may take to say the next thing before it is killed, or real time where the
+// host does not tell the former of a process. Honest runs take milliseconds.
+const hung = time.Minute
+
+// idle is for how long it may do nothing at all, as far as the host can tell: in a run there is nothing to wait for but
+// virtual time, which passes at once. overdue is how long it may take in any case.
+const (
+	idle    = 3 * time.Second
+	overdue = 10 * hung
+)
+
+// mark opens a line that a process says, among what the code under test prints.
+const mark = "\x16fencepost "
+
+// Say has the process in which it is called say something: a line, which Process.Next of the other one gives.
+func Say(out io.Writer, line []byte) error {
+	_, err := fmt.Fprintf(out, "\n%s%s\n", mark, line)
+	return err
+}
+
+// Process executes a test binary, for runs.
+type Process struct {
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+	said     tail
+	patience time.Duration
+	started  bool // it has said something
+	ended    sync.Once
+	why      error
+}
+
+// Start executes a test binary in a folder, with one variable more in its environment. patience is how long it may take
+// to say the next thing, 0 for a minute of processor time; the first may take as long in any case, since a process has
+// to start.
+func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
+	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
+	p.cmd.Dir = folder
+	p.cmd.Env = environ(variable)
+	p.cmd.Stderr = &p.said
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return p, p.cmd.Start()
+}
+
+// environ is the environment of a process that makes runs, with one variable more: on one thread, with randomness that
+// can be seeded, and so that a data race ends it in the run that shows it.
+func environ(more string) []string {
+	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
+		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
+}
+
+// tell hands the process a line.
+func (p *Process) tell(line []byte) error {
+	_, err := p.in.Write(append(line, '\n'))
+	return err
+}
+
+// Next waits for what the process says next. If it does not, it has ended, and the error says why.
+func (p *Process) Next() ([]byte, error) {
+	done := make(chan struct{})
+	defer close(done)
+	go p.guard(p.started, done)
+	for {
+		line, err := p.out.ReadString('\n')
+		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
+			p.started = true
+			p.said.forget() // what follows tells of what happens next
+			return []byte(strings.TrimSuffix(rest, "\n")), nil
+		}
+		p.said.Write([]byte(line))
+		if err != nil {
+			return nil, p.end()
+		}
+	}
+}
+
+// guard kills the process if it takes too long, or does nothing once it has started, before done is closed.
+func (p *Process) guard(started bool, done <-chan struct{}) {
+	const often = idle / 6
+	patience := p.patience
+	if !started {
+		patience = max(patience, hung)
+	}
+	look := time.NewTicker(often)
+	defer look.Stop()
+	begun, first := time.Now(), usageOf(p.cmd.Process.Pid)
+	for last, quiet := first, time.Duration(0); ; {
+		select {
+		case <-done:
+			return
+		case <-look.C:
+		}
+		now := usageOf(p.cmd.Process.Pid)
+		if quiet += often; !now.rests || now.spent != last.spent || !started {
+			quiet = 0
+		}
+		last = now
+		switch {
+		case quiet >= idle:
+			p.kill(fmt.Sprintf("the run did nothing for %v of real time, and did not end", idle), done)
+		case now.known && now.spent-first.spent >= patience:
+			p.kill(fmt.Sprintf("the run did not end within %v of processor time", patience), done)
+		case !now.known && time.Since(begun) >= patience || time.Since(begun) >= overdue:
+			p.kill(fmt.Sprintf("the run did not end within %v of real time",
+				time.Since(begun).Truncate(time.Second)), done)
+		default:
+			continue
+		}
+		return
+	}
+}
+
+// usage is what a process has taken of the processor, and whether all its threads sleep.
+type usage struct {
+	spent        time.Duration
+	rests, known bool
+}
+
+// kill has the process dump its goroutines, and ends it.
+func (p *Process) kill(why string, done <-chan struct{}) {
+	p.said.kill(why)
+	_ = quit(p.cmd.Process) // or else it is killed
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		p.cmd.Process.Kill()
+	}
+}
+
+// end waits for the end of the process, and says why it came to it.
+func (p *Process) end() error {
+	p.ended.Do(func() {
+		p.in.Close()
+		p.why = p.said.ending(p.cmd.Wait())
+	})
+	return p.why
+}
+
+// Kill ends the process without a word; Next then says that it has ended.
+func (p *Process) Kill() { p.cmd.Process.Kill() }
+
+// Close ends the process.
+func (p *Process) Close() {
+	p.cmd.Process.Kill()
+	_, _ = io.Copy(io.Discard, p.out)
+	p.end()
+}
+
+// CPU is what a process took that has ended, by the host's account.
+func (p *Process) CPU() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// Memory is the most memory that a process had that has ended, in bytes; 0 if the host does not say.
+func (p *Process) Memory() int64 {
+	return memory(p.cmd.ProcessState)
+}

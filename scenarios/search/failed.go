@@ -1,0 +1,63 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Failed are the runs that could not be judged, since the lock's own code failed in them.
+type Failed struct {
+	Runs  int      `json:"runs"`
+	First uint64   `json:"first"` // the lowest seed of them
+	Why   []string `json:"why"`   // how it failed there, line by line
+}
+
+// mostWhy is how many lines of a failure are kept.
+const mostWhy = 12
+
+// addresses are what differs in the same failure from process to process.
+var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
+
+// note counts a run if err says that the lock's own code failed in it.
+func (f *Failed) note(seed uint64, err error) (failed bool) {
+	var code *scenarios.CodeError
+	if !errors.As(err, &code) {
+		return false
+	}
+	one := Failed{Runs: 1, First: seed}
+	for line := range strings.SplitSeq(code.Text, "\n") {
+		line = strings.Map(func(c rune) rune {
+			if history.Unprintable(c) {
+				return ' '
+			}
+			return c
+		}, strings.TrimRight(addresses.ReplaceAllString(line, ""), " \t"))
+		if line != "" && len(one.Why) < mostWhy {
+			one.Why = append(one.Why, line)
+		}
+	}
+	if one.Why == nil {
+		one.Why = []string{"it does not say how"}
+	}
+	f.add(one)
+	return true
+}
+
+// add counts in what another part has.
+func (f *Failed) add(part Failed) {
+	if part.Runs > 0 && (f.Runs == 0 || part.First < f.First) {
+		f.First, f.Why = part.First, part.Why
+	}
+	f.Runs += part.Runs
+}
+
+// open says why these runs leave it open whether the promises are kept.
+func (f *Failed) open(of int) string {
+	return fmt.Sprintf("%d of %d runs could not be judged: the lock's own code failed, first with seed %d: %s", f.Runs,
+		of, f.First, f.Why[0])
+}

@@ -1,0 +1,97 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+)
+
+// breaking is a scenario of a library's lock. Its runs are those of another scenario, in which every third seed breaks
+// the lock's code.
+func breaking(t *testing.T, alike string) *scenarios.Scenario {
+	t.Helper()
+	locks.AdmitLibraries(nil)
+	s, err := scenarios.Parse("library.yaml", []byte("name: library\nservers: {redis: 1}\nclients: 3\n"+
+		"lock: {protocol: library, ttl: 8s}\nwork: {cycles: 2, hold: 4s, writes: 1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(s.Text()), "library, ttl", alike+", ttl", 1)
+	as, err := scenarios.Parse("alike.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios.Delegate(func(_ *scenarios.Scenario, p nemesis.Plan) (scenarios.Result, error) {
+		if p.Seed%3 == 0 {
+			return scenarios.Result{}, &scenarios.CodeError{Text: fmt.Sprintf(
+				"Lock of client-1: panic: no pool\ngoroutine %d [running]:\nmain.lock(0xc00%d)\n\tlock.go:7 +0x1%d",
+				p.Seed, p.Seed, p.Seed)}
+		}
+		return scenarios.NewRunner(as).Run(p)
+	})
+	t.Cleanup(func() { scenarios.Delegate(nil) })
+	return s
+}
+
+// TestRunsThatFailDoNotEndAnExploration: the others go on, and those that failed are counted, by whatever workers and
+// in whatever portions.
+func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
+	s := breaking(t, "set-nx-px")
+	var first *Exploration
+	for _, workers := range []int{1, 2} {
+		e, err := NewExploration(s, 1, 40, Whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Run(context.Background(), s, workers, nil); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = e
+		} else if !reflect.DeepEqual(e, first) {
+			t.Errorf("by %d workers: %+v, not %+v", workers, e, first)
+		}
+	}
+	want := Failed{Runs: 13, First: 3, Why: []string{"Lock of client-1: panic: no pool", " [running]:", "main.lock()",
+		" lock.go:7"}}
+	if !reflect.DeepEqual(first.Failed, want) || first.Done != 40 {
+		t.Errorf("%d runs, %+v", first.Done, first.Failed)
+	}
+	if l := first.Laws.Of(checker.MutualExclusion); l.Holds+l.Violated+l.Undecided+l.Unchecked != 27 {
+		t.Errorf("%+v of 27 runs", l)
+	}
+	standing, open := first.Standing(s)
+	if standing == expect.AsExpected || !strings.Contains(strings.Join(open, "\n"),
+		"13 of 40 runs could not be judged: the lock's own code failed, first with seed 3: Lock of client-1: panic") {
+		t.Errorf("%v: %q", standing, open)
+	}
+	text, err := first.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := DecodeExploration(text); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("%v: %+v", err, again)
+	}
+}
+
+func TestWhatOnlyFailsIsNoViolation(t *testing.T) {
+	var f Failed
+	if f.note(1, errors.New("the disk is full")) || f.Runs != 0 {
+		t.Errorf("%+v", f)
+	}
+	if !f.note(7, fmt.Errorf("a run: %w", &scenarios.CodeError{})) || f.First != 7 || len(f.Why) != 1 {
+		t.Errorf("%+v", f)
+	}
+	if f.note(5, &scenarios.CodeError{Text: "b"}); f.Runs != 2 || f.First != 5 || f.Why[0] != "b" {
+		t.Errorf("%+v", f)
+	}
+}
