@@ -18,23 +18,28 @@ import (
 )
 
 // forUsers are the rooms whose exported names are for programs outside of the house.
-var forUsers = []string{"checker/history", "scenarios/locktest"}
+var forUsers = []string{"checker/history", "checker/history/recorder", "scenarios/locktest"}
 
 // neededAlone are the names that are exported though no code of another room uses them, by the reason.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users tell by it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
-		"sim/bubble.StuckError"},
-	"package errors asks by it what an error comes to":              {"scenarios/locks.RefusedError.Unwrap"},
-	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn"},
-	"the reference of the format is held to the grammar":            {"nemesis.Usage", "nemesis.ExclusionUsage"},
+		"sim/bubble.StuckError", "scenarios/live.ClientError", "sim/live.FloodError", "sim/live.RequestError",
+		"sim/live/keeper.ErrGone", "sim/live/redisserver.ErrNoServer", "sim/live/redisserver.ErrOldServer",
+		"sim/live/redisserver.ErrNeedsPassword", "sim/live/redisserver.ErrWrongPassword"},
+	"what embeds it promises them to an interface":     {"sim/live.Guest.Paused", "sim/live.Guest.Crashed"},
+	"package errors asks by it what an error comes to": {"scenarios/locks.RefusedError.Unwrap"},
+	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn",
+		"sim/live/redisserver.Server"},
+	"the reference of the format is held to the grammar": {"nemesis.Usage", "nemesis.ExclusionUsage"},
 	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",
 		"scenarios/sweep.Axis.Title"},
 	"tests look for faults that are named in vain": {"scenarios/rerun.Later", "scenarios/rerun.NamedIn",
 		"scenarios/rerun.Trials.Without"},
-	"fuzz tests make plans of bytes by it":             {"scenarios/search.Plans.PlanOf"},
-	"a test of interruptions puts its own there":       {"cmd/fencepost/frame.ProgressOn"},
-	"tests of servers ask by it, and read the answers": {"sim.NewIncoming", "sim.Reply.Raw"},
+	"fuzz tests make plans of bytes by it":       {"scenarios/search.Plans.PlanOf"},
+	"a test of interruptions puts its own there": {"cmd/fencepost/frame.ProgressOn"},
+	"tests of clients start them by it":          {"sim/live.Groups"},
+	"tests look at the process by it":            {"sim/live/keeper.Process.PID"},
 	"tests of sim/etcd look at the members": {"sim/consensus.Cluster.Members",
 		"sim/consensus.Member.Applied"},
 	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",

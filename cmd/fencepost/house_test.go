@@ -69,6 +69,12 @@ var arrows = map[string][]string{
 		"scenarios/format", "scenarios/locks", "scenarios/resource", "scenarios/setting", "sim", "sim/consensus",
 		"sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/resource": {"checker/history", "sim"},
+	"scenarios/live/agree": {"checker", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
+		"scenarios/parallel"},
+	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
+		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver"},
+	"reports/agreed": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios/expect",
+		"scenarios/live/agree"},
 	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",
 		"sim/live"},
 	"scenarios/parallel": {},
@@ -120,15 +126,17 @@ var arrows = map[string][]string{
 	"reports/browser":        {},
 	"scenarios/starter":      {"scenarios", "scenarios/locks", "scenarios/setting"},
 	"cmd/fencepost/artefact": {},
-	"cmd/fencepost/frame": {"checker/history", "cmd/fencepost/artefact", "reports/report", "reports/term",
-		"scenarios/expect"},
+	"cmd/fencepost/frame": {"checker/history", "checker/nearest", "cmd/fencepost/artefact", "reports/report",
+		"reports/term", "scenarios/expect"},
 	"cmd/fencepost": {"checker/history", "checker/nearest", "checker/reading", "cmd/fencepost/artefact",
 		"cmd/fencepost/frame",
-		"nemesis", "reports", "reports/advice", "reports/compared", "reports/hunted", "reports/schema",
+		"nemesis", "reports", "reports/advice", "reports/agreed", "reports/compared", "reports/hunted",
+		"reports/schema",
 		"reports/single", "reports/sweepmap", "reports/term", "scenarios", "scenarios/advise", "scenarios/compare",
-		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/live", "scenarios/locks",
+		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/live", "scenarios/live/agree",
+		"scenarios/live/servers", "scenarios/locks", "scenarios/parallel",
 		"scenarios/remote", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally",
-		"scenarios/verify", "sim/live"},
+		"scenarios/verify", "sim/live", "sim/live/keeper"},
 }
 
 // worker is the client program in Go of which live runs may be had.
@@ -391,7 +399,7 @@ var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
 var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
-	"scenarios/live"}
+	"scenarios/live", "scenarios/live/agree", "scenarios/live/servers"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"

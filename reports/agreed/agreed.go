@@ -72,8 +72,9 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 		tone = term.Red
 	}
 	p.Title("simulated and real", phrase.Count(len(a.Rows), "scenario"), standing, tone)
-	p.Text(term.Plain, 2, "The same scenarios simulated, and in real time on "+a.Servers+", with each client a process of "+
-		"its own: every law, and the cause of every violation, is held to the other side's.")
+	p.Text(term.Plain, 2,
+		"The same scenarios simulated, and in real time on "+a.Servers+", with each client a process of "+
+			"its own: every law, and the cause of every violation, is held to the other side's.")
 	p.Blank()
 	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(35).Add(term.Plain, "times").
 		Right(52, "simulated").Right(62, "real"))
@@ -81,7 +82,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 		row(p, &a.Rows[i])
 	}
 	p.Blank()
-	p.Text(term.Plain, 0, fmt.Sprintf("%d agree, %d differ, %d could not be run on both sides.", alike, differ, refused))
+	p.Text(term.Plain, 0,
+		fmt.Sprintf("%d agree, %d differ, %d could not be run on both sides.", alike, differ, refused))
 	report.Stopped(p, a.Interrupted)
 	report.Closing(p, "", a.Repeat)
 	return p.Err()

@@ -62,8 +62,8 @@ func DialFramed(l *Loop, address string, took func(kind byte, what []byte), ende
 // Say sends a request.
 func (f *Framed) Say(args []string) { f.out.add(appendRequest(nil, args)) }
 
-// Close closes the connection.
-func (f *Framed) Close() {
+// end closes the connection.
+func (f *Framed) end() {
 	f.over = true
 	f.loop.framed = slices.DeleteFunc(f.loop.framed, func(o *Framed) bool { return o == f })
 	f.out.finish()

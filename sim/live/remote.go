@@ -111,7 +111,7 @@ func (k *link) ended() {
 func (k *link) close() {
 	k.over = true
 	delete(k.of.links, k.id)
-	k.Close()
+	k.end()
 }
 
 // Closed closes the connection that a client has closed.

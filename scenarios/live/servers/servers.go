@@ -53,8 +53,8 @@ func Parse(text string) (Choice, error) {
 // Real reports whether the servers are no simulated ones.
 func (c Choice) Real() bool { return c.word != Simulated }
 
-// Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no other
-// run has.
+// Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
+// other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if len(c.addresses) == 0 {
 		return s, nil
@@ -93,8 +93,9 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 		return nil, err
 	}
 	if result, err = live.Run(o, plan); err == nil && len(c.addresses) > 0 {
-		result.Notes = append(result.Notes, "the servers are yours: what becomes of their keys is not recorded, and laws "+
-			"that need to know it are unchecked")
+		result.Notes = append(result.Notes,
+			"the servers are yours: what becomes of their keys is not recorded, and laws "+
+				"that need to know it are unchecked")
 	}
 	return result, err
 }
