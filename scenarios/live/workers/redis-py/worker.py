@@ -17,6 +17,7 @@ def told(name):
 name, ttl, hold = told("LOCK"), int(told("TTL_MS")) / 1000, int(told("HOLD_MS")) / 1000
 server = redis.Redis.from_url(told("REDIS_1"))
 resource = redis.Redis.from_url(told("RESOURCE"))
+server.ping()  # it is connected
 
 
 def report(*words):

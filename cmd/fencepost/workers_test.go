@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// workers is the folder of the client programs that come with live runs.
+const workers = "../../scenarios/live/workers"
+
+// workerCommand is the command of a client program, made ready. Where what it needs is not installed, the test is
+// skipped, or fails at full size.
+func workerCommand(t *testing.T, name string) string {
+	t.Helper()
+	need := func(what string, err error) {
+		switch {
+		case err != nil && testkit.Full():
+			t.Fatalf("%s: %v", what, err)
+		case err != nil:
+			t.Skipf("%s: %v", what, err)
+		}
+	}
+	at, err := filepath.Abs(filepath.Join(workers, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch name {
+	case "redis-py":
+		const python = "/usr/bin/python3" // for which the system's packages are
+		out, err := exec.Command(python, "-c", "import redis.lock").CombinedOutput()
+		need("python3-redis is not installed: "+string(out), err)
+		return python + " " + filepath.Join(at, "worker.py")
+	case "redlock-js":
+		_, err := os.Stat(filepath.Join(at, "node_modules", "redlock"))
+		need("npm ci has not been run in "+at, err)
+		return "node " + filepath.Join(at, "worker.js")
+	default:
+		program := filepath.Join(t.TempDir(), name)
+		build := exec.Command("go", "build", "-o", program, ".")
+		build.Dir = at
+		out, err := build.CombinedOutput()
+		need(string(out), err)
+		return program
+	}
+}
+
+// lives runs a scenario with a client program, and gives the exit code.
+func lives(t *testing.T, scenario, command string) (code int, text string) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	code = run([]string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}, &out,
+		&problems)
+	return code, out.String() + problems.String()
+}
+
+// TestWorkersShowWhatTheyAreThereToShow: locks in three languages under a pause, without and with a fencing token.
+func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
+	for _, c := range []struct {
+		worker, argument, scenario string
+		want                       int
+	}{
+		{"redis-py", "", "fenced-gc-pause", exitOtherwise}, // the data is lost
+		{"redis-py", " fenced", "fenced-gc-pause", exitExpected},
+		{"redsync", "", "kleppmann-gc-pause", exitExpected},
+		{"redlock-js", "", "kleppmann-gc-pause", exitExpected},
+	} {
+		t.Run(c.worker+c.argument, func(t *testing.T) {
+			t.Parallel()
+			command := workerCommand(t, c.worker)
+			if code, text := lives(t, c.scenario, command+c.argument); code != c.want {
+				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
+			}
+		})
+	}
+}
+
+// TestFindingsInForeignLibrariesRepeat: each plan breaks its library's lock in nine of ten runs, at least.
+func TestFindingsInForeignLibrariesRepeat(t *testing.T) {
+	testkit.FullOnly(t)
+	for worker, scenario := range map[string]string{"redis-py": "late-answer.yaml", "redlock-js": "late-answers.yaml"} {
+		t.Run(worker, func(t *testing.T) {
+			command := workerCommand(t, worker)
+			broken, last := 0, ""
+			for range 10 {
+				code, text := lives(t, filepath.Join(workers, worker, scenario), command)
+				if code == exitExpected {
+					broken++
+				} else {
+					last = text
+				}
+			}
+			if t.Logf("%d of 10", broken); broken < 9 {
+				t.Errorf("broken in %d runs of 10; one that was not:\n%s", broken, last)
+			}
+		})
+	}
+}
