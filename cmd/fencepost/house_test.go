@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 		"scenarios/format", "scenarios/locks", "scenarios/resource", "scenarios/setting", "sim", "sim/consensus",
 		"sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/resource": {"checker/history", "sim"},
-	"scenarios/live/agree": {"checker", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
+	"scenarios/live/agree": {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
 		"scenarios/parallel"},
 	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
 		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver"},

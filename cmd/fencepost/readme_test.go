@@ -112,6 +112,9 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
 		if d.IsDir() && (strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".git") ||
 			d.Name() == "testdata") {
 			return filepath.SkipDir

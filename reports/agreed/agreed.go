@@ -28,7 +28,7 @@ type Agreement struct {
 
 // Standing is how the sides stand to each other: alike, not alike, or nothing was run.
 func (a *Agreement) Standing() expect.Standing {
-	switch alike, differ, _ := agree.Counts(a.Rows); {
+	switch alike, _, differ, _ := agree.Counts(a.Rows); {
 	case differ > 0:
 		return expect.Otherwise
 	case alike == 0 || a.Interrupted:
@@ -64,7 +64,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 // Text writes a table, a line for each scenario, and below it what differs. The error is w's.
 func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	p := opt.Writer(w)
-	alike, differ, refused := agree.Counts(a.Rows)
+	alike, explained, differ, refused := agree.Counts(a.Rows)
 	standing := map[expect.Standing]string{expect.AsExpected: "agree", expect.Otherwise: "differ",
 		expect.NotDecidable: report.Undecided}[a.Standing()]
 	tone := term.Green
@@ -83,7 +83,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	}
 	p.Blank()
 	p.Text(term.Plain, 0,
-		fmt.Sprintf("%d agree, %d differ, %d could not be run on both sides.", alike, differ, refused))
+		fmt.Sprintf("%d agree, %d differ for a known reason, %d differ, %d could not be run on both sides.", alike,
+			explained, differ, refused))
 	report.Stopped(p, a.Interrupted)
 	report.Closing(p, "", a.Repeat)
 	return p.Err()
@@ -94,6 +95,8 @@ func row(p *term.Writer, r *agree.Row) {
 	switch {
 	case r.Refused != "":
 		sign = "–"
+	case r.Explanation() != "":
+		sign = "±"
 	case !r.Agrees():
 		sign = "✗"
 	}
@@ -112,6 +115,9 @@ func row(p *term.Writer, r *agree.Row) {
 	for _, d := range r.Differences() {
 		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))
 	}
+	if why := r.Explanation(); why != "" {
+		p.Text(term.Plain, 3, why)
+	}
 }
 
 type agreementJSON struct {
@@ -119,20 +125,22 @@ type agreementJSON struct {
 	Servers     string    `json:"servers"`
 	Rows        []rowJSON `json:"rows"`
 	Agree       int       `json:"agree"`
+	Explained   int       `json:"explained"`
 	Differ      int       `json:"differ"`
 	Refused     int       `json:"refused"`
 	Interrupted bool      `json:"interrupted"`
 }
 
 type rowJSON struct {
-	Scenario  string        `json:"scenario"`
-	DividedBy int           `json:"divided_by"`
-	Refused   string        `json:"refused,omitempty"`
-	Simulated float64       `json:"simulated_seconds"`
-	Real      float64       `json:"real_seconds"`
-	Agrees    bool          `json:"agrees"`
-	Violated  []string      `json:"violated"` // simulated
-	Differs   []differsJSON `json:"differs"`
+	Scenario    string        `json:"scenario"`
+	DividedBy   int           `json:"divided_by"`
+	Refused     string        `json:"refused,omitempty"`
+	Simulated   float64       `json:"simulated_seconds"`
+	Real        float64       `json:"real_seconds"`
+	Agrees      bool          `json:"agrees"`
+	Violated    []string      `json:"violated"` // simulated
+	Differs     []differsJSON `json:"differs"`
+	Explanation string        `json:"explanation,omitempty"` // of the differences
 }
 
 type differsJSON struct {
@@ -144,12 +152,12 @@ type differsJSON struct {
 // JSON gives the same as one document.
 func (a *Agreement) JSON(command string) ([]byte, error) {
 	d := agreementJSON{Head: report.HeadOf(command), Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
-	d.Agree, d.Differ, d.Refused = agree.Counts(a.Rows)
+	d.Agree, d.Explained, d.Differ, d.Refused = agree.Counts(a.Rows)
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Refused: r.Refused, Agrees: r.Agrees(),
 			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: []string{},
-			Differs: []differsJSON{}}
+			Differs: []differsJSON{}, Explanation: r.Explanation()}
 		for _, law := range checker.Laws {
 			if r.Simulated.Verdict.Of(law).Outcome == checker.Violated {
 				row.Violated = append(row.Violated, string(law))
@@ -174,8 +182,9 @@ func (a *Agreement) Suite() report.Suite {
 			c.Result, c.Message = expect.NotDecidable, r.Refused
 		}
 		for _, d := range r.Differences() {
-			c.Result = expect.Otherwise
-			c.Message = "the sides differ"
+			if c.Message = r.Explanation(); c.Message == "" {
+				c.Result, c.Message = expect.Otherwise, "the sides differ"
+			}
 			c.Story += fmt.Sprintf("%s: simulated %s, real %s\n", d.Law, came(d.Simulated), came(d.Live))
 		}
 		s.Cases = append(s.Cases, c)

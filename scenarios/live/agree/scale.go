@@ -1,23 +1,39 @@
 package agree
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Times up to short are those of the network, of retries and of time-outs, which are no faster on a host: they stay.
-// Longer ones are divided, but not to less than least.
+// Times above long are divided, but not to less than least. What lies below, as retries and time-outs do, stays.
 const (
-	short = 500 * time.Millisecond
+	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// defaults are the longer times that a file need not give.
+// A network without delays of its own is made slow, and what is to strike sooner than tiny strikes in midway then: a
+// client takes some tenths of a millisecond to send its first message, and the host may let it be late.
+const (
+	slow   = "12ms..20ms"
+	tiny   = time.Millisecond
+	midway = 8 * time.Millisecond
+)
+
+// scale says how the times of a scenario are changed.
+type scale struct {
+	divisor int // of long times
+	slowed  bool
+}
+
+// scales are tried in this order.
+var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
+
+// defaults are the times that a file need not give.
 var defaults = []struct {
 	path, value string
 	replicated  bool // it is a key of replicated servers
@@ -27,10 +43,10 @@ var defaults = []struct {
 	{"servers.reconfigure-after", "8s", true},
 }
 
-// shorter is a scenario with its longer times divided, and without what it expects of the metrics. Times that belong to
-// Redis (the second of everysec and of a replica's acknowledgement) stay: a scenario that is about those comes out
-// otherwise, and has to be left as it is.
-func shorter(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
+// changed is a scenario with its times scaled, and without what it expects of the metrics. Times that belong to Redis
+// (the second of everysec and of a replica's acknowledgement) stay: a scenario that is about those comes out otherwise,
+// and has to be left as it is.
+func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
 		return nil, err
@@ -40,10 +56,13 @@ func shorter(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
 			d.Set(of.path, of.value)
 		}
 	}
-	divideBelow(d, "", by)
+	if _, given := d.Get("network.delay"); !given && c.slowed {
+		d.Set("network.delay", slow)
+	}
+	c.change(d, "")
 	faults := d.List("faults")
 	for i := range faults {
-		faults[i] = divided(faults[i], by)
+		faults[i] = c.text(faults[i], c.slowed)
 	}
 	if len(faults) > 0 {
 		d.SetList("faults", faults)
@@ -51,37 +70,40 @@ func shorter(s *scenarios.Scenario, by int) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// divideBelow divides the times below a path.
-func divideBelow(d *format.Document, path string, by int) {
+// change scales the times below a path.
+func (c scale) change(d *format.Document, path string) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")
 		switch below {
-		case "name", "summary", "source", "faults":
+		case "name", "summary", "source", "faults", "servers.min-replicas-max-lag":
 			continue
 		}
-		if path == "expect" && strings.Contains(key, "_") || below == "servers.min-replicas-max-lag" {
-			if path == "expect" {
-				d.Remove(below) // a metric
-			}
+		if path == "expect" && strings.Contains(key, "_") || below == "expect.metrics" {
+			d.Remove(below)
 			continue
 		}
 		if text, scalar := d.Get(below); scalar {
-			d.Set(below, divided(text, by))
+			d.Set(below, c.text(text, false))
 		}
-		divideBelow(d, below, by)
+		c.change(d, below)
 	}
 }
 
 // duration is a time as files have it, of one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
-// divided divides the longer times in a text.
-func divided(text string, by int) string {
+// text scales the times in a text.
+func (c scale) text(text string, fault bool) string {
 	return duration.ReplaceAllStringFunc(text, func(span string) string {
-		t, err := time.ParseDuration(span)
-		if err != nil || t <= short {
+		t, err := nemesis.ParseDuration(span)
+		switch {
+		case err != nil:
 			return span
+		case t > long && c.divisor > 1:
+			return max(t/time.Duration(c.divisor), least).Round(time.Millisecond).String()
+		case 0 < t && t < tiny && fault:
+			return midway.String()
 		}
-		return fmt.Sprint(max(t/time.Duration(by), least).Round(time.Millisecond))
+		return span
 	})
 }

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/fencepost-sim/fencepost/sim/live"
@@ -27,6 +28,19 @@ func (k kept) Start(c live.Command) (live.Process, error) {
 
 // group is a process with all that is in its process group.
 type group struct{ *keeper.Process }
+
+// Wait waits for the end, and says how it was as package os does.
+func (p group) Wait() error {
+	s := p.Status()
+	err := p.Process.Wait()
+	switch {
+	case err == nil || s.Err != nil:
+		return err
+	case s.Signal != 0:
+		return fmt.Errorf("signal: %v", s.Signal)
+	}
+	return fmt.Errorf("exit status %d", s.Code)
+}
 
 // Stop stops the group: one that has ended stands still.
 func (p group) Stop() error { return unlessEnded(p.Process.Stop()) }

@@ -1,0 +1,85 @@
+package agreed
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/report"
+	"github.com/fencepost-sim/fencepost/scenarios/expect"
+	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+)
+
+func side(wall time.Duration, outcome checker.Outcome, kind checker.CauseKind) agree.Side {
+	return agree.Side{Wall: wall, Verdict: checker.Verdict{Findings: []checker.Finding{
+		{Law: checker.LeaseExclusion, Outcome: outcome, Cause: checker.Cause{Kind: kind}}}}}
+}
+
+var (
+	alike = agree.Row{Name: "alike", Scaled: 5, Simulated: side(10*time.Millisecond, checker.Violated,
+		checker.ExpiredEarly), Live: side(5*time.Second, checker.Violated, checker.ExpiredEarly)}
+	other = agree.Row{Name: "other", Scaled: 1, Simulated: side(10*time.Millisecond, checker.Violated,
+		checker.ExpiredEarly), Live: side(5*time.Second, checker.Holds, "")}
+	known   = agree.Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
+	refused = agree.Row{Name: "refused", Refused: "no such server"}
+)
+
+func TestAnAgreementIsTold(t *testing.T) {
+	var b bytes.Buffer
+	a := &Agreement{Rows: []agree.Row{alike, other, known, refused}, Servers: "redis"}
+	if err := a.Text(&b, report.TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		" ✓ alike                           ÷ 5        0.01 s    5.00 s\n   broken: lease-exclusion\n",
+		" ✗ other                           as they are",
+		"   lease-exclusion simulated violated: expired early, real holds\n",
+		" ± split-vote-fixed-delay",
+		"   Three clients win",
+		" – refused\n   no such server\n",
+		"1 agree, 1 differ for a known reason, 1 differ, 1 could not be run on both",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	text, err := a.JSON("live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d agreementJSON
+	if err := json.Unmarshal(text, &d); err != nil || d.Agree != 1 || d.Explained != 1 || d.Differ != 1 ||
+		d.Refused != 1 ||
+		len(d.Rows[1].Differs) != 1 || d.Rows[2].Explanation == "" || d.Rows[0].Violated[0] != "lease-exclusion" {
+		t.Errorf("%v %+v", err, d)
+	}
+	var results []expect.Standing
+	for _, c := range a.Suite().Cases {
+		results = append(results, c.Result)
+	}
+	want := []expect.Standing{expect.AsExpected, expect.Otherwise, expect.AsExpected, expect.NotDecidable}
+	for i := range want {
+		if results[i] != want[i] {
+			t.Errorf("case %d: %v, want %v", i, results[i], want[i])
+		}
+	}
+}
+
+func TestHowAnAgreementStands(t *testing.T) {
+	for _, c := range []struct {
+		a    Agreement
+		want expect.Standing
+	}{
+		{Agreement{Rows: []agree.Row{alike, known, refused}}, expect.AsExpected},
+		{Agreement{Rows: []agree.Row{alike, other}}, expect.Otherwise},
+		{Agreement{Rows: []agree.Row{refused}}, expect.NotDecidable},
+		{Agreement{Rows: []agree.Row{alike}, Interrupted: true}, expect.NotDecidable},
+	} {
+		if got := c.a.Standing(); got != c.want {
+			t.Errorf("%+v stands %v, want %v", c.a, got, c.want)
+		}
+	}
+}
