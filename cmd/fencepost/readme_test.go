@@ -26,7 +26,7 @@ var blocks = []struct {
 }{
 	{"README.md", "output", false,
 		func(t *testing.T, _ string) string { return picture(readmeOutput(t, "run", "kleppmann-gc-pause")) }},
-	{"README.md", "exploration", false, func(t *testing.T, _ string) string {
+	{"scenarios/search/README.md", "exploration", false, func(t *testing.T, _ string) string {
 		return overview(readmeOutput(t, "explore", "kleppmann-gc-pause", "--seeds", "1000"))
 	}},
 	{"scenarios/sweep/README.md", "delayed restart", true, delayedRestart},

@@ -14,14 +14,11 @@ import (
 const workers = "../../scenarios/live/workers"
 
 // workerCommand is the command of a client program, made ready. Where what it needs is not installed, the test is
-// skipped, or fails at full size.
+// skipped: it is for other languages than this module's.
 func workerCommand(t *testing.T, name string) string {
 	t.Helper()
 	need := func(what string, err error) {
-		switch {
-		case err != nil && testkit.Full():
-			t.Fatalf("%s: %v", what, err)
-		case err != nil:
+		if err != nil {
 			t.Skipf("%s: %v", what, err)
 		}
 	}
