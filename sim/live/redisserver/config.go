@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
@@ -81,8 +82,9 @@ type Config struct {
 type settings struct {
 	Config
 	loop     gate
-	absolute bool // PEXPIRETIME is known
-	seven    bool // it is Redis 7 or later
+	relay    *relay.Relay // nil: no server talks to another
+	absolute bool         // PEXPIRETIME is known
+	seven    bool         // it is Redis 7 or later
 }
 
 // oldest is the oldest Redis that can be used: it tells what caches must forget, and has SET with all options.
@@ -135,9 +137,9 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 // Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
 // installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
-	if a, b, is := c.betweenServers(f); is {
-		return fmt.Errorf("%s and %s are real servers and talk to each other directly: what happens on the links "+
-			"between servers can only be simulated", a, b)
+	if a, b, is := c.betweenServers(f); is && f.Kind == nemesis.DelayMessage {
+		return fmt.Errorf("%s and %s are real servers, and what they send each other is a stream of bytes: there is no "+
+			"message %d; delay what is sent at a time instead", a, b, f.Number)
 	}
 	if !c.isServer(f.Target) {
 		return nil
