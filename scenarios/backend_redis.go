@@ -58,7 +58,7 @@ func (c *redisCluster) config() redis.Config {
 
 // resetGroup prepares a master and its replicas for a run.
 func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
-	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { recordFailOver(w, old, promoted) }}
+	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { RecordFailOver(w, old, promoted) }}
 	config := c.config()
 	config.Group = group
 	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
@@ -72,8 +72,8 @@ func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
 	}
 }
 
-// recordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
-func recordFailOver(w *sim.World, old, promoted sim.ProcessID) {
+// RecordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
+func RecordFailOver(w *sim.World, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
 	w.Record(history.Nemesis, e)

@@ -12,8 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/servers"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	host "github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // liveJob is one call of live.
@@ -61,7 +63,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	}
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
-	c.Flags().StringVar(&j.servers, "servers", onSimulated, "what the lock servers are: simulated")
+	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
+		"processes that\nit starts; or `ADDRESSES` of yours, HOST:PORT,HOST:PORT")
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
@@ -72,9 +75,6 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	j.Register(c)
 	return c
 }
-
-// onSimulated is the word for servers that are simulated.
-const onSimulated = "simulated"
 
 // liveClient is the command that a client of our own is started with.
 const liveClient = "live-client"
@@ -92,13 +92,17 @@ func newLiveClient() *cobra.Command {
 
 // run makes sure that everything can be written, then runs, writes and tells.
 func (j *liveJob) run() error {
-	if j.servers != onSimulated {
-		return fmt.Errorf("--servers takes %s, not %q", onSimulated, j.servers)
+	choice, err := servers.Parse(j.servers)
+	if err == nil {
+		j.scenario, err = choice.Scenario(j.scenario)
+	}
+	if err != nil {
+		return err
 	}
 	if j.Out == "" {
 		j.Out = fmt.Sprintf("_runs/live-%s-%d", j.scenario.Name, j.plan.Seed)
-		if j.planned || j.client != "" {
-			j.Out = folderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client)
+		if j.planned || j.client != "" || choice.Real() {
+			j.Out = folderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
 		}
 	}
 	defer j.Close()
@@ -112,11 +116,20 @@ func (j *liveJob) run() error {
 	if err != nil {
 		return err
 	}
+	kept, err := keeper.Start()
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	fleet, err := choice.Fleet(j.scenario, j.plan, kept)
+	if err != nil {
+		return err
+	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
 	result, err := live.Run(live.Options{Scenario: j.scenario, Command: j.client, Host: j.listen, Context: ctx,
 		Own:   host.Command{Path: self, Args: []string{os.Args[0], liveClient}},
-		Fleet: live.Simulated{}, Starter: host.Groups{}, Patience: live.Patience}, j.plan)
+		Fleet: fleet, Starter: servers.Kept{Keeper: kept}, Patience: live.Patience}, j.plan)
 	if err != nil {
 		return err
 	}
@@ -131,6 +144,9 @@ func (j *liveJob) run() error {
 // repeat is a command that runs the same plan again.
 func (j *liveJob) repeat() string {
 	call := fmt.Sprintf("%s live %s --plan %s", program(), argument(j.scenario), shellWord(j.Out+"/"+search.PlanFile))
+	if j.servers != servers.Simulated {
+		call += " --servers " + shellWord(j.servers)
+	}
 	if j.client != "" {
 		call += " --client " + shellWord(j.client)
 	}

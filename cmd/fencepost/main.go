@@ -19,6 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/expect"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // Exit codes, as the README documents them.
@@ -30,6 +31,7 @@ const (
 )
 
 func main() {
+	keeper.Main()
 	// a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
 	debug.SetGCPercent(400)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -50,6 +52,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var ended frame.Ended
 	var badFile *format.Error
 	var badPlan *nemesis.PlanError
+	var undecided *live.UndecidedError
 	switch {
 	case err == nil:
 		return exitExpected
@@ -57,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
-	case errors.Is(err, live.ErrInterrupted):
+	case errors.Is(err, live.ErrInterrupted), errors.As(err, &undecided):
 		fmt.Fprintf(problems, "fencepost: %s\n", err)
 		return exitUndecided
 	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with its place, as editors expect

@@ -12,9 +12,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 func TestMain(m *testing.M) {
+	keeper.Main()
 	if os.Getenv("FENCEPOST_CLIENT") != "" { // a run in real time has started it as one of its clients
 		main()
 	}

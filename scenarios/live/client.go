@@ -66,7 +66,7 @@ func (k *client) start() error {
 	command.Env, command.Output = append(env, command.Env...), &k.said
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
-		command.Env = append(env, "FENCEPOST_LOCK="+string(k.config.Lock.Key),
+		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),
 			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))

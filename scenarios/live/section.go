@@ -12,7 +12,7 @@ import (
 // report takes a report of the user's client; ok answers it.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.stage.locks, r.lock) {
-		return fmt.Errorf("there is no lock %s: FENCEPOST_LOCK is %s", r.lock, k.config.Lock.Key)
+		return fmt.Errorf("there is no lock %s: FENCEPOST_LOCK is %s", r.lock, k.stage.locks[0])
 	}
 	h := k.holds[r.lock]
 	if h == nil {

@@ -115,6 +115,15 @@ func (st *stage) interruptible() (stop func()) {
 	return func() { close(over) }
 }
 
+// UndecidedError ends a run that decides nothing: a server ended by itself.
+type UndecidedError struct{ Err error }
+
+// Error says what happened.
+func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is not judged" }
+
+// Unwrap is what happened.
+func (e *UndecidedError) Unwrap() error { return e.Err }
+
 // ErrInterrupted ends a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 

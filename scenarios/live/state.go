@@ -87,7 +87,7 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 // attemptOf says on whose behalf the user's client asks a server: of an earlier attempt if the request carries an owner
 // value of that, and a key with this value still stands there; and else of the latest.
 func (k *client) attemptOf(server sim.ProcessID, args []string) history.Attempt {
-	h := k.holds[k.config.Lock.Key]
+	h := k.holds[k.stage.locks[0]]
 	if h == nil {
 		return ""
 	}

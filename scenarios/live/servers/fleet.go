@@ -1,0 +1,89 @@
+package servers
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/sim"
+	host "github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
+)
+
+// fleet is real servers, which are launched when the first is asked for: the run has looked by then whether they can
+// suffer the plan.
+type fleet struct {
+	plan   []nemesis.Fault
+	can    func(nemesis.Fault) error
+	launch func([]nemesis.Fault) (*redisserver.Fleet, error)
+	end    func() error // nil: nothing is left over
+
+	launched bool
+	real     *redisserver.Fleet
+	err      error // of the launch
+
+	mu   sync.Mutex
+	loop *host.Loop
+	died error // before there was a loop
+}
+
+// Can is that of the servers.
+func (f *fleet) Can(fault *nemesis.Fault) error { return f.can(*fault) }
+
+// Server gives a real one.
+func (f *fleet) Server(id sim.ProcessID, own sim.Server) sim.Server {
+	if !f.launched {
+		f.launched = true
+		f.real, f.err = f.launch(f.plan)
+	}
+	if f.err == nil {
+		if s := f.real.Server(id); s != nil {
+			return s
+		}
+	}
+	return own
+}
+
+// Begin gives the servers the loop.
+func (f *fleet) Begin(l *host.Loop) error {
+	f.mu.Lock()
+	f.loop = l
+	err := errors.Join(f.err, f.died)
+	f.mu.Unlock()
+	if err == nil {
+		f.real.Begin(l)
+	}
+	return err
+}
+
+// End ends what the servers do for the run.
+func (f *fleet) End() error {
+	if f.real != nil {
+		f.real.End()
+	}
+	if f.end == nil || f.err != nil {
+		return nil
+	}
+	return f.end()
+}
+
+// failed ends the run, which decides nothing.
+func (f *fleet) failed(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err = &live.UndecidedError{Err: err}
+	if f.loop == nil {
+		f.died = err
+		return
+	}
+	f.loop.Fail(err)
+}
+
+// promoted records a failover.
+func (f *fleet) promoted(old, promoted sim.ProcessID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	scenarios.RecordFailOver(f.loop.World(), old, promoted)
+}

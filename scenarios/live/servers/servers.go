@@ -1,0 +1,133 @@
+// Package servers chooses the lock servers of a live run: simulated ones, redis-server processes and a Sentinel that it
+// starts, or servers that the user runs. It is a room of the host, as sim/live is.
+//
+// Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
+// is started. Non-goals: how servers work (sim/redis, sim/live/redisserver).
+package servers
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
+)
+
+// Words for what the lock servers are. Anything else is a list of addresses.
+const (
+	Simulated = "simulated"
+	Redis     = "redis"
+)
+
+// Choice is what the lock servers are.
+type Choice struct {
+	word      string
+	addresses []string // of the user's
+}
+
+// Parse reads a choice: "simulated", "redis", or addresses of servers, HOST:PORT or redis:// URLs, with commas between.
+func Parse(text string) (Choice, error) {
+	if text == Simulated || text == Redis {
+		return Choice{word: text}, nil
+	}
+	if !strings.Contains(text, ":") {
+		problem := fmt.Sprintf("--servers takes %s, %s or the addresses of servers as HOST:PORT,HOST:PORT, not %q",
+			Simulated, Redis, text)
+		if near := nearest.Word(text, []string{Simulated, Redis}); near != "" {
+			problem += fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		return Choice{}, errors.New(problem)
+	}
+	return Choice{addresses: strings.Split(text, ",")}, nil
+}
+
+// Real reports whether the servers are no simulated ones.
+func (c Choice) Real() bool { return c.word != Simulated }
+
+// Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no other
+// run has.
+func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
+	if len(c.addresses) == 0 {
+		return s, nil
+	}
+	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
+	if err != nil {
+		return nil, err
+	}
+	prefix := "fencepost:" + strings.ToLower(rand.Text()[:8]) + ":"
+	for i := range s.Clients {
+		k := &s.Clients[i]
+		names := k.Work.Locks
+		if len(names) == 0 {
+			names = append(names, k.Lock.Key)
+		}
+		var prefixed []string
+		for _, name := range names {
+			prefixed = append(prefixed, prefix+string(name))
+		}
+		d.SetList("overrides."+string(k.ID)+".work.locks", prefixed)
+	}
+	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
+}
+
+// Fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
+func (c Choice) Fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+	if !c.Real() {
+		return live.Simulated{}, nil
+	}
+	if err := beyond(s); err != nil {
+		return nil, err
+	}
+	names := s.Targets()
+	f := &fleet{plan: plan.Faults}
+	if len(c.addresses) > 0 {
+		if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
+			return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
+				len(c.addresses))
+		}
+		name := string(s.Locks()[0])
+		prefix := name[:strings.LastIndexByte(name, ':')+1]
+		of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
+		f.can, f.launch, f.end = of.Can, of.Attach, of.Sweep
+		return f, nil
+	}
+	of := &redisserver.Config{Keeper: k, Groups: names.Groups, Persistence: s.Servers.Persistence,
+		MinReplicasToWrite: s.Servers.MinReplicasToWrite, MinReplicasMaxLag: s.Servers.MinReplicasMaxLag,
+		Sentinel: names.Sentinel, DownAfter: s.Servers.DownAfter, ReconfigureAfter: s.Servers.ReconfigureAfter,
+		Promoted: f.promoted, Failed: f.failed}
+	if len(of.Groups) == 0 {
+		for _, name := range names.Redis {
+			of.Groups = append(of.Groups, []sim.ProcessID{name})
+		}
+	}
+	f.can = of.Can
+	f.launch = func(plan []nemesis.Fault) (*redisserver.Fleet, error) { return redisserver.Launch(*of, plan) }
+	return f, nil
+}
+
+// beyond says what of a scenario no Redis server knows that can be started here; nil if they know it all.
+func beyond(s *scenarios.Scenario) error {
+	if s.Servers.SemiSync {
+		return fmt.Errorf("%s has semi-synchronous replication, which Redis does not offer: it is simulated only", s.Name)
+	}
+	for i := range s.Clients {
+		l := &s.Clients[i].Lock
+		switch {
+		case l.Release == locks.ReleaseCAD || l.Extension != nil && l.Extension.Mode == locks.ExtendCAS:
+			return fmt.Errorf("%s uses CAS or CAD, commands of Tair, which redis-server does not know: they are "+
+				"simulated only", s.Name)
+		case l.Release == locks.ReleaseDelex:
+			return fmt.Errorf("%s uses DELEX, a command of Redis 8.4: it is simulated only", s.Name)
+		}
+	}
+	return nil
+}
