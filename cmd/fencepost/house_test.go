@@ -46,10 +46,13 @@ var arrows = map[string][]string{
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},
-	"sim/live":           {"checker/history", "sim"},
+	"sim/live":           {"checker/history", "sim", "sim/live/socket"},
+	"sim/live/socket":    {},
+	"sim/live/relay":     {"sim", "sim/live/socket"},
 	"sim/live/keeper":    {},
 	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
-		"sim/redis/aof", "sim/redis/keyspace"},
+		"sim/live/redisserver/release", "sim/live/relay", "sim/redis/aof", "sim/redis/keyspace"},
+	"sim/live/redisserver/release": {},
 	"sim/live/redisserver/machine": {"sim"},
 	"sim/consensus":                {"checker/history", "sim"},
 	"sim/etcd":                     {"checker/history", "sim", "sim/consensus"},
@@ -137,7 +140,7 @@ const worker = "scenarios/live/workers/redsync"
 // nested are the modules inside this one, each with what it imports of the house: they hold what needs modules that
 // users are not to compile, which is tests, and the worker. Nothing of the house imports them.
 var nested = map[string][]string{
-	worker: {},
+	worker:            {},
 	"reports/browser": {},
 	"scenarios/locktest/libraries": {"checker", "checker/history", "checker/history/recorder", "checker/reading",
 		"scenarios/locktest", "sim", "sim/bubble", "sim/redis"},
@@ -391,7 +394,7 @@ var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
 var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
-	"scenarios/live"}
+	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "scenarios/live"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"

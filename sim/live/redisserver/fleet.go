@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
@@ -30,9 +31,9 @@ type Fleet struct {
 // keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if c.Program == "" {
-		c.Program = defaultProgram
+		c.Program = release.Usual
 	}
-	v, err := versionOf(c.Program)
+	v, err := release.Of(c.Program)
 	if err != nil {
 		return nil, err
 	}

@@ -104,8 +104,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do has f run on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at most
-// one request has been carried out that is not recorded.
+// do has f run on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at
+// most one request has been carried out that is not recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.s.cfg.loop.Do(func() {

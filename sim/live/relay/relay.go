@@ -12,8 +12,8 @@
 // This room runs in real time, with goroutines and sockets. It touches the world on the world's goroutine only.
 //
 // Goals: faults of links between servers mean what they mean between simulated ones; what a server has sent when it
-// stops, or is drained, has left. Non-goals: messages of a protocol, which it knows nothing of: how a stream of bytes is
-// cut is up to the host, and so are the numbers of chunks on a link.
+// stops, or is drained, has left. Non-goals: messages of a protocol, which it knows nothing of: how a stream of bytes
+// is cut is up to the host, and so are the numbers of chunks on a link.
 package relay
 
 import (
