@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,7 +86,10 @@ func (f *Fleet) Begin(l Loop) {
 // End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
 // closed: who dies after it does not fail the run.
 func (f *Fleet) End() {
-	defer f.cfg.relay.Close()
+	defer func() {
+		f.cfg.relay.Close()
+		f.cfg.relay = nil
+	}()
 	for _, s := range f.servers {
 		if s.life != nil {
 			close(s.life.over)
@@ -165,7 +169,7 @@ func (c *settings) lines() []string {
 // errNoSync reports that a replica has not taken its master's data.
 var errNoSync = errors.New("does not follow its master")
 
-// awaitReplicas waits until all replicas have what their masters have.
+// awaitReplicas waits until all replicas have what their masters have, and get what they will do.
 func (f *Fleet) awaitReplicas() error {
 	for _, group := range f.cfg.Groups {
 		for _, name := range group[1:] {
@@ -179,8 +183,33 @@ func (f *Fleet) awaitReplicas() error {
 				return fmt.Errorf("%s %w: %w%s", name, errNoSync, err, f.servers[name].program.lastWords())
 			}
 		}
+		if err := f.servers[group[0]].awaitStream(len(group) - 1); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// awaitStream waits until so many replicas have acknowledged something. A master sends them nothing before it has heard
+// from them after they have its data (replicaPutOnline in replication.c).
+func (s *Server) awaitStream(replicas int) error {
+	if replicas == 0 {
+		return nil
+	}
+	w, err := s.at.dial()
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", s.name, err)
+	}
+	defer w.close()
+	if _, err = w.ask("PUBLISH", "fencepost", ""); err != nil {
+		return err
+	}
+	v, err := w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
+	if err == nil && v.number() < int64(replicas) {
+		err = fmt.Errorf("%d of %d replicas follow %s within %v%s", v.number(), replicas, s.name, patience,
+			s.program.lastWords())
+	}
+	return err
 }
 
 // awaitInfo waits until a section of INFO says something.
