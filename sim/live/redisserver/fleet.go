@@ -1,7 +1,6 @@
 package redisserver
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -166,50 +165,29 @@ func (c *settings) lines() []string {
 	return lines
 }
 
-// errNoSync reports that a replica has not taken its master's data.
-var errNoSync = errors.New("does not follow its master")
-
-// awaitReplicas waits until all replicas have what their masters have, and get what they will do.
+// awaitReplicas waits until all replicas have what their masters have, and get what they will do: a master sends them
+// nothing before it has heard from them after they have its data (replicaPutOnline in replication.c).
 func (f *Fleet) awaitReplicas() error {
 	for _, group := range f.cfg.Groups {
-		for _, name := range group[1:] {
-			w, err := f.servers[name].at.dial()
-			if err != nil {
-				return fmt.Errorf("starting %s: %w", name, err)
-			}
-			err = awaitInfo(w, "replication", "master_link_status:up")
-			w.close()
-			if err != nil {
-				return fmt.Errorf("%s %w: %w%s", name, errNoSync, err, f.servers[name].program.lastWords())
-			}
+		master, replicas := f.servers[group[0]], len(group)-1
+		if replicas == 0 {
+			continue
 		}
-		if err := f.servers[group[0]].awaitStream(len(group) - 1); err != nil {
-			return err
+		w, err := master.at.dial()
+		if err != nil {
+			return fmt.Errorf("starting %s: %w", master.name, err)
+		}
+		_, _ = w.ask("PUBLISH", "fencepost", "") // which they hear too
+		v, err := w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
+		w.close()
+		if err == nil && v.number() < int64(replicas) {
+			err = fmt.Errorf("only %d follow within %v", v.number(), patience)
+		}
+		if err != nil {
+			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.lastWords())
 		}
 	}
 	return nil
-}
-
-// awaitStream waits until so many replicas have acknowledged something. A master sends them nothing before it has heard
-// from them after they have its data (replicaPutOnline in replication.c).
-func (s *Server) awaitStream(replicas int) error {
-	if replicas == 0 {
-		return nil
-	}
-	w, err := s.at.dial()
-	if err != nil {
-		return fmt.Errorf("starting %s: %w", s.name, err)
-	}
-	defer w.close()
-	if _, err = w.ask("PUBLISH", "fencepost", ""); err != nil {
-		return err
-	}
-	v, err := w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
-	if err == nil && v.number() < int64(replicas) {
-		err = fmt.Errorf("%d of %d replicas follow %s within %v%s", v.number(), replicas, s.name, patience,
-			s.program.lastWords())
-	}
-	return err
 }
 
 // awaitInfo waits until a section of INFO says something.

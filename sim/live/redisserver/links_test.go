@@ -220,7 +220,8 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 		for i, stop := range []struct {
 			name sim.ProcessID
 			how  sim.Stop
-		}{{pair[1], sim.LoseAllState}, {pair[0], sim.PowerLoss}, {pair[0], sim.ShutDown}} {
+		}{{pair[1], sim.LoseAllState}, {pair[0], sim.PowerLoss}, {pair[0], sim.ShutDown},
+			{pair[1], sim.ShutDown}} {
 			c.w.Cut(pair[0], pair[1])
 			c.w.Stop(stop.name, stop.how)
 			c.w.Restart(stop.name)

@@ -207,12 +207,7 @@ func (p *program) kill() {
 // end ends the process and does to its files what the end has done to the machine.
 func (p *program) end(how sim.Stop) error {
 	if process := p.running(); process != nil && how == sim.ShutDown {
-		if err := errors.Join(process.Cont(), process.Terminate()); err == nil {
-			select {
-			case <-process.Done():
-			case <-time.After(patience):
-			}
-		}
+		p.shutDown(process)
 	}
 	p.kill()
 	switch {
@@ -222,6 +217,24 @@ func (p *program) end(how sim.Stop) error {
 		return p.disk.Cut(p.folder, p.shim)
 	}
 	return nil
+}
+
+// askAgain is after which a process is asked again to shut down: it refuses while it writes its first append-only file
+// (finishShutdown in server.c), as a replica does that has just got all data.
+const askAgain = 100 * time.Millisecond
+
+// shutDown asks a process to shut down, and returns once it has or will not.
+func (p *program) shutDown(process *keeper.Process) {
+	if process.Cont() != nil {
+		return
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end) && process.Terminate() == nil; {
+		select {
+		case <-process.Done():
+			return
+		case <-time.After(askAgain):
+		}
+	}
 }
 
 // loseFiles deletes all data. Who is whose replica stays, as it does with the simulated node.
