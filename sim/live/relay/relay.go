@@ -36,10 +36,10 @@ type Loop interface{ Do(f func()) }
 // Relay is the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
 type Relay struct {
 	failed func(error)
-	ports  []*Port
 	began  bool // written while nobody else does anything
 
 	mu      sync.Mutex
+	ports   []*Port
 	loop    Loop
 	early   []func()
 	more    chan struct{} // holds one while there may be something early
@@ -124,10 +124,10 @@ func (r *Relay) Close() {
 		close(r.over)
 		<-r.ended
 	}
+	r.mu.Lock()
 	for _, p := range r.ports {
 		p.listener.Close()
 	}
-	r.mu.Lock()
 	close(r.closed)
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
@@ -159,6 +159,8 @@ func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a port for others to reach %s: %w", server, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	n := len(r.ports)
 	p := &Port{relay: r, name: server, own: netip.AddrFrom4([4]byte{127, 0, byte(1 + n/250), byte(1 + n%250)}),
 		listener: ln}
@@ -204,6 +206,8 @@ func (p *Port) accept() {
 
 // owner is the port of the server that calls from an address; nil if none does.
 func (r *Relay) owner(a netip.Addr) *Port {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, p := range r.ports {
 		if p.own == a.Unmap() {
 			return p
