@@ -46,10 +46,13 @@ var arrows = map[string][]string{
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},
-	"sim/live":           {"checker/history", "sim"},
+	"sim/live":           {"checker/history", "sim", "sim/live/socket"},
+	"sim/live/socket":    {},
+	"sim/live/relay":     {"sim", "sim/live/socket"},
 	"sim/live/keeper":    {},
 	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
-		"sim/redis/aof", "sim/redis/keyspace"},
+		"sim/live/redisserver/release", "sim/live/relay", "sim/redis/aof", "sim/redis/keyspace"},
+	"sim/live/redisserver/release": {},
 	"sim/live/redisserver/machine": {"sim"},
 	"sim/consensus":                {"checker/history", "sim"},
 	"sim/etcd":                     {"checker/history", "sim", "sim/consensus"},
@@ -399,7 +402,8 @@ var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
 var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
-	"scenarios/live", "scenarios/live/agree", "scenarios/live/servers"}
+	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "scenarios/live",
+	"scenarios/live/agree", "scenarios/live/servers"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.
 const netErrors = "sim/bubble/conn.go"

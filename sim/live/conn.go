@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/socket"
 )
 
 // Conn is a connection of a client of the host: a socket on one side, a pipe on the other. Its methods are for the
@@ -16,8 +17,8 @@ type Conn struct {
 	State any
 
 	front *Front
-	in    *inbox
-	out   *writer
+	in    *socket.In
+	out   *socket.Out
 
 	pipe       *sim.Pipe // once something was forwarded, or at once if the server is one of the world's
 	open       bool
@@ -33,9 +34,9 @@ type request struct {
 	phase string
 }
 
-func newConn(f *Front, client, server sim.ProcessID, socket *net.TCPConn) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, out: newWriter(socket)}
-	c.in = newInbox(socket, func() { f.loop.Do(c.collect) })
+func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, out: socket.NewOut(tcp)}
+	c.in = socket.NewIn(tcp, func() { f.loop.Do(c.collect) })
 	return c
 }
 
@@ -53,7 +54,7 @@ func (c *Conn) begin() {
 
 // collect hands what was read to the handler, request by request.
 func (c *Conn) collect() {
-	b, ended := c.in.collected()
+	b, ended := c.in.Collected()
 	if c.over {
 		return
 	}
@@ -108,7 +109,7 @@ func (c *Conn) Number() uint64 { return c.pipe.Number() }
 
 // Send gives bytes, which are copied, to the client.
 func (c *Conn) Send(b []byte) {
-	if !c.over && !c.out.add(b) {
+	if !c.over && !c.out.Add(b) {
 		c.Reset()
 	}
 }
@@ -116,7 +117,7 @@ func (c *Conn) Send(b []byte) {
 // Close closes the connection, after what was sent.
 func (c *Conn) Close() {
 	if c.end() {
-		c.out.finish()
+		c.out.Finish()
 	}
 }
 
@@ -140,8 +141,8 @@ func (c *Conn) end() bool {
 
 // reset resets the socket.
 func (c *Conn) reset() {
-	c.out.reset()
-	c.in.stop()
+	c.out.Reset()
+	c.in.Stop()
 }
 
 // The methods below are the sim.Endpoint.

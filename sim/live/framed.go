@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/socket"
 )
 
 // Between a front and the world of another process of this program every answer travels in a frame, which says what it
@@ -37,8 +38,8 @@ func appendRequest(b []byte, args []string) []byte {
 // at once by an own loop that is late: to code that was stopped, what came meanwhile happens before what is due by now.
 type Framed struct {
 	loop  *Loop
-	in    *inbox
-	out   *writer
+	in    *socket.In
+	out   *socket.Out
 	half  []byte // of a frame
 	took  func(kind byte, what []byte)
 	ended func()
@@ -47,31 +48,31 @@ type Framed struct {
 
 // DialFramed opens a connection. Of each frame took is told, and of the end ended, on the loop.
 func DialFramed(l *Loop, address string, took func(kind byte, what []byte), ended func()) (*Framed, error) {
-	socket, err := net.Dial("tcp", address)
+	tcp, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	f := &Framed{loop: l, out: newWriter(socket.(*net.TCPConn)), took: took, ended: ended}
-	f.in = newInbox(socket.(*net.TCPConn), func() { l.Do(f.collect) })
+	f := &Framed{loop: l, out: socket.NewOut(tcp.(*net.TCPConn)), took: took, ended: ended}
+	f.in = socket.NewIn(tcp.(*net.TCPConn), func() { l.Do(f.collect) })
 	l.framed = append(l.framed, f)
-	go f.in.run()
-	go f.out.run()
+	go f.in.Run()
+	go f.out.Run()
 	return f, nil
 }
 
 // Say sends a request.
-func (f *Framed) Say(args []string) { f.out.add(appendRequest(nil, args)) }
+func (f *Framed) Say(args []string) { f.out.Add(appendRequest(nil, args)) }
 
 // end closes the connection.
 func (f *Framed) end() {
 	f.over = true
 	f.loop.framed = slices.DeleteFunc(f.loop.framed, func(o *Framed) bool { return o == f })
-	f.out.finish()
-	f.in.stop()
+	f.out.Finish()
+	f.in.Stop()
 }
 
 func (f *Framed) collect() {
-	b, ended := f.in.collected()
+	b, ended := f.in.Collected()
 	if len(f.half) > 0 {
 		b = append(f.half, b...)
 	}

@@ -58,8 +58,8 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID) {
 		}
 		c := newConn(f, client, server, socket.(*net.TCPConn))
 		f.loop.Do(c.begin)
-		go c.in.run()
-		go c.out.run()
+		go c.in.Run()
+		go c.out.Run()
 	}
 }
 
@@ -78,7 +78,7 @@ func (f *Front) Settled() bool {
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range f.conns[client] {
-		if c.in.take() {
+		if c.in.Take() {
 			w.At(w.Now(), c.collect)
 		}
 	}
@@ -87,7 +87,7 @@ func (f *Front) Drain(client sim.ProcessID) {
 // drop takes all that a client has sent by now, and then forgets its connections: it is about to be killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range slices.Clone(f.conns[client]) {
-		if c.in.take() {
+		if c.in.Take() {
 			c.collect()
 		}
 		c.over = true

@@ -102,12 +102,12 @@ func (r *rig) until(what string, f func() bool) {
 	}
 }
 
-type socket struct {
+type peer struct {
 	net.Conn
 	r *bufio.Reader
 }
 
-func (r *rig) dial() *socket {
+func (r *rig) dial() *peer {
 	r.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	if err != nil {
@@ -115,14 +115,14 @@ func (r *rig) dial() *socket {
 	}
 	c.SetDeadline(time.Now().Add(most))
 	r.Cleanup(func() { c.Close() })
-	return &socket{c, bufio.NewReader(c)}
+	return &peer{c, bufio.NewReader(c)}
 }
 
-func (s *socket) say(args ...string) {
+func (s *peer) say(args ...string) {
 	s.Write(appendRequest(nil, args))
 }
 
-func (s *socket) line(t *testing.T) string {
+func (s *peer) line(t *testing.T) string {
 	t.Helper()
 	line, err := s.r.ReadString('\n')
 	if err != nil {

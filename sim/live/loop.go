@@ -112,7 +112,7 @@ func (l *Loop) turn(limit sim.Time) {
 		l.catchUp(limit)
 	} else if at, ok := l.world.Next(); ok && l.clock.Now() > at+lateAfter {
 		for _, f := range slices.Clone(l.framed) {
-			f.in.take()
+			f.in.Take()
 			f.collect()
 		}
 	}

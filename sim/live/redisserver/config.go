@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
@@ -81,50 +79,10 @@ type Config struct {
 type settings struct {
 	Config
 	loop     gate
-	absolute bool // PEXPIRETIME is known
-	seven    bool // it is Redis 7 or later
+	relay    *relay.Relay // nil: no server talks to another
+	absolute bool         // PEXPIRETIME is known
+	seven    bool         // it is Redis 7 or later
 }
-
-// oldest is the oldest Redis that can be used: it tells what caches must forget, and has SET with all options.
-var oldest = version{6, 2}
-
-type version [2]int
-
-func (v version) before(o version) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
-
-// ErrNoServer reports that there is no redis-server on this machine.
-var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
-	"and Ubuntu: apt install redis-server), or leave the servers simulated")
-
-// ErrOldServer reports a redis-server that is too old.
-var ErrOldServer = errors.New("it is too old: 6.2 or later is needed")
-
-var versionSaid = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
-
-// versionOf asks a program for its version.
-func versionOf(name string) (v version, err error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if name == defaultProgram {
-			return v, ErrNoServer
-		}
-		return v, fmt.Errorf("%s is no redis-server that can be executed: %w", name, errors.Unwrap(err))
-	}
-	said, err := exec.Command(path, "--version").CombinedOutput()
-	line, _, _ := strings.Cut(string(said), "\n")
-	found := versionSaid.FindStringSubmatch(string(said))
-	if err != nil || found == nil {
-		return v, fmt.Errorf("%s --version does not say the version of a redis-server, but %q", path, line)
-	}
-	v[0], _ = strconv.Atoi(found[1])
-	v[1], _ = strconv.Atoi(found[2])
-	if v.before(oldest) {
-		return v, fmt.Errorf("%s has version %s.%s: %w", path, found[1], found[2], ErrOldServer)
-	}
-	return v, nil
-}
-
-const defaultProgram = "redis-server"
 
 // isServer reports whether a process is one of the real ones.
 func (c *Config) isServer(p sim.ProcessID) bool {
@@ -135,9 +93,9 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 // Can says why the servers cannot suffer a fault; nil if they can, or if it is none of theirs. It looks at what is
 // installed here, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
-	if a, b, is := c.betweenServers(f); is {
-		return fmt.Errorf("%s and %s are real servers and talk to each other directly: what happens on the links "+
-			"between servers can only be simulated", a, b)
+	if a, b, is := c.betweenServers(f); is && f.Kind == nemesis.DelayMessage {
+		return fmt.Errorf("%s and %s are real servers, and what they send each other is a stream of bytes: there is "+
+			"no message %d; delay what is sent at a time instead", a, b, f.Number)
 	}
 	if !c.isServer(f.Target) {
 		return nil

@@ -7,6 +7,10 @@
 // that jump and drift, and slow fsyncs, are a small library that is loaded into the process (package
 // machine).
 //
+// What servers send each other, a replica its master and a Sentinel all of them, travels the simulated links too, cut
+// into chunks as it comes (package relay). So cuts, delays and the network's own delays mean what they mean between
+// simulated servers; only that there are no messages to be counted.
+//
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
 // goroutine only: in the calls of the kernel, and in what it has the [Loop] do.
 //
@@ -31,6 +35,6 @@
 // crash has swallowed is found then, and is its client's.
 //
 // Goals: the same records and the same meaning of every fault as with the simulated node; nothing of it outlives the
-// run. Non-goals: eviction, Redis Cluster, modules, snapshots (RDB), rewriting of the append-only file; faults on the
-// links between servers, which talk to each other directly.
+// run. Non-goals: eviction, Redis Cluster, modules, snapshots (RDB), rewriting of the append-only file;
+// semi-synchronous replication, which Redis does not have.
 package redisserver

@@ -1,9 +1,10 @@
 package redisserver
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
@@ -26,11 +29,11 @@ type Fleet struct {
 // Launch starts the servers and waits until they take commands and replicas follow their masters. plan is what is to
 // happen in the run: what the servers cannot suffer is an error before anything is started. The servers end with the
 // keeper.
-func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
+func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	if c.Program == "" {
-		c.Program = defaultProgram
+		c.Program = release.Usual
 	}
-	v, err := versionOf(c.Program)
+	v, err := release.Of(c.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +51,14 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 			return nil, err
 		}
 	}
+	if c.Sentinel != "" || slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return len(g) > 1 }) {
+		f.cfg.relay = relay.New(c.Failed)
+		defer func() {
+			if err != nil {
+				f.cfg.relay.Close()
+			}
+		}()
+	}
 	for _, names := range c.Groups {
 		g := &group{lost: map[keyspace.Title]history.Why{}, past: newPast()}
 		for i, name := range names {
@@ -64,11 +75,20 @@ func Launch(c Config, plan []nemesis.Fault) (*Fleet, error) {
 
 // Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
 // none.
-func (f *Fleet) Begin(l Loop) { f.cfg.loop.begin(l) }
+func (f *Fleet) Begin(l Loop) {
+	f.cfg.loop.begin(l)
+	if f.cfg.relay != nil {
+		f.cfg.relay.Begin(l)
+	}
+}
 
 // End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
 // closed: who dies after it does not fail the run.
 func (f *Fleet) End() {
+	defer func() {
+		f.cfg.relay.Close()
+		f.cfg.relay = nil
+	}()
 	for _, s := range f.servers {
 		if s.life != nil {
 			close(s.life.over)
@@ -88,16 +108,23 @@ func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 // launch starts the i-th server of a group.
 func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
 	lines := f.cfg.lines()
+	p, err := f.program(name, len(names) > 1 || f.cfg.Sentinel != "")
+	if err != nil {
+		return err
+	}
+	if p.gate != nil {
+		lines = append(lines, "replica-announce-ip 127.0.0.1", fmt.Sprint("replica-announce-port ", p.gate.Number()))
+	}
 	if len(names) > 1 {
 		lines = append(lines, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
 	}
 	if i > 0 {
-		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", f.servers[names[0]].program.port))
+		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.servers[names[0]].program.gate.Number()))
 	}
-	p := f.program(name, lines)
+	p.config = lines
 	p.cuts = f.cfg.Persistence == aof.Everysec || f.cfg.Persistence == aof.No ||
 		f.cfg.Persistence == aof.Always && f.library != "" // else all that was answered was fsynced
-	if err := p.launch(f.library, f.origin, len(names) > 1 || f.cfg.Sentinel != ""); err != nil {
+	if err := p.launch(f.library, f.origin); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
 	}
 	s := &Server{name: name, cfg: f.cfg, tells: true, at: p.at, program: p, group: g}
@@ -108,9 +135,13 @@ func (f *Fleet) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i in
 	return nil
 }
 
-func (f *Fleet) program(name sim.ProcessID, config []string, args ...string) *program {
-	return &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name)), config: config,
-		args: args}
+// program makes the process of a server; one of several has a port at which others reach it.
+func (f *Fleet) program(name sim.ProcessID, oneOfSeveral bool) (p *program, err error) {
+	p = &program{cfg: f.cfg, name: name, folder: filepath.Join(f.cfg.Keeper.Folder(), string(name))}
+	if oneOfSeveral {
+		p.gate, err = f.cfg.relay.Listen(name)
+	}
+	return p, err
 }
 
 // lines are the lines of redis.conf that all servers share.
@@ -134,22 +165,26 @@ func (c *settings) lines() []string {
 	return lines
 }
 
-// errNoSync reports that a replica has not taken its master's data.
-var errNoSync = errors.New("does not follow its master")
-
-// awaitReplicas waits until all replicas have what their masters have.
+// awaitReplicas waits until all replicas have what their masters have, and get what they will do: a master sends them
+// nothing before it has heard from them after they have its data (replicaPutOnline in replication.c).
 func (f *Fleet) awaitReplicas() error {
 	for _, group := range f.cfg.Groups {
-		for _, name := range group[1:] {
-			w, err := f.servers[name].at.dial()
-			if err != nil {
-				return fmt.Errorf("starting %s: %w", name, err)
-			}
-			err = awaitInfo(w, "replication", "master_link_status:up")
-			w.close()
-			if err != nil {
-				return fmt.Errorf("%s %w: %w%s", name, errNoSync, err, f.servers[name].program.lastWords())
-			}
+		master, replicas := f.servers[group[0]], len(group)-1
+		if replicas == 0 {
+			continue
+		}
+		w, err := master.at.dial()
+		if err != nil {
+			return fmt.Errorf("starting %s: %w", master.name, err)
+		}
+		_, _ = w.ask("PUBLISH", "fencepost", "") // which they hear too
+		v, err := w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
+		w.close()
+		if err == nil && v.number() < int64(replicas) {
+			err = fmt.Errorf("only %d follow within %v", v.number(), patience)
+		}
+		if err != nil {
+			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.lastWords())
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package redisserver
 
 import (
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -9,16 +8,17 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
 )
 
-// users starts a server such as a user may have, and gives its port and a connection to it.
-func users(t *testing.T, config ...string) (port int, w *wire) {
+// users starts a server such as a user may have, and gives where it is and a connection to it.
+func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	needs(t, "redis-server")
 	k := newKeeper(t)
-	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: defaultProgram}}, name: "users",
-		folder: k.Folder() + "/users", config: append([]string{`save ""`, "appendonly no"}, config...)}
-	if err := p.launch("", nil, true); err != nil {
+	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: release.Usual}}, name: "users",
+		folder: k.Folder() + "/users", gate: gateOf(t), config: append([]string{`save ""`, "appendonly no"}, config...)}
+	if err := p.launch("", nil); err != nil {
 		t.Fatal(err)
 	}
 	e := p.at
@@ -31,11 +31,11 @@ func users(t *testing.T, config ...string) (port int, w *wire) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.port, w
+	return p.at.address, w
 }
 
 func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
-	port, w := users(t, "requirepass secret", `notify-keyspace-events "Kx"`)
+	here, w := users(t, "requirepass secret", `notify-keyspace-events "Kx"`)
 	ask := func(args ...string) string {
 		v, err := w.ask(args...)
 		if err != nil {
@@ -46,7 +46,7 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	ask("SET", "mine", "1")
 	r := &rig{t: t, l: newLoop()}
 	f := Foreign{Failed: r.fail, Servers: []sim.ProcessID{"redis-1"}, Prefix: "fencepost:7:",
-		Addresses: []string{fmt.Sprintf("redis://:secret@127.0.0.1:%d", port)}}
+		Addresses: []string{"redis://:secret@" + here}}
 	fleet, err := f.Attach(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 }
 
 func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
-	port, _ := users(t, "requirepass secret")
+	here, _ := users(t, "requirepass secret")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,6 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 			_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 		}
 	}()
-	here := fmt.Sprintf("127.0.0.1:%d", port)
 	for address, want := range map[string]string{
 		here:                              ErrNeedsPassword.Error(),
 		"redis://:wrong@" + here:          ErrWrongPassword.Error() + ": WRONGPASS",

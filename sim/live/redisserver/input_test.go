@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
@@ -44,24 +46,37 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Launch(Config{Groups: [][]sim.ProcessID{{"redis-1"}}}, nil); !errors.Is(err, ErrNoServer) {
+	if _, err := Launch(Config{Groups: [][]sim.ProcessID{{"redis-1"}}}, nil); !errors.Is(err, release.ErrNoServer) {
 		t.Errorf("without a redis-server: %v", err)
 	}
+}
+
+// gateOf is the port of a server's on a relay of its own.
+func gateOf(t *testing.T) *relay.Port {
+	t.Helper()
+	r := relay.New(func(err error) { t.Error(err) })
+	t.Cleanup(r.Close)
+	gate, err := r.Listen("redis-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gate
 }
 
 // TestPortThatIsTaken: another is taken.
 func TestPortThatIsTaken(t *testing.T) {
 	needs(t, "redis-server")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	k := newKeeper(t)
+	gate := gateOf(t)
+	l, err := net.Listen("tcp", gate.Own()+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	taken := l.Addr().(*net.TCPAddr).Port
-	k := newKeeper(t)
-	c := &settings{Config: Config{Keeper: k, Program: defaultProgram}}
-	p := &program{cfg: c, name: "redis-1", folder: filepath.Join(k.Folder(), "redis-1"), port: taken}
-	if err := p.launch("", nil, true); err != nil || p.port == taken {
+	c := &settings{Config: Config{Keeper: k, Program: release.Usual}, seven: true}
+	p := &program{cfg: c, name: "redis-1", folder: filepath.Join(k.Folder(), "redis-1"), port: taken, gate: gate}
+	if err := p.launch("", nil); err != nil || p.port == taken {
 		t.Errorf("it listens on port %d, and %d was taken: %v", p.port, taken, err)
 	}
 }

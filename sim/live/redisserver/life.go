@@ -111,6 +111,7 @@ func (x *life) do(f func()) {
 	x.s.cfg.loop.Do(func() {
 		defer close(done)
 		if x.s.life == x {
+			x.s.gate().Drain() // what it has sent before it said this
 			f()
 		}
 	})

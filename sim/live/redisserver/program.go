@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
 // program is a process of redis-server or of its Sentinel, in its folder.
@@ -23,8 +24,9 @@ type program struct {
 	config []string // lines of its configuration, save where it listens
 	args   []string // that follow the file's name
 	at     endpoint
-	port   int  // 0: none, it listens on a socket in its folder
-	cuts   bool // a loss of power takes what was not fsynced
+	gate   *relay.Port // where other servers reach it; nil: it talks to none, and listens on a socket in its folder
+	port   int         // where it listens itself
+	cuts   bool        // a loss of power takes what was not fsynced
 	shim   *machine.Shim
 	disk   machine.Disk
 
@@ -46,7 +48,7 @@ var errDied = errors.New("ended by itself")
 const inUse = "Address already in use"
 
 // launch starts the process for the first time, on another port if the one that was chosen is in use.
-func (p *program) launch(library string, o *machine.Origin, withPort bool) (err error) {
+func (p *program) launch(library string, o *machine.Origin) (err error) {
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
 		return err
 	}
@@ -56,28 +58,31 @@ func (p *program) launch(library string, o *machine.Origin, withPort bool) (err 
 		}
 	}
 	for range tries {
-		if p.port == 0 && withPort || err != nil {
-			if p.port, err = freePort(); err != nil {
+		if p.gate != nil && (p.port == 0 || err != nil) {
+			if p.port, err = freePort(p.gate.Own()); err != nil {
 				return fmt.Errorf("finding a port for %s: %w", p.name, err)
 			}
 		}
 		p.at = endpoint{network: "unix", address: filepath.Join(p.folder, "s")}
-		if p.port > 0 {
-			p.at = endpoint{network: "tcp", address: fmt.Sprintf("127.0.0.1:%d", p.port)}
+		if p.gate != nil {
+			p.at = endpoint{network: "tcp", address: fmt.Sprintf("%s:%d", p.gate.Own(), p.port)}
 		}
 		if err = p.configure(); err != nil {
 			return err
 		}
-		if err = p.start(nil); err == nil || !strings.Contains(err.Error(), inUse) {
+		if err = p.start(nil); err == nil && p.gate != nil {
+			p.gate.Open(p.at.address)
+		}
+		if err == nil || !strings.Contains(err.Error(), inUse) {
 			return err
 		}
 	}
 	return err
 }
 
-// freePort is a port of the loopback interface that nobody listens on right now.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// freePort is a port of a loopback address that nobody listens on right now.
+func freePort(host string) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return 0, err
 	}
@@ -87,10 +92,15 @@ func freePort() (int, error) {
 
 // configure writes the configuration, which outlives the process: whom a server follows stands there.
 func (p *program) configure() error {
-	lines := []string{"bind 127.0.0.1", "protected-mode no", "daemonize no", fmt.Sprintf("port %d", p.port),
+	lines := []string{"protected-mode no", "daemonize no", fmt.Sprintf("port %d", p.port),
 		fmt.Sprintf("dir %q", p.folder)}
-	if p.port == 0 {
+	if p.gate == nil {
 		lines = append(lines, fmt.Sprintf("unixsocket %q", p.at.address))
+	} else {
+		lines = append(lines, "bind "+p.gate.Own())
+		if p.cfg.seven { // before, it calls from where it listens
+			lines = append(lines, "bind-source-addr "+p.gate.Own())
+		}
 	}
 	lines = append(lines, p.config...)
 	text := strings.Join(lines, "\n") + "\n"
@@ -197,12 +207,7 @@ func (p *program) kill() {
 // end ends the process and does to its files what the end has done to the machine.
 func (p *program) end(how sim.Stop) error {
 	if process := p.running(); process != nil && how == sim.ShutDown {
-		if err := errors.Join(process.Cont(), process.Terminate()); err == nil {
-			select {
-			case <-process.Done():
-			case <-time.After(patience):
-			}
-		}
+		p.shutDown(process)
 	}
 	p.kill()
 	switch {
@@ -212,6 +217,24 @@ func (p *program) end(how sim.Stop) error {
 		return p.disk.Cut(p.folder, p.shim)
 	}
 	return nil
+}
+
+// askAgain is after which a process is asked again to shut down: it refuses while it writes its first append-only file
+// (finishShutdown in server.c), as a replica does that has just got all data.
+const askAgain = 100 * time.Millisecond
+
+// shutDown asks a process to shut down, and returns once it has or will not.
+func (p *program) shutDown(process *keeper.Process) {
+	if process.Cont() != nil {
+		return
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end) && process.Terminate() == nil; {
+		select {
+		case <-process.Done():
+			return
+		case <-time.After(askAgain):
+		}
+	}
 }
 
 // loseFiles deletes all data. Who is whose replica stays, as it does with the simulated node.

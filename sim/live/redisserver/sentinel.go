@@ -44,11 +44,16 @@ func (f *Fleet) launchSentinel() error {
 	down := cmp.Or(c.DownAfter, defaultDownAfter)
 	var lines []string
 	for _, g := range c.Groups {
-		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0], f.servers[g[0]].program.port),
+		lines = append(lines, fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", g[0],
+			f.servers[g[0]].program.gate.Number()),
 			fmt.Sprintf("sentinel down-after-milliseconds %s %d", g[0], max(1, down.Milliseconds())))
 	}
-	p := f.program(c.Sentinel, lines, "--sentinel")
-	if err := p.launch(f.library, f.origin, true); err != nil {
+	p, err := f.program(c.Sentinel, true)
+	if err != nil {
+		return err
+	}
+	p.config, p.args = lines, []string{"--sentinel"}
+	if err := p.launch(f.library, f.origin); err != nil {
 		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
 	}
 	s := &Server{name: c.Sentinel, cfg: c, at: p.at, program: p}
@@ -63,7 +68,7 @@ func (f *Fleet) launchSentinel() error {
 	for _, g := range c.Groups {
 		if err == nil {
 			err = awaitInfo(w, "sentinel", fmt.Sprintf("name=%s,status=ok,address=127.0.0.1:%d,slaves=%d,", g[0],
-				f.servers[g[0]].program.port, len(g)-1))
+				f.servers[g[0]].program.gate.Number(), len(g)-1))
 		}
 	}
 	if err != nil {
@@ -130,10 +135,10 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort finds a server by where it listens; empty if it is none.
+// byPort finds a server by where others reach it; empty if it is none.
 func (f *Fleet) byPort(port string) sim.ProcessID {
 	for name, s := range f.servers {
-		if s.program.port > 0 && strconv.Itoa(s.program.port) == port {
+		if strconv.Itoa(s.program.gate.Number()) == port {
 			return name
 		}
 	}
@@ -174,7 +179,7 @@ func (n *watcher) translate(client history.Process, raw []byte) []byte {
 	return v.encode(nil)
 }
 
-// here is where all servers listen, in a text with a port: "127.0.0.1:4000", or "127.0.0.1 4000" where a switch is
+// here is where all servers are reached, in a text with a port: "127.0.0.1:4000", or "127.0.0.1 4000" where a switch is
 // told.
 var here = regexp.MustCompile(`127\.0\.0\.1([: ])(\d+)`)
 

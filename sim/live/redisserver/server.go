@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
@@ -36,7 +37,7 @@ type Server struct {
 }
 
 var _ interface {
-	sim.Server
+	sim.Peer
 	sim.Closer
 	sim.Pauser
 } = (*Server)(nil)
@@ -47,6 +48,7 @@ func (s *Server) Start(h sim.Host) {
 	s.host = h
 	x := newLife(s)
 	s.life = x
+	s.gate().Up(h, x.started)
 	if s.tells {
 		s.records.begin(h)
 	}
@@ -60,6 +62,17 @@ func (s *Server) Start(h sim.Host) {
 		x.run()
 	}()
 }
+
+// gate is where other servers reach it; nil if none do.
+func (s *Server) gate() *relay.Port {
+	if s.program == nil {
+		return nil
+	}
+	return s.program.gate
+}
+
+// Receive takes what another server has sent.
+func (s *Server) Receive(_ sim.ProcessID, body any) { s.gate().Receive(body) }
 
 // boot has a process run, once the one before has ended, and opens the connections that are not clients'.
 func (s *Server) boot(x *life, before <-chan struct{}) error {
@@ -269,6 +282,7 @@ func (s *Server) Stop(how sim.Stop) {
 		s.records.end(why, underWay)
 	}
 	if how != sim.ShutDown {
+		s.gate().Off()
 		s.program.kill()
 	}
 	ended := s.ended

@@ -1,4 +1,4 @@
-package live
+package socket
 
 import (
 	"net"
@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// inbox reads a socket for the loop: on a goroutine as bytes come, and at once when the loop asks for all that has
-// come.
-type inbox struct {
+// In reads a socket for a loop: on a goroutine as bytes come, and at once when the loop asks for all that has come.
+type In struct {
 	raw  syscall.RawConn
 	post func() // has the loop collect
 
@@ -22,15 +21,16 @@ type inbox struct {
 // mostRead is how many bytes may wait for the loop before the socket is read on.
 const mostRead = 1 << 20
 
-func newInbox(socket *net.TCPConn, post func()) *inbox {
-	b := &inbox{post: post}
+// NewIn makes the reader of a socket. post has the loop call Collected; it is called by any goroutine.
+func NewIn(socket *net.TCPConn, post func()) *In {
+	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)
 	b.raw, _ = socket.SyscallConn() // it fails for no socket that is there
 	return b
 }
 
-// run reads the socket until its end.
-func (b *inbox) run() {
+// Run reads the socket until its end.
+func (b *In) Run() {
 	for {
 		err := b.raw.Read(func(fd uintptr) bool {
 			b.mu.Lock()
@@ -55,7 +55,7 @@ func (b *inbox) run() {
 }
 
 // receive takes what the socket has. It reports whether there was something, or the end. It is called with mu held.
-func (b *inbox) receive(fd uintptr) bool {
+func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), p[:], syscall.MSG_DONTWAIT)
@@ -73,8 +73,8 @@ func (b *inbox) receive(fd uintptr) bool {
 	}
 }
 
-// take reads all that has come to the socket. It reports whether there is something to collect.
-func (b *inbox) take() bool {
+// Take reads all that has come to the socket. It reports whether there is something to collect.
+func (b *In) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.raw.Control(func(fd uintptr) {
@@ -84,8 +84,8 @@ func (b *inbox) take() bool {
 	return len(b.in) > 0 || b.ended
 }
 
-// collected gives what was read since it was called last, and whether nothing more will come.
-func (b *inbox) collected() (in []byte, ended bool) {
+// Collected gives what was read since it was called last, and whether nothing more will come.
+func (b *In) Collected() (in []byte, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	in, b.in, b.noted = b.in, nil, false
@@ -93,8 +93,8 @@ func (b *inbox) collected() (in []byte, ended bool) {
 	return in, b.ended
 }
 
-// stop has run return.
-func (b *inbox) stop() {
+// Stop has Run return.
+func (b *In) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = true

@@ -1,4 +1,4 @@
-package live
+package socket
 
 import (
 	"net"
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// mostUnread is how many bytes a client may leave unread before its connection is reset, as Redis does by its limit for
-// output buffers.
+// mostUnread is how many bytes the other end may leave unread before there are too many, as Redis has it by its limit
+// for output buffers.
 const mostUnread = 64 << 20
 
-// writer writes to a socket what the loop gives it, so that the loop never waits for a client.
-type writer struct {
+// Out writes to a socket what a loop gives it, so that the loop never waits for who reads it.
+type Out struct {
 	socket *net.TCPConn
 
 	mu     sync.Mutex
@@ -24,14 +24,15 @@ type writer struct {
 // patience is how long what was said before a reset may take to be written.
 const patience = time.Second
 
-func newWriter(socket *net.TCPConn) *writer {
-	w := &writer{socket: socket}
+// NewOut makes the writer of a socket.
+func NewOut(socket *net.TCPConn) *Out {
+	w := &Out{socket: socket}
 	w.more = sync.NewCond(&w.mu)
 	return w
 }
 
-// add queues bytes, which are copied. It reports false if there are too many.
-func (w *writer) add(b []byte) bool {
+// Add queues bytes, which are copied. It reports false if there are too many.
+func (w *Out) Add(b []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue)+len(b) > mostUnread {
@@ -42,16 +43,16 @@ func (w *writer) add(b []byte) bool {
 	return true
 }
 
-// finish closes the socket when all is written.
-func (w *writer) finish() {
+// Finish closes the socket when all is written.
+func (w *Out) Finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closes = true
 	w.more.Signal()
 }
 
-// reset resets the connection when all is written.
-func (w *writer) reset() {
+// Reset resets the connection when all is written.
+func (w *Out) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closes, w.resets = true, true
@@ -59,8 +60,8 @@ func (w *writer) reset() {
 	w.more.Signal()
 }
 
-// run writes until the socket is closed. What cannot be written is lost: the reader learns of the end.
-func (w *writer) run() {
+// Run writes until the socket is closed. What cannot be written is lost: the reader learns of the end.
+func (w *Out) Run() {
 	var writing []byte
 	for {
 		w.mu.Lock()

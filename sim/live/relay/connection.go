@@ -1,0 +1,226 @@
+package relay
+
+import (
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// connection is a connection of two processes. It is the loop's.
+type connection struct {
+	ends [2]*end // of who has called, and of who was called
+}
+
+// end is what one of the processes has of a connection.
+type end struct {
+	c     *connection
+	port  *Port
+	plug  *plug    // nil as long as it is not connected
+	asked bool     // of who is called: the beginning has come
+	early [][]byte // what has come before it was connected
+	gone  bool     // nothing of the process will come any more, nor go there
+}
+
+func (e *end) other() *end {
+	if e.c.ends[0] == e {
+		return e.c.ends[1]
+	}
+	return e.c.ends[0]
+}
+
+// chunk is what travels between servers.
+type chunk struct {
+	to   *end
+	kind kind
+	b    []byte
+}
+
+type kind uint8
+
+const (
+	beginning kind = iota // of a connection
+	stream
+	ending
+	// retry stands for what TCP sends again to a machine that has not acknowledged it.
+	retry
+)
+
+// send sends what the process has sent to the other.
+func (e *end) send(k kind, b []byte) {
+	c := &chunk{e.other(), k, b}
+	if p := e.port; p.relay.began {
+		p.sent++
+		p.host.Send(c.to.port.name, "bytes", sim.Key(p.sent), c)
+		return
+	}
+	c.arrive()
+}
+
+// Receive takes what another server has sent, as the [sim.Peer] that the server is.
+func (p *Port) Receive(body any) { body.(*chunk).arrive() }
+
+func (c *chunk) arrive() {
+	e := c.to
+	if e.gone {
+		if c.kind != ending {
+			e.send(ending, nil)
+		}
+		return
+	}
+	switch c.kind {
+	case beginning:
+		e.asked = true
+		e.connect()
+	case stream:
+		e.write(c.b)
+	case ending:
+		e.close()
+	}
+}
+
+// begin begins a connection with that of who calls.
+func (c *connection) begin(g *plug) {
+	caller := c.ends[0]
+	caller.plug = g
+	for _, e := range c.ends {
+		e.port.ends = append(e.port.ends, e)
+	}
+	caller.send(beginning, nil)
+}
+
+// connect calls the process, once it takes connections.
+func (e *end) connect() {
+	p := e.port
+	r := p.relay
+	var ready <-chan struct{}
+	if r.began {
+		ready = p.ready
+	}
+	r.running.Add(1)
+	go func() {
+		defer r.running.Done()
+		if ready != nil {
+			select {
+			case <-ready:
+			case <-r.closed:
+				return
+			}
+		}
+		conn, err := net.Dial("tcp", p.process)
+		if err != nil {
+			r.do(e.hangUp)
+			return
+		}
+		r.plug(e, conn.(*net.TCPConn), e.connected)
+	}()
+}
+
+// connected begins to use the connection with who is called.
+func (e *end) connected(g *plug) {
+	e.plug = g
+	if e.gone {
+		g.finish()
+		return
+	}
+	for _, b := range e.early {
+		e.write(b)
+	}
+	e.early = nil
+}
+
+// write gives the process bytes.
+func (e *end) write(b []byte) {
+	switch {
+	case e.plug == nil:
+		e.early = append(e.early, b)
+	case !e.plug.out.Add(b):
+		e.port.relay.failed(fmt.Errorf("%s does not read what %s sends it", e.port.name, e.other().port.name))
+	}
+}
+
+// collect sends what has been read.
+func (e *end) collect() {
+	b, ended := e.plug.in.Collected()
+	if e.gone {
+		return
+	}
+	if len(b) > 0 {
+		e.send(stream, b)
+	}
+	if ended {
+		e.hangUp()
+	}
+}
+
+// hangUp ends the connection for the process, and tells the other.
+func (e *end) hangUp() {
+	if !e.gone {
+		e.send(ending, nil)
+		e.close()
+	}
+}
+
+// close ends the connection for the process.
+func (e *end) close() {
+	e.gone = true
+	if e.plug != nil {
+		e.plug.finish()
+	}
+	if o := e.other(); o.gone {
+		e.port.forget(e)
+		o.port.forget(o)
+	}
+}
+
+func (p *Port) forget(e *end) {
+	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
+}
+
+// Up begins a life of the server: ready is closed once its process takes connections. Of connections of an earlier life
+// it knows nothing.
+func (p *Port) Up(h sim.Host, ready <-chan struct{}) {
+	if p == nil {
+		return
+	}
+	p.host, p.ready = h, ready
+	if !p.relay.began {
+		return
+	}
+	for _, e := range slices.Clone(p.ends) {
+		if e.plug == nil && !e.asked { // it never will be
+			e.close()
+		}
+		if o := e.other(); e.gone && !o.gone {
+			o.send(retry, nil)
+		}
+	}
+}
+
+// Off is the end of a life by a loss of power: what the process has sent by now has left, and its connections are gone
+// without a word.
+func (p *Port) Off() {
+	if p == nil {
+		return
+	}
+	p.Drain()
+	for _, e := range slices.Clone(p.ends) {
+		if o := e.other(); o.plug == nil && !o.asked {
+			o.close()
+		}
+		e.close()
+	}
+}
+
+// Drain has all that the process has sent by now leave.
+func (p *Port) Drain() {
+	if p == nil {
+		return
+	}
+	for _, e := range slices.Clone(p.ends) {
+		if e.plug != nil && e.plug.in.Take() {
+			e.collect()
+		}
+	}
+}
