@@ -33,16 +33,6 @@ type scale struct {
 // scales are tried in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// defaults are the times that a file need not give.
-var defaults = []struct {
-	path, value string
-	replicated  bool // it is a key of replicated servers
-}{
-	{"lock.ttl", "10s", false},
-	{"servers.down-after", "30s", true},
-	{"servers.reconfigure-after", "8s", true},
-}
-
 // changed is a scenario with its times scaled, and without what it expects of the metrics. Times that belong to Redis
 // (the second of everysec and of a replica's acknowledgement) stay: a scenario that is about those comes out otherwise,
 // and has to be left as it is.
@@ -51,10 +41,8 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, of := range defaults {
-		if _, given := d.Get(of.path); !given && (!of.replicated || s.Servers.Replicas > 0) {
-			d.Set(of.path, of.value)
-		}
+	if _, given := d.Get("lock.ttl"); !given {
+		d.Set("lock.ttl", "10s") // the default
 	}
 	if _, given := d.Get("network.delay"); !given && c.slowed {
 		d.Set("network.delay", slow)
@@ -75,7 +63,7 @@ func (c scale) change(d *format.Document, path string) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")
 		switch below {
-		case "name", "summary", "source", "faults", "servers.min-replicas-max-lag":
+		case "name", "summary", "source", "faults":
 			continue
 		}
 		if path == "expect" && strings.Contains(key, "_") || below == "expect.metrics" {
