@@ -177,8 +177,11 @@ func (f *Fleet) awaitReplicas() error {
 		if err != nil {
 			return fmt.Errorf("starting %s: %w", master.name, err)
 		}
-		_, _ = w.ask("PUBLISH", "fencepost", "") // which they hear too
-		v, err := w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
+		var v value
+		if err = awaitInfo(w, "replication", fmt.Sprintf("connected_slaves:%d\r", replicas)); err == nil {
+			_, _ = w.ask("PUBLISH", "fencepost", "") // which they must acknowledge
+			v, err = w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
+		}
 		w.close()
 		if err == nil && v.number() < int64(replicas) {
 			err = fmt.Errorf("only %d follow within %v", v.number(), patience)
