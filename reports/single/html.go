@@ -166,10 +166,16 @@ func (d *Page) facts(run *Run) {
 	}
 	add("seed", strconv.FormatUint(run.Seed, 10))
 	add("digest", run.Digest)
-	add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+	took := phrase.Instant(history.Of(run.Simulated))
+	if run.real() {
+		add("events", fmt.Sprintf("%d in the history", len(h.Events)))
+		add("real time", took)
+	} else {
+		add("events", fmt.Sprintf("%d simulated, %d in the history", run.Events, len(h.Events)))
+		add("true time", took)
+	}
 	for _, note := range run.Notes {
 		add("note", note)
 	}
-	add("true time", phrase.Instant(history.Of(run.Simulated)))
 	add("source", run.Source)
 }

@@ -51,6 +51,9 @@ type ExpectLine struct {
 	OK       bool
 }
 
+// real reports whether it was a run in real time: what a reader must know of one is always said.
+func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
+
 // Recorded returns the run's history, never nil.
 func (r *Run) Recorded() *history.History {
 	if r.History == nil {

@@ -163,13 +163,13 @@ func Footer(p *term.Writer, run *Run) {
 		p.Hang(0, label, term.Plain, fault)
 	}
 	h := run.Recorded()
-	digest := "digest " + cmp.Or(run.Digest, "unknown") + ", "
-	if len(run.Notes) > 0 {
-		digest = ""
+	took, events := phrase.Instant(history.Of(run.Simulated)), phrase.Count(len(h.Events), "event")+" in the history"
+	if run.real() {
+		p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, %s, %s of real time", run.Seed, events, took))
+	} else {
+		p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, digest %s, %s, %d simulated, %s", run.Seed,
+			cmp.Or(run.Digest, "unknown"), events, run.Events, took))
 	}
-	p.Hang(0, "run     ", term.Plain, fmt.Sprintf("seed %d, %s%s in the history, %d simulated, %s",
-		run.Seed, digest, phrase.Count(len(h.Events), "event"), run.Events,
-		phrase.Instant(history.Of(run.Simulated))))
 	for _, note := range run.Notes {
 		p.Hang(0, "note    ", term.Yellow, note)
 	}
