@@ -107,12 +107,12 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does so for random small histories, with every combination of clocks that are fast,
+// TestSmallHistoriesByEveryClock does so for random small histories, with combinations of clocks that are fast,
 // right and slow, and judges by all of them: what they agree on may be said, and nothing else.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(600)
 	if testkit.Full() {
-		rounds = 20_000
+		rounds = 4000
 	}
 	var c Checker
 	seen := map[string]int{}
@@ -133,7 +133,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 		processes := []history.Process{"client-1", "client-2", "client-3", history.Resource, "redis-1", "redis-2",
 			history.Nemesis}
 		for combination := range 2187 { // 3 to the 7th
-			if combination%31 != int(round%31) && !testkit.Full() {
+			if combination%31 != int(round%31) && !(testkit.Full() && round%50 == 0) {
 				continue
 			}
 			n := combination
