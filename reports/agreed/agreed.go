@@ -59,7 +59,12 @@ func came(f checker.Finding) string {
 	return f.Outcome.String()
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+func wall(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
 
 // Text writes a table, a line for each scenario, and below it what differs. The error is w's.
 func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
@@ -110,7 +115,7 @@ func row(p *term.Writer, r *agree.Row) {
 	if r.Scaled > 1 {
 		scale = fmt.Sprintf("÷ %d", r.Scaled)
 	}
-	p.Put(l.To(35).Add(term.Plain, scale).Right(52, seconds(r.Simulated.Wall)).Right(62, seconds(r.Live.Wall)))
+	p.Put(l.To(35).Add(term.Plain, scale).Right(52, wall(r.Simulated.Wall)).Right(62, wall(r.Live.Wall)))
 	p.Text(term.Plain, 3, broken(r.Simulated.Verdict))
 	for _, d := range r.Differences() {
 		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))

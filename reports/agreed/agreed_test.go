@@ -34,7 +34,7 @@ func TestAnAgreementIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		" ✓ alike                           ÷ 5        0.01 s    5.00 s\n   broken: lease-exclusion\n",
+		" ✓ alike                           ÷ 5       10.0 ms    5.00 s\n   broken: lease-exclusion\n",
 		" ✗ other                           as they are",
 		"   lease-exclusion simulated violated: expired early, real holds\n",
 		" ± split-vote-fixed-delay",
