@@ -1,0 +1,202 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	host "github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+)
+
+func TestMain(m *testing.M) {
+	keeper.Main()
+	if os.Getenv("FENCEPOST_CLIENT") != "" {
+		if err := live.Child(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestChoicesAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"simulated":            "",
+		"redis":                "",
+		"127.0.0.1:6379,b:1":   "",
+		"redis://:pw@host:1/2": "",
+		"reddis": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not " +
+			"\"reddis\" (did you mean redis?)",
+		"": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not \"\"",
+	} {
+		c, err := Parse(text)
+		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if err == nil && c.Real() != (text != Simulated) {
+			t.Errorf("%q: real is %t", text, c.Real())
+		}
+	}
+}
+
+func choice(t *testing.T, text string) Choice {
+	t.Helper()
+	c, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func scenario(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Parse("test.yaml", []byte("name: test\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun: one that no other run has, for every client and lock.
+func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
+	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [a, b/c]}\n")
+	var last string
+	for range 2 {
+		own, err := choice(t, "127.0.0.1:1").Scenario(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := own.Locks()
+		prefix, isA := strings.CutSuffix(string(names[0]), "a")
+		if len(names) != 2 || !isA || string(names[1]) != prefix+"b/c" || !strings.HasPrefix(prefix, "fencepost/") ||
+			prefix == last {
+			t.Errorf("%v after %s", names, last)
+		}
+		last = prefix
+	}
+	if same, err := choice(t, Redis).Scenario(s); err != nil || same != s {
+		t.Errorf("%v %v", same, err)
+	}
+}
+
+func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"servers: {redis: 1, replicas: 1, semi-sync: on}\nlock: {protocol: set-nx-px}\n": "semi-synchronous " +
+			"replication",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: cad}\n":           "commands of Tair",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, release: delex}\n":         "a command of Redis 8.4",
+		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}\n": "commands of Tair",
+	} {
+		s := scenario(t, text)
+		_, err := choice(t, Redis).fleet(s, s.Plan(1), nil)
+		var refused *live.RefusedError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v, want %q", text, err, want)
+		}
+	}
+	s := scenario(t, "servers: {redis: 3}\nlock: {protocol: redlock}\n")
+	if _, err := choice(t, "a:1,b:2").fleet(s, s.Plan(1), nil); err == nil ||
+		err.Error() != "test has 3 servers, and --servers gives 2 addresses" {
+		t.Error(err)
+	}
+}
+
+func TestHowAKeptProcessEndsIsToldAsOfAnyOther(t *testing.T) {
+	k, err := keeper.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	for script, want := range map[string]string{"exit 0": "<nil>", "exit 4": "exit status 4",
+		"kill -9 $$": "signal: killed"} {
+		p, err := kept{k}.Start(host.Command{Args: []string{"/bin/sh", "-c", script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Wait()); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+		if err := errors.Join(p.Stop(), p.Cont(), p.Kill()); err != nil {
+			t.Errorf("%s: what has ended stands still: %v", script, err)
+		}
+	}
+}
+
+// TestRealServers: one that is started here, and one that the user has, on which nothing but the run's keys is touched
+// and nothing of those is left.
+func TestRealServers(t *testing.T) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	_, port, _ := net.SplitHostPort(address)
+	users := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := users.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		users.Process.Kill()
+		users.Wait()
+	}()
+	ask := func(command string) string {
+		for end := time.Now().Add(20 * time.Second); ; {
+			c, err := net.Dial("tcp", address)
+			if err == nil {
+				defer c.Close()
+				fmt.Fprintf(c, "%s\r\n", command)
+				b := make([]byte, 200)
+				n, _ := c.Read(b)
+				return string(b[:n])
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask("SET mine 1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{Simulated, Redis, address} {
+		c := choice(t, word)
+		s, err := c.Scenario(scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 5s, "+
+			"elapsed-check: on}\nwork: {cycles: 3, writes: 1, hold: 10ms}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
+			Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+		if err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		sections := 0
+		for i := range r.History.Events {
+			if e := &r.History.Events[i]; e.F == "acquire" && e.Type.String() == "ok" && e.Process != "probe" {
+				sections++
+			}
+		}
+		if sections != 6 {
+			t.Errorf("%s: %d sections", word, sections)
+		}
+	}
+	if got := ask("KEYS *"); got != "*1\r\n$4\r\nmine\r\n" {
+		t.Errorf("the user's server holds %q", got)
+	}
+}
