@@ -69,3 +69,32 @@ func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 		t.Errorf("no scenario: %v", err)
 	}
 }
+
+// TestAStallOfTheHostDecidesNothing: that nobody got the lock may be the host's doing then, that two had it may not.
+func TestAStallOfTheHostDecidesNothing(t *testing.T) {
+	for name, want := range map[string][2]checker.Outcome{
+		"pubsub-lost-message": {checker.Violated, checker.Undecided},
+		"setnx-holder-crash":  {checker.Violated, checker.Violated}, // a crash is no stall
+		"long-node-timeout":   {checker.Violated, checker.Undecided},
+		"kleppmann-gc-pause":  {checker.Violated, checker.Violated},
+	} {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law := map[string]checker.Law{"long-node-timeout": checker.FaultTolerance,
+			"kleppmann-gc-pause": checker.MutualExclusion}[name]
+		if law == "" {
+			law = checker.DeadlockFreedom
+		}
+		r, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound := s.Judge(r).Verdict.Of(law).Outcome
+		r.Stalled = "the host stalled"
+		if stalled := s.Judge(r).Verdict.Of(law); sound != want[0] || stalled.Outcome != want[1] {
+			t.Errorf("%s: %s is %v, on a host that stalled %v", name, law, sound, stalled.Outcome)
+		}
+	}
+}

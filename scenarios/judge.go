@@ -12,9 +12,19 @@ import (
 // Judge judges what a run of s has left behind.
 func (s *Scenario) Judge(r Result) expect.Judgement {
 	j := expect.Judgement{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
+	for i := range j.Verdict.Findings {
+		f := &j.Verdict.Findings[i]
+		if r.Stalled != "" && f.Outcome == checker.Violated && slices.Contains(byDelay, f.Cause.Kind) {
+			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.Stalled}
+		}
+	}
 	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics)
 	return j
 }
+
+// byDelay are the causes that a stall of the host may have brought about: a client that was not answered in time gave
+// up, and the key that it had was in the way of all.
+var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock is a library's.
 func (s *Scenario) FromLibrary() bool {

@@ -23,6 +23,9 @@ type Result struct {
 	Digest  sim.Digest
 	Events  int
 	Limited bool // the limit ended the run before its work was over
+	// Stalled, of a run in real time, says how the host may have held somebody up. Why a lock made no progress is then
+	// not known.
+	Stalled string
 }
 
 // Runner runs one scenario, plan after plan, reusing the memory of the run before. It is not safe for concurrent use.

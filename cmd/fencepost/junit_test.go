@@ -189,6 +189,9 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 		{"corpus", "--seeds", "1"},
 		{"odds", "--runs", "20"},
 		{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
+		{"check", "_runs/kleppmann-gc-pause-1/history.jsonl", "--out", "judged"},
+		{"live", "quick.yaml"},
+		{"live", "--agree", "--servers", "simulated", "tair-cad-release"},
 	}
 	for i, call := range calls {
 		var out, problems bytes.Buffer

@@ -93,7 +93,8 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	k.stage.world.At(k.stage.zero+history.Of(k.starts), func() { k.inTurn(k.first) })
+	// when the plan counts: the first to begin passes points too
+	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
 // patient is how much later than it should a client begins, at most, so that those who are to begin before it are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -385,5 +386,16 @@ func TestWarnings(t *testing.T) {
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", lock, got, want)
 		}
+	}
+}
+
+// TestTheFirstAttemptPassesPointsOfThePlan: the run has begun when its first client does.
+func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
+	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.History.Events, func(e history.Event) bool { return e.Process == history.Nemesis }) {
+		t.Error("the fault has not struck")
 	}
 }

@@ -89,7 +89,8 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Command != "" {
 		r.History.Header.Measures = slices.DeleteFunc(r.History.Header.Measures, isClients)
 	}
-	return &Result{Result: r, Late: st.loop.Late(), Notes: st.tell()}, nil
+	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
+	return &Result{Result: r, Late: st.loop.Late(), Notes: st.tell(r.Stalled)}, nil
 }
 
 // isClients reports whether a measure is one that a client of the user's applies or not, whatever the scenario says.
@@ -120,7 +121,7 @@ func rebase(h *history.History, zero sim.Time) {
 }
 
 // tell says what a reader must know of the run.
-func (st *stage) tell() []string {
+func (st *stage) tell(stall string) []string {
 	late := st.loop.Late()
 	notes := []string{fmt.Sprintf("real time: another run of this plan is not the same to the byte. The host let "+
 		"events happen late by %v in the middle, %v at the 99th percentile, %v at most",
@@ -129,8 +130,8 @@ func (st *stage) tell() []string {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key %s for it: what such a lease was worth is unchecked", n, st.locks[0]))
 	}
-	if s := stalled(st.Scenario, late.Max()); s != "" {
-		notes = append(notes, s)
+	if stall != "" {
+		notes = append(notes, stall)
 	}
 	return append(notes, warnings(st.Scenario)...)
 }
@@ -139,8 +140,8 @@ func (st *stage) tell() []string {
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
-			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): what came out may be "+
-				"the host's doing; run it again on a quiet machine", s.Clients[i].ID, most)
+			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): who waited in vain may "+
+				"have waited for the host; run it again on a quiet machine", s.Clients[i].ID, most)
 		}
 	}
 	return ""

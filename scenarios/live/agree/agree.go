@@ -164,7 +164,7 @@ func row(ctx context.Context, name string, real Real) (Row, error) {
 	case err != nil:
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
-	r.Live.Verdict = checker.Check(result.History)
+	r.Live.Verdict = s.Judge(result.Result).Verdict
 	return r, nil
 }
 
