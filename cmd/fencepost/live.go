@@ -186,12 +186,13 @@ func (j *liveJob) agree(names []string, workers int) error {
 	told := &agreed.Agreement{Servers: j.servers, Repeat: repeat}
 	err = agree.Run(ctx, parallel.Crew{Workers: workers, Progress: j.Progress()}, names,
 		func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
-			here := o
-			here.Context = ctx
-			if here.Scenario, err = choice.Scenario(s); err != nil {
+			s, err := choice.Scenario(s)
+			if err != nil {
 				return nil, err
 			}
-			return choice.Run(here, here.Scenario.Plan(1))
+			here := o
+			here.Context, here.Scenario = ctx, s
+			return choice.Run(here, s.Plan(1))
 		}, func(r agree.Row) { told.Rows = append(told.Rows, r) })
 	if err != nil && !errors.Is(err, live.ErrInterrupted) {
 		return err

@@ -3,7 +3,6 @@ package redisserver
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +58,7 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 	}
 	for range tries {
 		if p.gate != nil && (p.port == 0 || err != nil) {
-			if p.port, err = freePort(p.gate.Own()); err != nil {
+			if p.port, err = relay.FreePort(p.gate.Own()); err != nil {
 				return fmt.Errorf("finding a port for %s: %w", p.name, err)
 			}
 		}
@@ -78,16 +77,6 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 		}
 	}
 	return err
-}
-
-// freePort is a port of a loopback address that nobody listens on right now.
-func freePort(host string) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return 0, err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
 }
 
 // configure writes the configuration, which outlives the process: whom a server follows stands there.

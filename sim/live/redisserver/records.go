@@ -321,6 +321,7 @@ func (r *records) adopt(keys []keyspace.Key) (guessed map[keyspace.Title]bool) {
 				if !known {
 					of = r.guess
 					guessed[keyspace.Title{Name: k.Name, Member: member, Of: of}] = of != ""
+					r.past.note(keyspace.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}, of)
 				}
 				return of
 			}
@@ -366,8 +367,10 @@ const longest = 1 << 17
 
 func (p *past) note(h keyspace.Holding, of history.Attempt) {
 	for _, h := range []keyspace.Holding{h, whenever(h)} {
-		if _, known := p.owners[h]; !known {
+		if was, known := p.owners[h]; !known {
 			p.order = append(p.order, h)
+		} else if of == "" { // a replica does not know who has set what its master sends
+			of = was
 		}
 		p.owners[h] = of
 	}
