@@ -47,6 +47,9 @@ func (p *parent) tellProblems() {
 	}
 }
 
+// admit makes the protocol of libraries known, once: tests may run at the same time.
+var admit sync.Once
+
 // examine makes the runs; nil if they are another process's, or this one is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
@@ -62,7 +65,7 @@ func examine(t *testing.T, c Config) *parent {
 	if c.New == nil {
 		t.Fatal("locktest: Config.New is missing: it makes the lock of a client")
 	}
-	locks.AdmitLibraries(nil)
+	admit.Do(func() { locks.AdmitLibraries(nil) })
 	seeds, err := c.planned()
 	if err != nil {
 		t.Fatalf("locktest: the plan to run: %v", err)
