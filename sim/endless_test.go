@@ -83,8 +83,8 @@ type spy struct {
 func (s *spy) note(what string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf("%d ", int64(s.w.Now()))+fmt.Sprintf(what, args...))
 }
-func (s *spy) Paused()                { s.note("paused") }
-func (s *spy) Resumed()               { s.note("resumed") }
+func (s *spy) Pause()                 { s.note("paused") }
+func (s *spy) Resume()                { s.note("resumed") }
 func (s *spy) Crashed()               { s.note("crashed") }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }

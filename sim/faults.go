@@ -27,11 +27,8 @@ func (w *World) process(id ProcessID) *Process {
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
-	if p.paused == 1 && p.outside != nil {
-		p.outside.Paused()
-	}
-	if s, real := p.server.(Pauser); real && p.paused == 1 {
-		s.Pause()
+	if program := p.program(); program != nil && p.paused == 1 {
+		program.Pause()
 	}
 }
 
@@ -41,9 +38,6 @@ func (w *World) Resume(id ProcessID) {
 	p.paused--
 	if p.paused > 0 {
 		return
-	}
-	if s, real := p.server.(Pauser); real {
-		s.Resume()
 	}
 	p.resume()
 }

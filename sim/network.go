@@ -296,7 +296,7 @@ func (m *message) bounce(s Status) {
 
 // answer is Incoming.Reply.
 func (m *message) answer(b []byte) {
-	m.c.pipe.answered(&m.in, b)
+	m.c.pipe.answered()
 	if m.c.closed { // nobody is left to read it: it neither travels nor counts as a reply
 		m.release()
 		return

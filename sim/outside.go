@@ -5,10 +5,7 @@ import "time"
 // Outside is what stands outside of the world for one of its processes: a process of the host. It is told what the
 // world does to its process, as part of the event that does it.
 type Outside interface {
-	// Paused tells that the process stands still from now on: the first of the pauses that nest has begun.
-	Paused()
-	// Resumed tells that the last of them has ended. What happened to the process meanwhile happens to it next.
-	Resumed()
+	Pauser
 	// Crashed tells that a client crashes. (A server is told by its Stop.)
 	Crashed()
 	// Jumped tells that the process's wall clock has been moved by d.

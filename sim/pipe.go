@@ -204,7 +204,7 @@ func (p *Pipe) defers(m *message) bool {
 
 // answered notes that the server is done with a request. The next is executed as an event of its own: the server is in
 // the midst of something.
-func (p *Pipe) answered(in *Incoming, reply []byte) {
+func (p *Pipe) answered() {
 	if p == nil {
 		return
 	}

@@ -58,10 +58,19 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
+// program is the program of the host's that the process is; nil if it is none.
+func (p *Process) program() Pauser {
+	if p.outside != nil {
+		return p.outside
+	}
+	s, _ := p.server.(Pauser)
+	return s
+}
+
 // resume lets what happened during the pause happen now, in its order.
 func (p *Process) resume() {
-	if p.outside != nil {
-		p.outside.Resumed()
+	if program := p.program(); program != nil {
+		program.Resume()
 	}
 	p.tellClock()
 	for _, e := range p.held {

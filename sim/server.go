@@ -38,10 +38,12 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
-// Pauser is a server that is a program of the host's, which is to be stopped and continued when its process is. Both
-// are called in turn, Pause first, also while the process is down.
+// Pauser is a server, or what stands outside for a client, that is a program of the host's, which is to be stopped and
+// continued when its process is. Both are called in turn, Pause first, also while the process is down.
 type Pauser interface {
+	// Pause stops the program: the first of the pauses that nest has begun.
 	Pause()
+	// Resume continues it: the last of them has ended. What happened to the process meanwhile happens to it next.
 	Resume()
 }
 

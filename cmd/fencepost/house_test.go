@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"sim/redis/sentinel": {"sim", "sim/redis", "sim/redis/resp"},
 	"sim/redis/tracking": {"sim/redis/resp"},
 	"sim/bubble":         {"checker/history", "sim"},
-	"sim/live":           {"checker/history", "sim", "sim/live/socket"},
+	"sim/live":           {"checker/history", "sim", "sim/live/keeper", "sim/live/socket"},
 	"sim/live/socket":    {},
 	"sim/live/relay":     {"sim", "sim/live/socket"},
 	"sim/live/keeper":    {},
@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"reports/agreed": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios/expect",
 		"scenarios/live/agree"},
 	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",
-		"sim/live"},
+		"sim/live", "sim/live/keeper"},
 	"scenarios/parallel": {},
 	"scenarios/rerun":    {"checker", "checker/history", "nemesis", "scenarios"},
 	"scenarios/tally":    {"checker", "checker/history", "nemesis"},
@@ -139,7 +139,7 @@ var arrows = map[string][]string{
 		"scenarios/corpus", "scenarios/expect", "scenarios/format", "scenarios/live", "scenarios/live/agree",
 		"scenarios/live/servers", "scenarios/locks", "scenarios/parallel",
 		"scenarios/remote", "scenarios/search", "scenarios/starter", "scenarios/sweep", "scenarios/tally",
-		"scenarios/verify", "sim/live", "sim/live/keeper"},
+		"scenarios/verify", "sim/live/keeper"},
 }
 
 // worker is the client program in Go of which live runs may be had.

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/servers"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
-	host "github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // liveJob is one call of live.
@@ -153,7 +153,7 @@ func (j *liveJob) run() error {
 func (j *liveJob) options() (live.Options, error) {
 	self, err := os.Executable()
 	return live.Options{Command: j.client, Host: j.listen, Patience: live.Patience,
-		Own: host.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
+		Own: keeper.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
 // agree runs scenarios on both sides, all on Redis if no name is given.

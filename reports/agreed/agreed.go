@@ -37,14 +37,20 @@ func (a *Agreement) Standing() expect.Standing {
 	return expect.AsExpected
 }
 
-// broken says in a few words how a side came out: the laws that were violated.
-func broken(v checker.Verdict) string {
-	var laws []string
+// violated lists the laws that a side violated.
+func violated(v checker.Verdict) []string {
+	laws := []string{}
 	for _, law := range checker.Laws {
 		if v.Of(law).Outcome == checker.Violated {
 			laws = append(laws, string(law))
 		}
 	}
+	return laws
+}
+
+// broken says in a few words how a side came out.
+func broken(v checker.Verdict) string {
+	laws := violated(v)
 	if len(laws) == 0 {
 		return "nothing broken"
 	}
@@ -161,13 +167,8 @@ func (a *Agreement) JSON(command string) ([]byte, error) {
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Refused: r.Refused, Agrees: r.Agrees(),
-			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: []string{},
+			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: violated(r.Simulated.Verdict),
 			Differs: []differsJSON{}, Explanation: r.Explanation()}
-		for _, law := range checker.Laws {
-			if r.Simulated.Verdict.Of(law).Outcome == checker.Violated {
-				row.Violated = append(row.Violated, string(law))
-			}
-		}
 		for _, x := range r.Differences() {
 			row.Differs = append(row.Differs, differsJSON{x.Law, came(x.Simulated), came(x.Live)})
 		}

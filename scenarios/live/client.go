@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // client is a process in the place of a scenario's client, as the world has it: it is a [sim.Outside].
@@ -22,7 +24,7 @@ type client struct {
 	config  *scenarios.Client
 	starts  time.Duration // after the scenario's begin
 	ports   map[sim.ProcessID]*net.TCPAddr
-	process live.Process
+	process *keeper.Process
 	*live.Guest
 	said tail
 	done sim.Signal
@@ -63,7 +65,7 @@ func (k *client) start() error {
 	}
 	command := k.stage.Own
 	env = append(env, fmt.Sprintf("%s=%d", zeroVariable, k.stage.clock.Monotonic()))
-	command.Env, command.Output = append(env, command.Env...), &k.said
+	command.Env, command.Output = slices.Concat(os.Environ(), env, command.Env), &k.said
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
 		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),
@@ -71,7 +73,10 @@ func (k *client) start() error {
 			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))
 	}
-	if k.process, err = k.stage.Starter.Start(command); err != nil {
+	if command.Dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	if k.process, err = k.stage.Keeper.Start(command); err != nil {
 		return fmt.Errorf("%s could not be started: %w", k.id, err)
 	}
 	k.Guest = live.NewGuest(k.stage.front, k.id, k.process)
@@ -125,9 +130,9 @@ func (k *client) exited(err error) {
 	w.At(w.Now(), func() {
 		switch problem := k.unfinished(); {
 		case err != nil && problem != "":
-			k.fails("ended with " + err.Error() + " " + problem)
+			k.fails(fmt.Sprintf("%v %s", err, problem))
 		case err != nil:
-			k.fails("ended with " + err.Error())
+			k.fails(err.Error())
 		case problem != "":
 			k.fails("ended " + problem)
 		}
@@ -165,9 +170,9 @@ func (k *client) end() {
 	}
 }
 
-// Resumed lets the process go on, and then what was held back.
-func (k *client) Resumed() {
-	k.Guest.Resumed()
+// Resume lets the process go on, and then what was held back.
+func (k *client) Resume() {
+	k.Guest.Resume()
 	w := k.stage.world
 	w.At(w.Now(), func() {
 		for len(k.after) > 0 && !w.Paused(k.id) {

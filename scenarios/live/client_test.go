@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // mode is the variable that has the test binary be a client, by its value.
 const mode = "FENCEPOST_TEST_CLIENT"
 
 func TestMain(m *testing.M) {
+	keeper.Main()
 	switch how := os.Getenv(mode); how {
 	case "":
 		os.Exit(m.Run())

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // scenario has two clients of a lock with a TTL of a second, and the given lines more. They look at the elapsed time:
@@ -42,6 +42,17 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 	return s
 }
 
+// start starts a keeper for the test.
+func start(t *testing.T) *keeper.Keeper {
+	t.Helper()
+	k, err := keeper.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.Close() })
+	return k
+}
+
 // run runs a scenario with clients that the test binary is: of a user if how is not empty, else our own.
 func run(t *testing.T, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
@@ -51,8 +62,8 @@ func run(t *testing.T, s *scenarios.Scenario, how string) (*Result, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Starter: live.Groups{}, Context: ctx,
-		Patience: Patience, Own: live.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
+	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Keeper: start(t), Context: ctx,
+		Patience: Patience, Own: keeper.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
 	if how != "" {
 		o.Command = fmt.Sprintf("%s='%s' exec '%s'", mode, how, self)
 	}
@@ -294,14 +305,15 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	s := scenario(t, "set-nx-px")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := Run(Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Starter: live.Groups{}, Context: ctx,
+	_, err := Run(Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Keeper: start(t), Context: ctx,
 		Patience: Patience, Command: "exec sleep 1000"}, s.Plan(1))
 	if !errors.Is(err, ErrInterrupted) {
 		t.Error(err)
 	}
 }
 
-// TestWhatCannotBeDoneIsRefused before anything starts, with the line and the reason.
+// TestWhatCannotBeDoneIsRefused before anything starts, with the line and the reason: there is no keeper that could
+// start anything.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	user := func(faults string) Options {
 		s := scenario(t, "set-nx-px", "faults: ["+faults+"]")
@@ -332,7 +344,6 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{catalogued("failover-loses-lock", "x"), "has replicas with a Sentinel"},
 	} {
 		o := test.o
-		o.Starter = never{t}
 		_, err := Run(o, o.Scenario.Plan(1))
 		var refused *RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
@@ -349,14 +360,6 @@ func (without) Can(f *nemesis.Fault) error {
 		return errors.New("these servers have no clocks of their own")
 	}
 	return nil
-}
-
-// never starts nothing.
-type never struct{ *testing.T }
-
-func (n never) Start(live.Command) (live.Process, error) {
-	n.Error("something was started")
-	return nil, errors.New("never")
 }
 
 // TestAStallThatMayDecideIsTold: one longer than a client waits for an answer.

@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // Fleet are the lock servers of a run.
@@ -46,11 +47,11 @@ func (Simulated) End() error { return nil }
 // Options say how a scenario is run.
 type Options struct {
 	Scenario *scenarios.Scenario
-	Command  string       // of a client of the user's, for a shell; empty: the scenario's own protocol
-	Own      live.Command // starts this program so that it calls Child
-	Host     string       // to listen on
+	Command  string         // of a client of the user's, for a shell; empty: the scenario's own protocol
+	Own      keeper.Command // starts this program so that it calls Child
+	Host     string         // to listen on
 	Fleet    Fleet
-	Starter  live.Starter
+	Keeper   *keeper.Keeper  // starts the clients, so that none outlives the run
 	Context  context.Context // its end is that of the run
 	Patience time.Duration   // how long the clients may take until their first report
 }

@@ -1,40 +1,42 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // Guest carries out, on a process of the host, what happens to the client that it is. It is a [sim.Outside], but for
 // its clocks, which are the host's.
 type Guest struct {
 	Client  sim.ProcessID
-	Process Process // that was started for it
+	process *keeper.Process // that was started for it
 	front   *Front
 }
 
 // NewGuest makes the guest of a client that connects by way of a front.
-func NewGuest(f *Front, client sim.ProcessID, p Process) *Guest { return &Guest{client, p, f} }
+func NewGuest(f *Front, client sim.ProcessID, p *keeper.Process) *Guest { return &Guest{client, p, f} }
 
-// Paused stops the process. What it has sent by then counts as sent at this moment.
-func (g *Guest) Paused() {
-	g.try("be stopped", g.Process.Stop())
+// Pause stops the process. What it has sent by then counts as sent at this moment.
+func (g *Guest) Pause() {
+	g.try("be stopped", g.process.Stop())
 	g.front.Drain(g.Client)
 }
 
-// Resumed lets the process go on.
-func (g *Guest) Resumed() { g.try("go on", g.Process.Cont()) }
+// Resume lets the process go on.
+func (g *Guest) Resume() { g.try("go on", g.process.Cont()) }
 
 // Crashed kills the process. What it has sent by then arrives.
 func (g *Guest) Crashed() {
-	g.try("be stopped", g.Process.Stop())
+	g.try("be stopped", g.process.Stop())
 	g.front.drop(g.Client)
-	g.try("be killed", g.Process.Kill())
+	g.try("be killed", g.process.Kill())
 }
 
 func (g *Guest) try(what string, err error) {
-	if err != nil {
+	if err != nil && !errors.Is(err, keeper.ErrEnded) { // one that has ended stands still
 		g.front.loop.Fail(fmt.Errorf("%s could not %s: %w", g.Client, what, err))
 	}
 }

@@ -30,26 +30,9 @@ func (n *Node) compare() {
 // deadline) is lost and set.
 func (n *Node) compareWith(before []keyspace.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // the records depend on what was
-	is := n.data.Snapshot().Holdings()
-	for len(before) > 0 || len(is) > 0 {
-		order := 0
-		switch {
-		case len(before) == 0:
-			order = 1
-		case len(is) == 0:
-			order = -1
-		default:
-			order = before[0].Compare(&is[0])
-		}
-		var old, now *keyspace.Holding
-		if order <= 0 {
-			old, before = &before[0], before[1:]
-		}
-		if order >= 0 {
-			now, is = &is[0], is[1:]
-		}
+	keyspace.Pair(before, n.data.Snapshot().Holdings(), func(old, now *keyspace.Holding) {
 		n.compareOne(old, now, lost)
-	}
+	})
 	n.data.NoteEnds()
 }
 

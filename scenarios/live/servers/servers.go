@@ -88,7 +88,7 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
-	o.Starter = kept{k}
+	o.Keeper = k
 	if o.Fleet, err = c.fleet(o.Scenario, plan, k); err != nil {
 		return nil, err
 	}

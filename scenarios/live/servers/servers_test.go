@@ -13,7 +13,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
-	host "github.com/fencepost-sim/fencepost/sim/live"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
@@ -111,27 +110,6 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 }
 
-func TestHowAKeptProcessEndsIsToldAsOfAnyOther(t *testing.T) {
-	k, err := keeper.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Close()
-	for script, want := range map[string]string{"exit 0": "<nil>", "exit 4": "exit status 4",
-		"kill -9 $$": "signal: killed"} {
-		p, err := kept{k}.Start(host.Command{Args: []string{"/bin/sh", "-c", script}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(p.Wait()); got != want {
-			t.Errorf("%s: %s, want %s", script, got, want)
-		}
-		if err := errors.Join(p.Stop(), p.Cont(), p.Kill()); err != nil {
-			t.Errorf("%s: what has ended stands still: %v", script, err)
-		}
-	}
-}
-
 // TestRealServers: one that is started here, and one that the user has, on which nothing but the run's keys is touched
 // and nothing of those is left.
 func TestRealServers(t *testing.T) {
@@ -182,7 +160,7 @@ func TestRealServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
-			Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
 		if err != nil {
 			t.Fatalf("%s: %v", word, err)
 		}

@@ -284,10 +284,10 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	k := started(t)
 	for script, want := range map[string]string{
-		"echo one; echo two >&2; exit 3":      "one\ntwo\nit ended with exit status 3",
+		"echo one; echo two >&2; exit 3":      "one\ntwo\nended with exit status 3",
 		"seq 1 20000 | tail -n 1":             "20000\n<nil>",
 		"sleep 1000 & echo done":              "done\n<nil>",
-		"exec 2>&1; no-such-command; exit $?": "sh: 1: no-such-command: not found\nit ended with exit status 127",
+		"exec 2>&1; no-such-command; exit $?": "sh: 1: no-such-command: not found\nended with exit status 127",
 	} {
 		var said strings.Builder
 		p, err := k.Start(Command{Args: []string{"sh", "-c", script}, Env: os.Environ(), Output: &said})

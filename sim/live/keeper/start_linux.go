@@ -233,7 +233,8 @@ func (p *Process) Status() Status {
 // held is how long Wait waits for the output of a process that has ended: another may hold it open.
 const held = time.Second
 
-// Wait waits until the process has ended and what it said has been copied: nil if it ended with status 0, else how.
+// Wait waits until the process has ended and what it said has been copied: nil if it ended with status 0,
+// else how, in the words of [Status].
 func (p *Process) Wait() error {
 	s := p.Status()
 	select {
@@ -241,10 +242,13 @@ func (p *Process) Wait() error {
 	case <-time.After(held):
 	}
 	p.out.end()
-	if s == (Status{}) {
+	switch {
+	case s == (Status{}):
 		return nil
+	case s.Err != nil:
+		return s.Err
 	}
-	return fmt.Errorf("it %v", s)
+	return errors.New(s.String())
 }
 
 // Stop stops the process group with SIGSTOP, and returns once every thread has stopped. [ErrEnded] says that the

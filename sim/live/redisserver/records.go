@@ -256,32 +256,17 @@ func (r *records) survey(wall int64, keys []keyspace.Key) {
 	guessed := r.adopt(keys)
 	r.guess = ""
 	d.Attempt = ""
-	is := d.Snapshot().Holdings()
-	for len(before) > 0 || len(is) > 0 {
-		order := 0
-		switch {
-		case len(before) == 0:
-			order = 1
-		case len(is) == 0:
-			order = -1
-		default:
-			order = before[0].Compare(&is[0])
+	keyspace.Pair(before, d.Snapshot().Holdings(), func(was, is *keyspace.Holding) {
+		if was != nil && is != nil && *was == *is {
+			return
 		}
-		switch {
-		case order < 0:
-			r.lose(&before[0])
-			before = before[1:]
-		case order > 0:
-			r.find(&is[0], guessed)
-			is = is[1:]
-		default:
-			if before[0] != is[0] {
-				r.lose(&before[0])
-				r.find(&is[0], guessed)
-			}
-			before, is = before[1:], is[1:]
+		if was != nil {
+			r.lose(was)
 		}
-	}
+		if is != nil {
+			r.find(is, guessed)
+		}
+	})
 }
 
 // lose records that something is no more what it was.

@@ -197,12 +197,35 @@ func (s *Snapshot) Holdings() []Holding {
 	return list
 }
 
-// Compare orders holdings by name and member.
-func (h *Holding) Compare(o *Holding) int {
+// compare orders holdings by name and member.
+func (h *Holding) compare(o *Holding) int {
 	if c := strings.Compare(h.Name, o.Name); c != 0 {
 		return c
 	}
 	return strings.Compare(h.Member, o.Member)
+}
+
+// Pair hands out what two lists, both by name and member, hold before and after: nil where a list has none.
+func Pair(before, after []Holding, take func(before, after *Holding)) {
+	for len(before) > 0 || len(after) > 0 {
+		order := 0
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(after) == 0:
+			order = -1
+		default:
+			order = before[0].compare(&after[0])
+		}
+		var old, now *Holding
+		if order <= 0 {
+			old, before = &before[0], before[1:]
+		}
+		if order >= 0 {
+			now, after = &after[0], after[1:]
+		}
+		take(old, now)
+	}
 }
 
 // OwnerOf is who owns a key or a member now; there is false if nobody can see it.
