@@ -68,7 +68,7 @@ func (j *adviseJob) run() error {
 	if j.options.Seeds < 1 || j.options.Seeds > mostAdviceSeeds {
 		return fmt.Errorf("--seeds must be 1 to %d, not %d", mostAdviceSeeds, j.options.Seeds)
 	}
-	err := checkWorkers(j.options.Workers)
+	err := frame.CheckWorkers(j.options.Workers)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,9 @@ leaves open do not count.`,
 			case schemaOnly && len(args) > 0:
 				return fmt.Errorf("--schema prints a document and judges nothing; %q is too many", args[0])
 			case schemaOnly:
+				if err := frame.OnlyBeside(c, "schema"); err != nil {
+					return err
+				}
 				_, err := fmt.Fprint(c.OutOrStdout(), schema.History)
 				return err
 			case len(args) == 0:

@@ -25,7 +25,7 @@ func newCompare() *cobra.Command {
 			if measure.Runs < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", measure.Runs)
 			}
-			if err := checkWorkers(measure.Workers); err != nil {
+			if err := frame.CheckWorkers(measure.Workers); err != nil {
 				return err
 			}
 			defer f.Close()

@@ -63,7 +63,7 @@ func (h *hunt) run() error {
 	case h.sound < 0 || h.sound > 0 && h.sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d, a run for each lock, not %d", len(corpus.Names()), h.sound)
 	}
-	if err := checkWorkers(h.workers); err != nil {
+	if err := frame.CheckWorkers(h.workers); err != nil {
 		return err
 	}
 	defer h.Close()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/share"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -34,11 +35,11 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			defer x.Close()
 			defer closeTest()
-			err := checkWorkers(x.workers)
+			err := frame.CheckWorkers(x.workers)
 			if err != nil {
 				return err
 			}
-			if x.shard, err = shardOf(shard); err != nil {
+			if x.shard, err = share.Of(shard); err != nil {
 				return err
 			}
 			switch {
@@ -61,7 +62,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	c.Flags().IntVar(&x.seeds, "seeds", 1000, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&x.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&shard, "shard", "", shardUsage)
+	c.Flags().StringVar(&shard, "shard", "", share.Usage)
 	c.Flags().StringVar(&x.resume, "resume", "", "go on with the exploration in `DIR`")
 	return c
 }

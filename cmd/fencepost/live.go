@@ -49,7 +49,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 
 ` + live.Reporting,
 		Example: `  fencepost live fenced-gc-pause
-  fencepost live fenced-gc-pause --client 'python3 worker.py'`,
+  fencepost live fenced-gc-pause --client 'python3 worker.py'
+  fencepost live --agree kleppmann-gc-pause fenced-gc-pause`,
 		Args: func(c *cobra.Command, args []string) error {
 			if both {
 				return nil
@@ -57,8 +58,16 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 			return oneArgument("a scenario's name or file")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if j.chosen = c.Flags().Changed("servers"); both {
-				return errors.Join(checkWorkers(workers), j.agree(args, workers))
+			switch j.chosen = c.Flags().Changed("servers"); {
+			case both:
+				err = errors.Join(frame.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
+					frame.CheckWorkers(workers))
+				if err != nil {
+					return err
+				}
+				return j.agree(args, workers)
+			case c.Flags().Changed("workers"):
+				return errors.New("--workers goes with --agree: one scenario is one run")
 			}
 			if j.scenario, err = open(args[0]); err != nil {
 				return err

@@ -78,7 +78,7 @@ func checkOdds(o *compare.Odds, chance string, measure compare.Options) (err err
 	case o.By != compare.ByFailover && o.By != compare.ByRestart:
 		return fmt.Errorf("--by must be %s or %s, not %q", compare.ByFailover, compare.ByRestart, o.By)
 	}
-	return checkWorkers(measure.Workers)
+	return frame.CheckWorkers(measure.Workers)
 }
 
 // parseChance reads a percentage above 0 and below 100.

@@ -83,16 +83,16 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{bazelIndex, jobIndex, "GITHUB_STEP_SUMMARY"} {
+	for _, name := range []string{"TEST_SHARD_INDEX", "JOB_COMPLETION_INDEX", "GITHUB_STEP_SUMMARY"} {
 		for _, bad := range hostile {
-			t.Setenv(bazelTotal, "2")
+			t.Setenv("TEST_TOTAL_SHARDS", "2")
 			t.Setenv(name, "nowhere/"+bad)
 			args := []string{"run", "setnx-holder-crash", "--seeds", "2", "--out", "out"}
-			if name == jobIndex {
+			if name == "JOB_COMPLETION_INDEX" {
 				args = append(args, "--shard", "/2")
 			}
 			if name == "GITHUB_STEP_SUMMARY" {
-				t.Setenv(bazelTotal, "")
+				t.Setenv("TEST_TOTAL_SHARDS", "")
 			}
 			checkClean(t, name, args...)
 			t.Setenv(name, "")

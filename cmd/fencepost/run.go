@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencepost-sim/fencepost/checker/nearest"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/frame"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost/share"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -42,7 +44,7 @@ func newRun() *cobra.Command {
 			if j.seeds < 1 {
 				return fmt.Errorf("--seeds must be at least 1, not %d", j.seeds)
 			}
-			err := checkWorkers(j.workers)
+			err := frame.CheckWorkers(j.workers)
 			if err != nil {
 				return err
 			}
@@ -50,7 +52,7 @@ func newRun() *cobra.Command {
 			if j.scenario, err = openTest(args[0], test); err != nil {
 				return err
 			}
-			if j.shard, err = shardOf(shard); err != nil {
+			if j.shard, err = share.Of(shard); err != nil {
 				return err
 			}
 			if planFile != "" {
@@ -72,7 +74,7 @@ func newRun() *cobra.Command {
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	c.Flags().IntVar(&j.seeds, "seeds", 1, "how many runs to make, with one seed after the other")
 	c.Flags().IntVar(&j.workers, "workers", 0, "how many runs to make at once (default: one a core)")
-	c.Flags().StringVar(&shard, "shard", "", shardUsage)
+	c.Flags().StringVar(&shard, "shard", "", share.Usage)
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	j.register(c)
 	return c

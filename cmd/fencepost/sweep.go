@@ -105,7 +105,7 @@ func (j *sweepJob) run() error {
 
 // options reads the flags.
 func (j *sweepJob) options() (o sweep.Options, err error) {
-	if err := checkWorkers(j.workers); err != nil {
+	if err := frame.CheckWorkers(j.workers); err != nil {
 		return o, err
 	}
 	if j.scenario, err = open(j.target); err != nil {

@@ -112,7 +112,7 @@ func (j *verifyJob) prepare() error {
 	case j.time < 0:
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
 	}
-	err := checkWorkers(o.Workers)
+	err := frame.CheckWorkers(o.Workers)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package agree
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +43,16 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 	if all := len(Names()); short < all/2 {
 		t.Errorf("%d of %d scenarios are divided by %d", short, all, scales[0].divisor)
+	}
+}
+
+// TestWhatIsSaidOfScenariosIsSaidOfSome: whoever is explained or left as it is, is in the catalogue.
+func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
+	names := Names()
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no scenario %s on Redis", name)
+		}
 	}
 }
 

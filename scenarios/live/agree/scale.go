@@ -42,7 +42,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 		return nil, err
 	}
 	if _, given := d.Get("lock.ttl"); !given {
-		d.Set("lock.ttl", "10s") // the default
+		d.Set("lock.ttl", nemesis.FormatDuration(s.Clients[0].Lock.TTL)) // the default
 	}
 	if _, given := d.Get("network.delay"); !given && c.slowed {
 		d.Set("network.delay", slow)

@@ -1,4 +1,9 @@
-package main
+// Package share reads which share of the seeds is this machine's: from the flag --shard, or from what the runner of a
+// test or a job says in the environment.
+//
+// Goals: a share that is not understood is an error that names where it comes from. Non-goals: what is done with it
+// (scenarios/search).
+package share
 
 import (
 	"fmt"
@@ -18,11 +23,12 @@ const (
 	jobIndex    = "JOB_COMPLETION_INDEX" // from 0 (an Indexed Job of Kubernetes), which does not say of how many
 )
 
-const shardUsage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
+// Usage is that of the flag.
+const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
 	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
 
-// shardOf reads the flag, or what a test runner says in the environment.
-func shardOf(flag string) (search.Shard, error) {
+// Of reads the flag, or what a test runner says in the environment.
+func Of(flag string) (search.Shard, error) {
 	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
 	switch {
 	case strings.HasPrefix(flag, "/"):
@@ -76,17 +82,6 @@ func touch(file string) error {
 	}
 	if err := artefact.Append(file, nil); err != nil {
 		return fmt.Errorf("%s: %w", bazelStatus, err)
-	}
-	return nil
-}
-
-// mostWorkers is more than any machine has cores, and few enough to be started.
-const mostWorkers = 4096
-
-// checkWorkers refuses what is no number of workers; 0 is one a core.
-func checkWorkers(n int) error {
-	if n < 0 || n > mostWorkers {
-		return fmt.Errorf("--workers must be 1 to %d, not %d", mostWorkers, n)
 	}
 	return nil
 }
