@@ -103,12 +103,7 @@ func exploreEnding(p *term.Writer, e *Exploration) {
 			phrase.Grouped(all.Drawn), phrase.Grouped(all.Met), share(all)))
 	}
 	report.Stopped(p, e.Interrupted)
-	report.Notes(p, "open    ", e.open())
-	for i, line := range e.Failed.Why {
-		if i > 0 { // the first stands above
-			p.Text(term.Plain, 8, line)
-		}
-	}
+	failures(p, e.open(), &e.Failed)
 	report.Notes(p, "note    ", e.Doubts())
 	if len(e.Findings) > 0 {
 		p.Hang(0, "each    ", term.Plain, "in full, with its timeline: by the command below it, or all with --all")

@@ -50,6 +50,7 @@ func (many *Many) Text(w io.Writer, opt report.TextOptions) error {
 		p.Blank()
 	}
 	report.Stopped(p, !many.Finished())
+	failures(p, many.Failed.Open(many.Done), &many.Failed)
 	if many.Repeat != "" {
 		report.Again(p, many.Repeat)
 	}
@@ -73,7 +74,7 @@ func (m *Many) standing() string {
 
 // size says which seeds were run.
 func (m *Many) size() string {
-	what := fmt.Sprintf("%s from %d", phrase.Count(m.Campaign.Seeds, "seed"), m.From)
+	what := fmt.Sprintf("%s from %d", phrase.Count(m.Done, "seed"), m.From)
 	if m.Shard != search.Whole {
 		what += ", shard " + m.Shard.String()
 	}
@@ -93,8 +94,16 @@ func (m *Many) totals() []total {
 		{"undecided", m.undecided(), term.Yellow}, {"distinct runs, by digest", c.Digests(), term.Plain}}
 }
 
-// undecided is how many runs are, those included that an interruption left out.
-func (m *Many) undecided() int { return m.Campaign.Undecided + m.Size() - m.Done }
+// undecided is how many runs are, those included that could not be judged, or that an interruption left out.
+func (m *Many) undecided() int { return m.Campaign.Undecided + m.Failed.Runs + m.Size() - m.Done }
+
+// failures says what is open, and how the lock's own code failed, if it did: its first line stands there already.
+func failures(p *term.Writer, open []string, f *search.Failed) {
+	report.Notes(p, "open    ", open)
+	for _, line := range f.Why[min(1, len(f.Why)):] {
+		p.Text(term.Plain, 8, line)
+	}
+}
 
 func totals(p *term.Writer, m *Many) {
 	for _, t := range m.totals() {
@@ -150,9 +159,10 @@ func (m *Many) Suite() report.Suite {
 		result = expect.NotDecidable
 	}
 	all := report.Case{Group: m.Scenario, Name: "all seeds", Result: result,
-		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Campaign.Seeds)}
+		Message: fmt.Sprintf("%d of %d runs as expected", m.Campaign.AsExpected, m.Done)}
 	s.Cases = append(s.Cases, all)
 	s.Cases = append(s.Cases, report.InterruptedCases(m.Scenario, !m.Finished())...)
+	s.Cases = append(s.Cases, report.OpenCases(m.Scenario, m.Failed.Open(m.Done))...)
 	for _, g := range m.Campaign.Groups {
 		c := report.Case{Group: m.Scenario, Name: g.Name, Result: expect.Otherwise,
 			Message: fmt.Sprintf("expected %s, got %s in %d runs, first with seed %d", g.Want, g.Got, g.Runs, g.First)}

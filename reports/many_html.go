@@ -18,7 +18,7 @@ import (
 // story of the run that says most. links lead to the pages of single runs. The error is w's.
 func (m *Many) html(w io.Writer, links []report.Link) error {
 	d := manyPage{Scenario: m.Scenario, Summary: m.Subject.Summary, Standing: m.standing(), Size: m.size(),
-		Faults: m.Plan, Links: links, Repeat: m.Repeat}
+		Faults: m.Plan, Links: links, Repeat: m.Repeat, Open: m.Failed.Open(m.Done)}
 	d.Class = map[string]string{report.AsExpected: "good", report.NotExpected: "bad",
 		report.Undecided: "open"}[d.Standing]
 	shown, why := m.telling()
@@ -68,6 +68,7 @@ func (m *Many) telling() (*single.Run, string) {
 type manyPage struct {
 	page.Frame
 	Scenario, Summary, Standing, Class, Size, Stopped, Repeat, ShownTitle string
+	Open                                                                  []string
 	Totals                                                                []totalOnPage
 	Tally                                                                 tallyOnPage
 	Groups                                                                []groupRow

@@ -16,6 +16,7 @@ type manyJSON struct {
 	Unexpected  int                          `json:"unexpected_runs"`
 	Undecided   int                          `json:"undecided_runs"`
 	Interrupted bool                         `json:"interrupted"`
+	Open        []string                     `json:"open"`
 	Digests     int                          `json:"distinct_digests"`
 	Laws        map[checker.Law]tally.Counts `json:"laws"`
 	Faults      []plannedJSON                `json:"faults"`
@@ -41,9 +42,10 @@ type groupJSON struct {
 // JSON gives many runs as one JSON object, ended by a newline.
 func (m *Many) JSON(command string) ([]byte, error) {
 	c := &m.Campaign
-	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: c.Seeds, From: m.From,
+	d := manyJSON{Head: report.HeadOf(command), Scenario: m.Scenario, Seeds: m.Done, From: m.From,
 		Expected:   c.AsExpected,
-		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(), Digests: c.Digests(),
+		Unexpected: c.Otherwise, Undecided: m.undecided(), Interrupted: !m.Finished(),
+		Open: report.Some(m.Failed.Open(m.Done)), Digests: c.Digests(),
 		Laws: countsOf(m.Laws), Faults: []plannedJSON{}, Groups: []groupJSON{},
 		AsExpected: m.standing() == report.AsExpected, Runs: []*single.RunObject{}}
 	for _, f := range m.Plan {

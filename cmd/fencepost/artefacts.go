@@ -25,7 +25,7 @@ func (j *job) prepare() error {
 	if j.one() {
 		return j.Files.Spare(search.PlanFile, search.ScenarioFile, historyFile, verdictFile)
 	}
-	return j.Files.Spare(runsFile, search.ScenarioFile, verdictFile)
+	return j.Files.Spare(runsFile, search.PlanFile, search.ScenarioFile, verdictFile)
 }
 
 // one reports whether there is a single run.
@@ -67,11 +67,15 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	if seeds > 1 {
 		name += fmt.Sprintf("-%d", seeds)
 	}
-	plan := nemesis.Plan{Faults: faults}.String()
-	if own := (nemesis.Plan{Faults: s.Faults}).String(); plan == own && (!replayed || s.Path == "") {
+	if isOwn(s, faults) && (!replayed || s.Path == "") {
 		return "_runs/" + name
 	}
-	return folderFor(name, s, plan)
+	return folderFor(name, s, nemesis.Plan{Faults: faults}.String())
+}
+
+// isOwn reports whether faults are those of the scenario itself.
+func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
+	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
 // inputs are what a run was made from. A scenario that is not of the catalogue goes along, so that the folder can be
@@ -110,12 +114,15 @@ func planText(p nemesis.Plan, digest string) string {
 }
 
 // writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
-// What was run goes along, for merge.
+// What was run goes along, for merge and to be run again.
 func (j *job) writeMany(many *reports.Many) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {
 		j.Files.Keep(artefact.File{Name: runsFile, Content: record},
 			artefact.File{Name: search.ScenarioFile, Content: j.scenario.Text()})
+	}
+	if j.replayed {
+		j.Files.Keep(artefact.File{Name: search.PlanFile, Content: []byte(j.plan(j.first).String())})
 	}
 	j.Keep(verdictFile, "run", many)
 	for _, run := range many.Shown {

@@ -428,6 +428,33 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
+// TestAReaderThatHasLeft, as head does, ends a command without a word and with all that it does in the end.
+func TestAReaderThatHasLeft(t *testing.T) {
+	for _, args := range [][]string{{"run", "setnx-holder-crash", "--out", "out"}, {"list"}, {"show", "format"},
+		{"check", "--schema"}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.Close()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		c := &exec.Cmd{Path: self, Args: append([]string{"fencepost"}, args...), Stdout: write, Stderr: &stderr,
+			Dir: t.TempDir()}
+		err = c.Run()
+		write.Close()
+		if code := c.ProcessState.ExitCode(); code != exitBadInput || stderr.Len() > 0 {
+			t.Errorf("%v: %v, exit %d\n%s", args, err, code, stderr.String())
+		}
+		if _, err := os.Stat(filepath.Join(c.Dir, "out", "fencepost.lock")); err == nil {
+			t.Errorf("%v has left its lock", args)
+		}
+	}
+}
+
 // TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
 // The rows that build hundreds of runs before the first ends are for the full size.
 func TestLargestCounts(t *testing.T) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,6 +90,18 @@ func (j *job) repeat(seed uint64) string {
 	return fmt.Sprintf("%s run %s --seed %d", program(), argument(j.scenario), seed)
 }
 
+// repeatAll is a command that makes all runs again.
+func (j *job) repeatAll() string {
+	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", program(), argument(j.scenario), j.first, j.seeds)
+	if j.replayed {
+		call += " --plan " + shellWord(filepath.Join(j.Out, search.PlanFile))
+	}
+	if j.shard != search.Whole {
+		call += " --shard " + j.shard.String()
+	}
+	return call
+}
+
 // program is how this program was called. go run takes it from the build cache.
 func program() string {
 	cache := os.Getenv("GOCACHE")
@@ -143,10 +157,7 @@ func (j *job) conclude(runs *search.Runs) error {
 // summary runs again what is worth showing: a history lives only until the next run.
 func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 	s, c := j.scenario, &runs.Campaign
-	many := &reports.Many{Runs: runs, Subject: s, Repeat: fmt.Sprintf("%s --seeds %d", j.repeat(j.first), j.seeds)}
-	if j.shard != search.Whole {
-		many.Repeat += " --shard " + j.shard.String()
-	}
+	many := &reports.Many{Runs: runs, Subject: s, Repeat: j.repeatAll()}
 	var seeds []uint64
 	if len(c.Groups) == 0 && c.Undecided > 0 {
 		seeds = append(seeds, c.FirstUndecided)
@@ -164,13 +175,13 @@ func (j *job) summary(runs *search.Runs) (*reports.Many, error) {
 		}
 		many.Shown = append(many.Shown, run)
 	}
-	if len(seeds) == 0 && j.HTML != "" && runs.Done > 0 {
+	var err error
+	var failed *scenarios.CodeError
+	for i := 0; len(seeds) == 0 && j.HTML != "" && many.Sample == nil && i < runs.Done; i++ {
 		j.runner = scenarios.NewRunner(s)
-		sample, _, err := j.report(runs.Seed(0))
-		if err != nil {
+		if many.Sample, _, err = j.report(runs.Seed(i)); err != nil && !errors.As(err, &failed) {
 			return nil, err
 		}
-		many.Sample = sample
 	}
 	return many, nil
 }

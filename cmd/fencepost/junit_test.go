@@ -194,6 +194,9 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 		{"live", "--agree", "--servers", "simulated", "tair-cad-release"},
 	}
 	for i, call := range calls {
+		if !runsHere(call) {
+			continue
+		}
 		var out, problems bytes.Buffer
 		file := fmt.Sprintf("junit-%d.xml", i)
 		if code := run(append(call, "--junit", file), &out, &problems); code == exitBadInput {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func newLive() *cobra.Command {
 		Use:               "live SCENARIO|FILE",
 		ValidArgsFunction: scenarioOrFile,
 		Short:             "Run a scenario in real time, with clients in any language",
-		Long: `live runs a scenario in real time. Its servers listen on ports of this machine, behind the
+		Long: `live runs a scenario in real time, on Linux. Its servers listen on ports of this machine, behind the
 simulated network; its clients are processes: your own, started by --client, or one for each
 client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 
@@ -132,6 +133,7 @@ func (j *liveJob) run() error {
 			j.Out = folderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
 		}
 	}
+	debug.SetGCPercent(100) // a run may last for hours, and its history is all that grows
 	defer j.Close()
 	if err := j.Open("run"); err != nil {
 		return err

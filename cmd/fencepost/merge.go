@@ -102,7 +102,8 @@ func (m *merge) runs() error {
 	if err != nil {
 		return err
 	}
-	j := job{Frame: m.Frame, scenario: s, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults}
+	j := job{Frame: m.Frame, scenario: s, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults,
+		replayed: !isOwn(s, faults)}
 	if j.Out == "" {
 		j.Out = folderOfRuns(s, j.faults, false, j.first, j.seeds)
 	}

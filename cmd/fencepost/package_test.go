@@ -16,6 +16,12 @@ const lockPackage = "../../scenarios/locktest"
 func TestAPackagesTestIsAScenario(t *testing.T) {
 	testkit.FullOnly(t) // it builds test binaries
 	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir()) // of this test alone
+	plan := filepath.Join(dir, "cut.txt")
+	if err := os.WriteFile(plan, []byte("scenario a lock\nseed 1\ncut client-2 | redis-1 at 9ms for 300ms\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		exit int
@@ -33,6 +39,10 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 			filepath.Join(dir, "some")}, exitUndecided,
 			[]string{"of 20 runs could not be judged: the lock's own code failed, first with seed",
 				"Lock of client-", "panic: the server is gone", "run_test.go"}},
+		{[]string{"run", lockPackage, "--run", "TestALockThatPanicsUnderSomeFaults", "--seeds", "20", "--plan",
+			plan, "--html", filepath.Join(dir, "many.html"), "--out", filepath.Join(dir, "many")}, exitUndecided,
+			[]string{"of 20 runs could not be judged: the lock's own code failed, first with seed",
+				"panic: the server is gone", "run_test.go"}},
 		{[]string{"run", lockPackage, "--run=TestALockThatHoldsItsLease", "--seed", "3", "--out",
 			filepath.Join(dir, "one")}, exitExpected,
 			[]string{"client-1 inside for 4.00 s", "seed 3, digest "}},

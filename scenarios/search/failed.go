@@ -56,8 +56,16 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open says why these runs leave it open whether the promises are kept.
-func (f *Failed) open(of int) string {
-	return fmt.Sprintf("%d of %d runs could not be judged: the lock's own code failed, first with seed %d: %s", f.Runs,
-		of, f.First, f.Why[0])
+// Open says why these runs, of so many, leave it open whether the promises are kept; nothing if there are none.
+func (f *Failed) Open(of int) []string {
+	if f.Runs == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d runs could not be judged: the lock's own code failed, first with seed %d: %s",
+		f.Runs, of, f.First, f.Why[0])}
+}
+
+// consistent reports whether so many of the runs that were made can have failed.
+func (f *Failed) consistent(of int) bool {
+	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -83,6 +83,41 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
+// TestRunsThatFailDoNotEndTheOthers: with one plan for all seeds likewise.
+func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
+	s := breaking(t, "set-nx-px")
+	var first *Runs
+	for _, workers := range []int{1, 2} {
+		r, err := NewRuns(s, nil, 1, 40, Whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(context.Background(), s, workers, nil); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = r
+		} else if !reflect.DeepEqual(r, first) {
+			t.Errorf("by %d workers: %+v, not %+v", workers, r, first)
+		}
+	}
+	if f := first.Failed; f.Runs != 13 || f.First != 3 || first.Done != 40 || first.Campaign.Seeds != 27 ||
+		first.Standing() != expect.NotDecidable {
+		t.Errorf("%+v, %d of %d counted, %v", f, first.Campaign.Seeds, first.Done, first.Standing())
+	}
+	text, err := first.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := DecodeRuns(text); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("%v: %+v", err, again)
+	}
+	first.Failed.Runs++
+	if first.consistent() {
+		t.Error("41 of 40 runs came out somehow")
+	}
+}
+
 func TestWhatOnlyFailsIsNoViolation(t *testing.T) {
 	var f Failed
 	if f.note(1, errors.New("the disk is full")) || f.Runs != 0 {

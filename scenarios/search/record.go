@@ -94,9 +94,7 @@ func (e *Exploration) consistent() bool {
 	faults := func(t tally.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 	}
-	judged := e.Done - e.Failed.Runs
-	told := e.Failed.Runs >= 0 && (e.Failed.Runs > 0) == (len(e.Failed.Why) > 0)
-	return e.Span.consistent() && judged >= 0 && told && consistentLaws(e.Laws, judged) &&
+	return e.Span.consistent() && e.Failed.consistent(e.Done) && consistentLaws(e.Laws, e.Done-e.Failed.Runs) &&
 		slices.EqualFunc(e.Faults, nemesis.Kinds, faults)
 }
 

@@ -15,6 +15,7 @@ import (
 // Runs is how runs of a scenario with the same faults and different seeds came out so far.
 type Runs struct {
 	Span
+	Failed   Failed          `json:"failed"` // are counted nowhere else but in Done
 	Plan     []tally.Planned `json:"plan"`
 	Laws     tally.Laws      `json:"laws"` // in the order of checker.Laws
 	Campaign expect.Campaign `json:"campaign"`
@@ -56,12 +57,16 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 		return func(first, n int) (*Runs, error) {
 			part := newRuns(Span{Done: n}, faults)
 			for i := range n {
-				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: span.Seed(first + i), Faults: faults})
+				seed := span.Seed(first + i)
+				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: faults})
+				if part.Failed.note(seed, err) {
+					continue
+				}
 				if err != nil {
 					return nil, err
 				}
 				judged := s.Judge(result)
-				part.Campaign.Add(result.Plan.Seed, result.Digest, judged)
+				part.Campaign.Add(seed, result.Digest, judged)
 				part.Laws.Count(judged.Verdict)
 				strikes.CountPlanned(part.Plan, faults, result.History)
 			}
@@ -77,6 +82,7 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 
 func (r *Runs) add(part *Runs) {
 	r.Done += part.Done
+	r.Failed.add(part.Failed)
 	r.Campaign.Merge(&part.Campaign)
 	r.Laws.Add(part.Laws)
 	for i := range r.Plan {
@@ -85,12 +91,13 @@ func (r *Runs) add(part *Runs) {
 	}
 }
 
-// Standing sums the runs up: NotDecidable also if there are some left.
+// Standing sums the runs up: NotDecidable also if there are some left, or some could not be judged.
 func (r *Runs) Standing() expect.Standing {
-	if standing := r.Campaign.Standing(); standing != expect.AsExpected || r.Finished() {
-		return standing
+	standing := r.Campaign.Standing()
+	if standing != expect.Otherwise && (r.Failed.Runs > 0 || !r.Finished()) {
+		return expect.NotDecidable
 	}
-	return expect.NotDecidable
+	return standing
 }
 
 // Encode gives the runs as one line of JSON, for DecodeRuns.
@@ -104,9 +111,11 @@ func DecodeRuns(b []byte) (*Runs, error) {
 
 func (r *Runs) consistent() bool {
 	c := &r.Campaign
-	wrong := func(p tally.Planned) bool { return p.Met > p.Struck || p.Struck > r.Done }
-	return r.Span.consistent() && consistentLaws(r.Laws, r.Done) && !slices.ContainsFunc(r.Plan, wrong) &&
-		c.Seeds == r.Done && c.AsExpected+c.Otherwise+c.Undecided == r.Done && c.Digests() <= r.Done
+	judged := r.Done - r.Failed.Runs
+	wrong := func(p tally.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
+	return r.Span.consistent() && r.Failed.consistent(r.Done) && consistentLaws(r.Laws, judged) &&
+		!slices.ContainsFunc(r.Plan, wrong) &&
+		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
 }
 
 // Matches says why the runs are not those of s with the program as it is; nil if they are.

@@ -19,9 +19,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing expect.Standing,
 		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none met a lock that was "+
 			"asked for or held", struck))
 	}
-	if e.Failed.Runs > 0 {
-		open = append(open, e.Failed.open(e.Done))
-	}
+	open = append(open, e.Failed.Open(e.Done)...)
 	broken := false
 	for _, t := range e.Laws {
 		broken = broken || t.Violated > 0 && slices.Contains(s.Promise, t.Law)

@@ -58,7 +58,7 @@ func (b *In) Run() {
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {
-		n, _, err := syscall.Recvfrom(int(fd), p[:], syscall.MSG_DONTWAIT)
+		n, err := receiveNow(fd, p[:])
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
