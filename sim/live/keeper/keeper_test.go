@@ -301,6 +301,29 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
+// TestSignalsAreIgnoredByNobodyElse: a command finds the signals as this process has found them.
+func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
+	ignored := func(status string) string {
+		_, after, _ := strings.Cut(status, "SigIgn:")
+		return strings.Fields(after)[0]
+	}
+	own, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	p, err := started(t).Start(Command{Args: []string{"cat", "/proc/self/status"}, Output: &said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ignored(said.String()), ignored(string(own)); got != want {
+		t.Errorf("a command ignores the signals %s, and this process %s", got, want)
+	}
+}
+
 // TestManyThatEndAtOnce: who ends before Start returns says how all the same.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)

@@ -46,7 +46,8 @@ func (w *watch) run() error {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, subreaper, 1, 0); e != 0 {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", e)
 	}
-	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
+	// taken and not ignored: what is ignored stays so in all that is started
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	folder, err := os.MkdirTemp("", "fencepost-")
