@@ -3,7 +3,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // client is a process in the place of a scenario's client, as the world has it: it is a [sim.Outside].
@@ -21,7 +21,8 @@ type client struct {
 	id      sim.ProcessID
 	config  *scenarios.Client
 	starts  time.Duration // after the scenario's begin
-	ports   map[sim.ProcessID]*net.TCPAddr
+	ports   map[sim.ProcessID]addresses.Address
+	book    *addresses.Book // the ports for the names of servers
 	process live.Process
 	*live.Guest
 	said tail
@@ -51,7 +52,7 @@ type hold struct {
 }
 
 func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
-	return &client{stage: st, id: c.ID, config: c, starts: start, ports: map[sim.ProcessID]*net.TCPAddr{},
+	return &client{stage: st, id: c.ID, config: c, starts: start, ports: map[sim.ProcessID]addresses.Address{},
 		holds: map[history.Lock]*hold{}}
 }
 
@@ -66,6 +67,10 @@ func (k *client) start() error {
 	command.Env, command.Output = append(env, command.Env...), &k.said
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
+		k.book = k.reached()
+		for i, group := range k.stage.Scenario.Targets().Groups {
+			env = append(env, fmt.Sprintf("FENCEPOST_MASTER_%d=%s", i+1, group[0]))
+		}
 		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),
 			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),

@@ -329,7 +329,6 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{catalogued("etcd-lease-pause", ""), "has etcd servers"},
 		{catalogued("zookeeper-pause", ""), "has zookeeper servers"},
 		{catalogued("two-locks-hierarchy", "x"), "has 3 locks"},
-		{catalogued("failover-loses-lock", "x"), "has replicas with a Sentinel"},
 	} {
 		o := test.o
 		o.Starter = never{t}

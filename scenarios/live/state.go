@@ -8,14 +8,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // state is what a connection is about.
 type state struct {
 	conn   *live.Conn
 	client *client
-	framed bool       // it carries requests of one of our own
-	sent   []sim.Time // when each request left that the server has not answered
+	framed bool // it carries requests of one of our own
+	sent   []request
+	within bool // since MULTI something was asked for that tells addresses
+	said   addresses.Stream
 
 	// Of a connection of the user's client to the resource, where one command is carried out after the other.
 	busy  bool
@@ -44,29 +47,28 @@ func (s *state) asked(args []string) {
 }
 
 func (s *state) forward(args []string, of history.Attempt, phase string) {
-	s.sent = append(s.sent, s.client.stage.world.Now())
+	s.sent = append(s.sent, request{s.client.stage.world.Now(), s.tells(args)})
 	s.conn.Forward(args, of, phase)
 }
 
-// answered takes note of an answer that has arrived.
-func (s *state) answered(to *sim.Incoming) {
+// answered takes note of an answer that has arrived. It reports whether that names servers by where they are.
+func (s *state) answered(to *sim.Incoming) (tells bool) {
 	if len(s.sent) == 0 {
-		return
+		return false
 	}
 	sent := s.sent[0]
 	s.sent = slices.Delete(s.sent, 0, 1)
 	for _, h := range s.client.holds {
 		if h.attempt == to.Attempt {
-			h.answered(s.conn.Server, sent, s.client.stage.world.Now())
+			h.answered(s.conn.Server, sent.left, s.client.stage.world.Now())
 		}
 	}
+	return sent.tells
 }
 
 // received hands bytes to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
-	if to != nil {
-		s.answered(to)
-	}
+	tells := to != nil && s.answered(to)
 	switch {
 	case s.framed && to == nil:
 		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
@@ -80,7 +82,7 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 			}
 		})
 	default:
-		s.conn.Send(b)
+		s.conn.Send(s.told(b, tells))
 	}
 }
 
