@@ -68,7 +68,7 @@ func (k *client) start() error {
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
 		k.book = k.reached()
-		for i, group := range k.stage.Scenario.Targets().Groups {
+		for i, group := range k.stage.groups {
 			env = append(env, fmt.Sprintf("FENCEPOST_MASTER_%d=%s", i+1, group[0]))
 		}
 		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),

@@ -71,7 +71,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 		return nil, err
 	}
 	st := &stage{Options: o, seed: p.Seed, values: map[string]history.Attempt{}, standing: map[place]string{},
-		locks: o.Scenario.Locks(), refusal: history.StaleToken}
+		locks: o.Scenario.Locks(), groups: o.Scenario.Targets().Groups, refusal: history.StaleToken}
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}

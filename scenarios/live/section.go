@@ -126,6 +126,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	h.section++
 	k.stage.values[r.attempt] = h.attempt
 	h.values = append(h.values, r.attempt)
+	h.settle(r.attempt)
 	k.grants(h, r, h.event(history.OK, history.Acquire, r.lock))
 	k.pass(sim.Acquired, ok)
 }

@@ -29,6 +29,7 @@ type stage struct {
 	values  map[string]history.Attempt // whose owner value it is
 	over    bool                       // the processes that end now are ended by us
 	masters []sim.Server
+	groups  [][]sim.ProcessID // that hold the same data
 
 	locks     []history.Lock
 	standing  map[place]string // owner values
