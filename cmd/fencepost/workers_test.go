@@ -27,9 +27,9 @@ func workerCommand(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	switch name {
-	case "redis-py":
+	case "redis-py", "redis-py-sentinel":
 		const python = "/usr/bin/python3" // for which the system's packages are
-		out, err := exec.Command(python, "-c", "import redis.lock").CombinedOutput()
+		out, err := exec.Command(python, "-c", "import redis.lock, redis.sentinel").CombinedOutput()
 		need("python3-redis is not installed: "+string(out), err)
 		return python + " " + filepath.Join(at, "worker.py")
 	case "redlock-js":
@@ -47,11 +47,11 @@ func workerCommand(t *testing.T, name string) string {
 }
 
 // lives runs a scenario with a client program, and gives the exit code.
-func lives(t *testing.T, scenario, command string) (code int, text string) {
+func lives(t *testing.T, scenario, command string, more ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	code = run([]string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}, &out,
-		&problems)
+	args := []string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}
+	code = run(append(args, more...), &out, &problems)
 	return code, out.String() + problems.String()
 }
 
@@ -73,6 +73,25 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 			}
 		})
+	}
+}
+
+// TestALockUnderASentinel is lost in a failover, on simulated servers and on real ones, unless its client waits for a
+// replica to have it.
+func TestALockUnderASentinel(t *testing.T) {
+	for _, servers := range []string{"simulated", "redis"} {
+		for argument, scenario := range map[string]string{"": "failover-loses-lock", " waits": "failover-wait"} {
+			t.Run(servers+argument, func(t *testing.T) {
+				if _, err := exec.LookPath("redis-server"); servers == "redis" && err != nil && !testkit.Full() {
+					t.Skip("no real servers here: ", err)
+				}
+				t.Parallel()
+				command := workerCommand(t, "redis-py-sentinel")
+				if code, text := lives(t, scenario, command+argument, "--servers", servers); code != exitExpected {
+					t.Errorf("exit %d\n%s", code, text)
+				}
+			})
+		}
 	}
 }
 

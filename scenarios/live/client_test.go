@@ -71,6 +71,10 @@ func beClient(how string) {
 	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
 	lock, ttl := os.Getenv("FENCEPOST_LOCK"), os.Getenv("FENCEPOST_TTL_MS")
 	cycles, _ := strconv.Atoi(os.Getenv("FENCEPOST_CYCLES"))
+	if how == "follows" {
+		follows(redis, resource, lock)
+		return
+	}
 	if wrong[how] != nil {
 		wrong[how](redis, resource, lock)
 		return

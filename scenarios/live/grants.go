@@ -103,8 +103,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle forgets what was said of other owner values than the one by which the client has the lock: it has tried before,
-// and knows no more than that it may have had no luck.
+// settle forgets what was said of other owner values than the one by which the client has the lock: it has tried
+// before, and knows no more than that it may have had no luck.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {

@@ -1,8 +1,8 @@
 // Package addresses replaces addresses in what a Redis says: one server has others where it listens, in the world, and
 // where a client reaches it.
 //
-// Goals: an address is replaced wherever Redis or a Sentinel tells one of a server, and nothing else is. Non-goals: what
-// clients say; those of connections, in CLIENT LIST; those that a script asks for.
+// Goals: an address is replaced wherever Redis or a Sentinel tells one of a server, and nothing else is. Non-goals:
+// what clients say; those of connections, in CLIENT LIST; those that a script asks for.
 package addresses
 
 import (
