@@ -20,7 +20,9 @@ type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
-	starts  time.Duration // after the scenario's begin
+	locks   []history.Lock // in the order in which it is to take them
+	latest  history.Lock   // the one that it has asked for last
+	starts  time.Duration  // after the scenario's begin
 	ports   map[sim.ProcessID]addresses.Address
 	book    *addresses.Book // the ports for the names of servers
 	process live.Process
@@ -45,15 +47,25 @@ type hold struct {
 	token   history.Token
 	yes     []*yes
 	values  []string // owner values of the attempt
-	old     []string // of earlier ones, the latest last
+	old     []owned  // of earlier ones, the latest last
 	section int      // how many there were
 	granted history.Attempt
 	read    string // the latest value that it has read
 }
 
+// owned is an owner value of an attempt.
+type owned struct {
+	value string
+	of    history.Attempt
+}
+
 func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
-	return &client{stage: st, id: c.ID, config: c, starts: start, ports: map[sim.ProcessID]addresses.Address{},
-		holds: map[history.Lock]*hold{}}
+	names := c.Work.Locks
+	if len(names) == 0 {
+		names = []history.Lock{c.Lock.Key}
+	}
+	return &client{stage: st, id: c.ID, config: c, locks: names, starts: start,
+		ports: map[sim.ProcessID]addresses.Address{}, holds: map[history.Lock]*hold{}}
 }
 
 // start starts the process.
@@ -71,7 +83,14 @@ func (k *client) start() error {
 		for i, group := range k.stage.groups {
 			env = append(env, fmt.Sprintf("FENCEPOST_MASTER_%d=%s", i+1, group[0]))
 		}
-		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),
+		for i, name := range k.locks {
+			env = append(env, fmt.Sprintf("FENCEPOST_LOCK_%d=%s", i+1, name))
+		}
+		take := "all"
+		if k.config.Work.Take == scenarios.TakeOne {
+			take = "one"
+		}
+		command.Env = append(env, "FENCEPOST_LOCK="+string(k.locks[0]), "FENCEPOST_TAKE="+take,
 			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
 			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))

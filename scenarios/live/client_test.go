@@ -71,8 +71,12 @@ func beClient(how string) {
 	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
 	lock, ttl := os.Getenv("FENCEPOST_LOCK"), os.Getenv("FENCEPOST_TTL_MS")
 	cycles, _ := strconv.Atoi(os.Getenv("FENCEPOST_CYCLES"))
-	if how == "follows" {
+	switch how {
+	case "follows":
 		follows(redis, resource, lock)
+		return
+	case "all", "crosswise":
+		takesAll(redis, resource, how == "crosswise")
 		return
 	}
 	if wrong[how] != nil {

@@ -53,9 +53,9 @@ type place struct {
 }
 
 // stands reports whether a key of a lock with an owner value stands on a server.
-func (st *stage) stands(server sim.ProcessID, value string) bool {
+func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
-		if at.server == server && (v == value || at.member == value) {
+		if at.server == server && at.lock == lock && (v == value || at.member == value) {
 			return true
 		}
 	}
@@ -79,7 +79,6 @@ func (k *client) keyed(e *history.Event) {
 		h.yes = append(h.yes, y)
 		for _, value := range y.values {
 			if value != "" {
-				k.stage.values[value] = h.attempt
 				h.values = append(h.values, value)
 			}
 		}

@@ -26,8 +26,7 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // when the scenario began
 	servers []sim.ProcessID
-	values  map[string]history.Attempt // whose owner value it is
-	over    bool                       // the processes that end now are ended by us
+	over    bool // the processes that end now are ended by us
 	masters []sim.Server
 	groups  [][]sim.ProcessID // that hold the same data
 

@@ -148,7 +148,7 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 		"by another name": {nil, []history.Event{set("redis-1", "u", 10), set("redis-2", "w", 20)}, 10,
 			"[redis-1 redis-2]"},
 	} {
-		st := &stage{groups: test.groups, values: map[string]history.Attempt{}}
+		st := &stage{groups: test.groups}
 		h := &hold{step: acquiring, attempt: "client-1/1"}
 		k := &client{stage: st, holds: map[history.Lock]*hold{lock: h}}
 		for i := range test.events {
