@@ -79,21 +79,8 @@ func (k *client) start() error {
 	command.Env, command.Output = append(env, command.Env...), &k.said
 	if k.stage.Command != "" {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
+		command.Env = append(env, k.work()...)
 		k.book = k.reached()
-		for i, group := range k.stage.groups {
-			env = append(env, fmt.Sprintf("FENCEPOST_MASTER_%d=%s", i+1, group[0]))
-		}
-		for i, name := range k.locks {
-			env = append(env, fmt.Sprintf("FENCEPOST_LOCK_%d=%s", i+1, name))
-		}
-		take := "all"
-		if k.config.Work.Take == scenarios.TakeOne {
-			take = "one"
-		}
-		command.Env = append(env, "FENCEPOST_LOCK="+string(k.locks[0]), "FENCEPOST_TAKE="+take,
-			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
-			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
-			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))
 	}
 	if k.process, err = k.stage.Starter.Start(command); err != nil {
 		return fmt.Errorf("%s could not be started: %w", k.id, err)

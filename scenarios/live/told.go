@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -14,6 +15,25 @@ import (
 type request struct {
 	left  sim.Time // when
 	tells bool     // its answer names servers by where they are
+}
+
+// work is what a client of the user's is told of what it is to do.
+func (k *client) work() []string {
+	w := &k.config.Work
+	env := []string{"FENCEPOST_LOCK=" + string(k.locks[0]), "FENCEPOST_TAKE=all",
+		fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
+		fmt.Sprintf("FENCEPOST_HOLD_MS=%d", w.Hold.Milliseconds()),
+		fmt.Sprintf("FENCEPOST_CYCLES=%d", w.Cycles)}
+	if w.Take == scenarios.TakeOne {
+		env[1] = "FENCEPOST_TAKE=one"
+	}
+	for i, name := range k.locks {
+		env = append(env, fmt.Sprintf("FENCEPOST_LOCK_%d=%s", i+1, name))
+	}
+	for i, group := range k.stage.groups {
+		env = append(env, fmt.Sprintf("FENCEPOST_MASTER_%d=%s", i+1, group[0]))
+	}
+	return env
 }
 
 // reached gives the ports of the client at which it reaches the servers, for the names that these have in the world;
