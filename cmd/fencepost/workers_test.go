@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -29,9 +30,9 @@ func workerCommand(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	switch name {
-	case "redis-py":
+	case "redis-py", "redis-py-sentinel":
 		const python = "/usr/bin/python3" // for which the system's packages are
-		out, err := exec.Command(python, "-c", "import redis.lock").CombinedOutput()
+		out, err := exec.Command(python, "-c", "import redis.lock, redis.sentinel").CombinedOutput()
 		need("python3-redis is not installed: "+string(out), err)
 		return python + " " + filepath.Join(at, "worker.py")
 	case "redlock-js":
@@ -49,11 +50,11 @@ func workerCommand(t *testing.T, name string) string {
 }
 
 // lives runs a scenario with a client program, and gives the exit code.
-func lives(t *testing.T, scenario, command string) (code int, text string) {
+func lives(t *testing.T, scenario, command string, more ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	code = run([]string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}, &out,
-		&problems)
+	args := []string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}
+	code = run(append(args, more...), &out, &problems)
 	return code, out.String() + problems.String()
 }
 
@@ -75,6 +76,35 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 			}
 		})
+	}
+}
+
+// TestALockUnderASentinel is lost in a failover, on simulated servers and on real ones, unless its client waits for a
+// replica to have it. That of redsync also writes at the end of its section, over what another has written.
+func TestALockUnderASentinel(t *testing.T) {
+	for _, servers := range []string{"simulated", "redis"} {
+		for _, c := range []struct {
+			worker, argument, scenario string
+			want                       int
+		}{
+			{"redis-py-sentinel", "", "failover-loses-lock", exitExpected},
+			{"redis-py-sentinel", " waits", "failover-wait", exitExpected},
+			{"redlock-js", "", "redlock-failover-loses-locks", exitExpected},
+			{"redsync", "", "redlock-failover-loses-locks", exitOtherwise},
+		} {
+			t.Run(servers+" "+c.worker+c.argument, func(t *testing.T) {
+				if _, err := exec.LookPath("redis-server"); servers == "redis" && err != nil && !testkit.Full() {
+					t.Skip("no real servers here: ", err)
+				}
+				t.Parallel()
+				command := workerCommand(t, c.worker)
+				code, text := lives(t, c.scenario, command+c.argument, "--servers", servers)
+				lost := strings.Contains(text, "lease-exclusion violated: lost in failover")
+				if code != c.want || lost != (c.argument == "") {
+					t.Errorf("exit %d, want %d\n%s", code, c.want, text)
+				}
+			})
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
@@ -22,8 +22,11 @@ type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
-	starts  time.Duration // after the scenario's begin
-	ports   map[sim.ProcessID]*net.TCPAddr
+	locks   []history.Lock // in the order in which it is to take them
+	latest  history.Lock   // the one that it has asked for last
+	starts  time.Duration  // after the scenario's begin
+	ports   map[sim.ProcessID]addresses.Address
+	book    *addresses.Book // the ports for the names of servers
 	process *keeper.Process
 	*live.Guest
 	said tail
@@ -46,15 +49,25 @@ type hold struct {
 	token   history.Token
 	yes     []*yes
 	values  []string // owner values of the attempt
-	old     []string // of earlier ones, the latest last
+	old     []owned  // of earlier ones, the latest last
 	section int      // how many there were
 	granted history.Attempt
 	read    string // the latest value that it has read
 }
 
+// owned is an owner value of an attempt.
+type owned struct {
+	value string
+	of    history.Attempt
+}
+
 func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
-	return &client{stage: st, id: c.ID, config: c, starts: start, ports: map[sim.ProcessID]*net.TCPAddr{},
-		holds: map[history.Lock]*hold{}}
+	names := c.Work.Locks
+	if len(names) == 0 {
+		names = []history.Lock{c.Lock.Key}
+	}
+	return &client{stage: st, id: c.ID, config: c, locks: names, starts: start,
+		ports: map[sim.ProcessID]addresses.Address{}, holds: map[history.Lock]*hold{}}
 }
 
 // start starts the process.
@@ -65,14 +78,14 @@ func (k *client) start() error {
 	}
 	command := k.stage.Own
 	env = append(env, fmt.Sprintf("%s=%d", zeroVariable, k.stage.clock.Monotonic()))
-	command.Env, command.Output = slices.Concat(os.Environ(), env, command.Env), &k.said
-	if k.stage.Command != "" {
+	if k.stage.Command == "" {
+		env = append(env, command.Env...)
+	} else {
 		command.Path, command.Args = "", []string{"/bin/sh", "-c", k.stage.Command}
-		command.Env = append(env, "FENCEPOST_LOCK="+string(k.stage.locks[0]),
-			fmt.Sprintf("FENCEPOST_TTL_MS=%d", k.config.Lock.TTL.Milliseconds()),
-			fmt.Sprintf("FENCEPOST_HOLD_MS=%d", k.config.Work.Hold.Milliseconds()),
-			fmt.Sprintf("FENCEPOST_CYCLES=%d", k.config.Work.Cycles))
+		env = append(env, k.work()...)
+		k.book = k.reached()
 	}
+	command.Env, command.Output = append(os.Environ(), env...), &k.said
 	if command.Dir, err = os.Getwd(); err != nil {
 		return err
 	}

@@ -18,10 +18,14 @@ import (
 // mode is the variable that has the test binary be a client, by its value.
 const mode = "FENCEPOST_TEST_CLIENT"
 
+// inherited is a variable that all clients are to find, as this process has it.
+const inherited = "FENCEPOST_TEST_INHERITED"
+
 func TestMain(m *testing.M) {
 	keeper.Main()
 	switch how := os.Getenv(mode); how {
 	case "":
+		os.Setenv(inherited, "yes")
 		os.Exit(m.Run())
 	case "own":
 		if err := Child(); err != nil {
@@ -76,6 +80,14 @@ func beClient(how string) {
 	redis, resource := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_RESOURCE")
 	lock, ttl := os.Getenv("FENCEPOST_LOCK"), os.Getenv("FENCEPOST_TTL_MS")
 	cycles, _ := strconv.Atoi(os.Getenv("FENCEPOST_CYCLES"))
+	switch how {
+	case "follows":
+		follows(redis, resource, lock)
+		return
+	case "all", "crosswise":
+		takesAll(redis, resource, how == "crosswise")
+		return
+	}
 	if wrong[how] != nil {
 		wrong[how](redis, resource, lock)
 		return

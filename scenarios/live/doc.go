@@ -18,9 +18,12 @@ package live
 const Reporting = `A client finds in its environment:
   FENCEPOST_CLIENT      its name: client-1, client-2 …
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
-  FENCEPOST_SENTINEL    the Sentinel, if there are replicas
+  FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it tells addresses that the client reaches
+  FENCEPOST_MASTER_1 …  the names by which the Sentinel knows the masters
   FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
   FENCEPOST_LOCK        the key of the lock
+  FENCEPOST_LOCK_1 …    the keys, if it has several, in the order in which it is to take them
+  FENCEPOST_TAKE        all: each section takes all of them; or one, at random
   FENCEPOST_TTL_MS      how long the lock is to last, in ms
   FENCEPOST_HOLD_MS     how long the client is to stay in its section, in ms
   FENCEPOST_CYCLES      how many sections it is to have

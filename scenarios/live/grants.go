@@ -7,13 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is a server's for an attempt: a key of the lock that a request of the attempt has set there.
+// yes is a server's for an attempt: a key of the lock that a request of the attempt has set there. A master and its
+// replicas say it once: the latest counts.
 type yes struct {
 	server sim.ProcessID
-	sent   sim.Time // when the request left the client
-	came   sim.Time // when the answer came to the client's machine
-	until  sim.Time // when the key is due to expire
-	said   bool     // the answer has come
+	seat   sim.ProcessID // of the server
+	values [2]string     // of the key and its member
+	sent   sim.Time      // when the request left the client
+	came   sim.Time      // when the answer came to the client's machine
+	until  sim.Time      // when the key is due to expire
+	said   bool          // the answer has come
 }
 
 // keep is told of each event. It takes note of whose keys are set, and keeps what is about the locks of the scenario.
@@ -50,9 +53,9 @@ type place struct {
 }
 
 // stands reports whether a key of a lock with an owner value stands on a server.
-func (st *stage) stands(server sim.ProcessID, value string) bool {
+func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
-		if at.server == server && (v == value || at.member == value) {
+		if at.server == server && at.lock == lock && (v == value || at.member == value) {
 			return true
 		}
 	}
@@ -65,24 +68,46 @@ func (k *client) keyed(e *history.Event) {
 	if h == nil || h.attempt == "" {
 		return
 	}
-	at := slices.IndexFunc(h.yes, func(y *yes) bool { return y.server == e.Process })
+	seat := k.stage.seat(e.Process)
+	at := slices.IndexFunc(h.yes, func(y *yes) bool { return y.seat == seat })
 	switch {
 	case e.F == history.KeySet && e.Of == h.attempt:
 		if at >= 0 {
 			h.yes = slices.Delete(h.yes, at, at+1)
 		}
-		h.yes = append(h.yes, &yes{server: e.Process, until: e.Until})
-		for _, value := range []string{e.Value, e.Member} {
+		y := &yes{server: e.Process, seat: seat, values: [2]string{e.Value, e.Member}, until: e.Until}
+		h.yes = append(h.yes, y)
+		for _, value := range y.values {
 			if value != "" {
-				k.stage.values[value] = h.attempt
 				h.values = append(h.values, value)
 			}
 		}
 	case at < 0:
 	case e.F == history.KeyProlonged && e.By == h.attempt:
-		h.yes[at].until, h.yes[at].said = e.Until, false
-	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring: // given back, to try again
+		y := h.yes[at]
+		y.server, y.until, y.said = e.Process, e.Until, false
+	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring && h.yes[at].server == e.Process:
+		// given back, to try again
 		h.yes = slices.Delete(h.yes, at, at+1)
+	}
+}
+
+// seat is the first of the servers that hold the same data; a server alone is its own.
+func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
+	for _, group := range st.groups {
+		if slices.Contains(group, server) {
+			return group[0]
+		}
+	}
+	return server
+}
+
+// settle forgets what was said of other owner values than the one by which the client has the lock: it has tried
+// before, and knows no more than that it may have had no luck.
+func (h *hold) settle(value string) {
+	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
+	if slices.ContainsFunc(h.yes, is) {
+		h.yes = slices.DeleteFunc(h.yes, func(y *yes) bool { return !is(y) })
 	}
 }
 

@@ -39,12 +39,6 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}
-	case o.Command != "" && len(s.Locks()) > 1:
-		return &RefusedError{Reason: fmt.Sprintf("%s has %d locks, and a client of yours is told of one", s.Name,
-			len(s.Locks()))}
-	case o.Command != "" && s.Servers.Replicas > 0:
-		return &RefusedError{Reason: s.Name + " has replicas with a Sentinel, which tells a client of yours the " +
-			"names of simulated servers and not their addresses: take one without replicas"}
 	}
 	for i := range faults {
 		f := &faults[i]

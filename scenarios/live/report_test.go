@@ -12,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live"
 )
 
 func TestReportsAreRead(t *testing.T) {
@@ -92,7 +93,7 @@ func TestReportingNamesAllWords(t *testing.T) {
 
 // rig is a stage with one client and no processes.
 func rig() (*stage, *client) {
-	st := &stage{values: map[string]history.Attempt{}, standing: map[place]string{}, locks: []history.Lock{"lock"}}
+	st := &stage{standing: map[place]string{}, locks: []history.Lock{"lock"}}
 	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
 	c := &scenarios.Client{ID: "client-1"}
 	c.Lock.Key = "lock"
@@ -165,7 +166,8 @@ func TestWhatServersGrant(t *testing.T) {
 // latest.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
-	if of := k.attemptOf("redis-1", []string{"HELLO", "3"}); of != "" {
+	s := &state{client: k, conn: &live.Conn{Server: "redis-1"}}
+	if of := s.attemptOf([]string{"HELLO", "3"}); of != "" {
 		t.Errorf("before the first attempt: %s", of)
 	}
 	h := &hold{step: acquiring, attempt: "client-1/1"}
@@ -175,7 +177,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 			By: h.attempt})
 	}
 	set("a")
-	h.old, h.values, h.attempt = h.values, nil, "client-1/2"
+	h.age()
+	h.attempt = "client-1/2"
 	for _, step := range []struct {
 		do      func()
 		request string
@@ -189,7 +192,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 		{func() { set("a") }, "EVAL script 1 lock a", "client-1/2"},
 	} {
 		step.do()
-		if of := k.attemptOf("redis-1", strings.Fields(step.request)); of != step.of {
+		if of := s.attemptOf(strings.Fields(step.request)); of != step.of {
 			t.Errorf("%s: of %s, want %s", step.request, of, step.of)
 		}
 	}
@@ -233,17 +236,15 @@ func TestClientsBeginInTurn(t *testing.T) {
 
 // TestOwnerValuesAreForgotten: a run of any length keeps a few, and one that serves all attempts stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
-	known := map[string]history.Attempt{}
 	h := &hold{}
 	for i := range 100 {
-		for _, v := range []string{"always", fmt.Sprint("v", i)} {
-			h.values = append(h.values, v)
-			known[v] = history.Attempt(fmt.Sprint("client-1/", i))
-		}
-		h.age(known)
+		h.attempt = history.Attempt(fmt.Sprint("client-1/", i))
+		h.values = []string{"always", fmt.Sprint("v", i), "always"}
+		h.age()
 	}
-	if len(known) > mostOld+1 || len(h.old) != mostOld || known["v99"] != "client-1/99" {
-		t.Errorf("%d are known, %d are remembered: %v", len(known), len(h.old), h.old)
+	if len(h.old) != mostOld || !slices.Contains(h.old, owned{"v99", "client-1/99"}) ||
+		!slices.Contains(h.old, owned{"always", "client-1/99"}) {
+		t.Errorf("%d are remembered: %v", len(h.old), h.old)
 	}
 }
 

@@ -71,8 +71,8 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
 		return nil, err
 	}
-	st := &stage{Options: o, seed: p.Seed, values: map[string]history.Attempt{}, standing: map[place]string{},
-		locks: o.Scenario.Locks(), refusal: history.StaleToken}
+	st := &stage{Options: o, seed: p.Seed, standing: map[place]string{},
+		locks: o.Scenario.Locks(), groups: o.Scenario.Targets().Groups, refusal: history.StaleToken}
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
@@ -129,7 +129,7 @@ func (st *stage) tell(stall string) []string {
 		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max()))}
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
-			"prolonged the key %s for it: what such a lease was worth is unchecked", n, st.locks[0]))
+			"prolonged the key of its lock for it: what such a lease was worth is unchecked", n))
 	}
 	if stall != "" {
 		notes = append(notes, stall)

@@ -11,8 +11,8 @@ import (
 
 // report takes a report of the user's client; ok answers it.
 func (k *client) report(r *report, ok func()) error {
-	if !slices.Contains(k.stage.locks, r.lock) {
-		return fmt.Errorf("there is no lock %s: FENCEPOST_LOCK is %s", r.lock, k.stage.locks[0])
+	if !slices.Contains(k.locks, r.lock) {
+		return fmt.Errorf("%s is no lock of its: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
 	}
 	h := k.holds[r.lock]
 	if h == nil {
@@ -92,10 +92,11 @@ const mostOld = 16
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
+		h.age()
 		k.attempts++
+		k.latest = r.lock
 		h.attempt = history.Attempt(string(k.id) + "/" + strconv.Itoa(k.attempts))
 		h.yes = nil
-		h.age(k.stage.values)
 		k.record(history.Event{Type: history.Invoke, F: history.Acquire, Lock: r.lock})
 		k.pass(sim.AcquireStart, ok)
 	}
@@ -107,25 +108,19 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 }
 
 // age makes the owner values of the attempt those of an earlier one.
-func (h *hold) age(known map[string]history.Attempt) {
-	for _, v := range h.values {
-		if !slices.Contains(h.old, v) { // some clients have one value for all attempts
-			h.old = append(h.old, v)
-		}
+func (h *hold) age() {
+	for _, v := range h.values { // some clients have one value for all attempts
+		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
 	}
-	h.values = nil
-	for len(h.old) > mostOld {
-		delete(known, h.old[0])
-		h.old = h.old[1:]
-	}
+	h.values, h.old = nil, h.old[max(len(h.old)-mostOld, 0):]
 }
 
 // enters begins a section.
 func (k *client) enters(h *hold, r *report, ok func()) {
 	h.step, h.word, h.token, h.granted = acquired, r.attempt, r.token, h.attempt
 	h.section++
-	k.stage.values[r.attempt] = h.attempt
 	h.values = append(h.values, r.attempt)
+	h.settle(r.attempt)
 	k.grants(h, r, h.event(history.OK, history.Acquire, r.lock))
 	k.pass(sim.Acquired, ok)
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // stage puts processes of the host in the places of a scenario's clients. It is a [scenarios.Cast] and the handler of
@@ -24,9 +26,9 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // when the scenario began
 	servers []sim.ProcessID
-	values  map[string]history.Attempt // whose owner value it is
-	over    bool                       // the processes that end now are ended by us
+	over    bool // the processes that end now are ended by us
 	masters []sim.Server
+	groups  [][]sim.ProcessID // that hold the same data
 
 	locks     []history.Lock
 	standing  map[place]string // owner values
@@ -190,7 +192,7 @@ func (st *stage) listen(k *client) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.ports[server] = at
+		k.ports[server] = addresses.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
 		name := "FENCEPOST_RESOURCE"
 		switch server {
 		case history.Resource:
@@ -227,7 +229,7 @@ func (e *ClientError) Error() string {
 func (st *stage) Asked(c *live.Conn, args []string) {
 	k := st.client(c.Client)
 	if c.State == nil {
-		c.State = &state{conn: c, client: k}
+		c.State = &state{conn: c, client: k, said: addresses.Stream{Book: k.book}}
 	}
 	c.State.(*state).asked(args)
 }

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,14 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 )
 
 // state is what a connection is about.
 type state struct {
 	conn   *live.Conn
 	client *client
-	framed bool       // it carries requests of one of our own
-	sent   []sim.Time // when each request left that the server has not answered
+	framed bool // it carries requests of one of our own
+	sent   []request
+	within bool // since MULTI something was asked for that tells addresses
+	said   addresses.Stream
+	multi  bool         // between MULTI and EXEC
+	about  history.Lock // whose key a request has named last, within MULTI if in one
 
 	// Of a connection of the user's client to the resource, where one command is carried out after the other.
 	busy  bool
@@ -32,7 +39,7 @@ func (s *state) asked(args []string) {
 	case s.conn.Server != history.Resource && report:
 		s.wrong("reports to " + string(s.conn.Server) + ": reports go to FENCEPOST_RESOURCE")
 	case s.conn.Server != history.Resource:
-		s.forward(args, s.client.attemptOf(s.conn.Server, args), strings.ToLower(args[0]))
+		s.forward(args, s.attemptOf(args), strings.ToLower(args[0]))
 	case s.busy:
 		if s.queue = append(s.queue, args); len(s.queue) > live.MostUnanswered {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
@@ -44,29 +51,28 @@ func (s *state) asked(args []string) {
 }
 
 func (s *state) forward(args []string, of history.Attempt, phase string) {
-	s.sent = append(s.sent, s.client.stage.world.Now())
+	s.sent = append(s.sent, request{s.client.stage.world.Now(), s.tells(args)})
 	s.conn.Forward(args, of, phase)
 }
 
-// answered takes note of an answer that has arrived.
-func (s *state) answered(to *sim.Incoming) {
+// answered takes note of an answer that has arrived. It reports whether that names servers by where they are.
+func (s *state) answered(to *sim.Incoming) (tells bool) {
 	if len(s.sent) == 0 {
-		return
+		return false
 	}
 	sent := s.sent[0]
 	s.sent = slices.Delete(s.sent, 0, 1)
 	for _, h := range s.client.holds {
 		if h.attempt == to.Attempt {
-			h.answered(s.conn.Server, sent, s.client.stage.world.Now())
+			h.answered(s.conn.Server, sent.left, s.client.stage.world.Now())
 		}
 	}
+	return sent.tells
 }
 
 // received hands bytes to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
-	if to != nil {
-		s.answered(to)
-	}
+	tells := to != nil && s.answered(to)
 	switch {
 	case s.framed && to == nil:
 		s.conn.Send(live.AppendFrame(nil, live.FramePush, b))
@@ -80,23 +86,57 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 			}
 		})
 	default:
-		s.conn.Send(b)
+		s.conn.Send(s.told(b, tells))
 	}
 }
 
-// attemptOf says on whose behalf the user's client asks a server: of an earlier attempt if the request carries an owner
-// value of that, and a key with this value still stands there; and else of the latest.
-func (k *client) attemptOf(server sim.ProcessID, args []string) history.Attempt {
-	h := k.holds[k.stage.locks[0]]
+// attemptOf says on whose behalf the user's client asks a server: of an earlier attempt for the lock if the request
+// carries an owner value of that, and a key with this value still stands there; and else of the latest.
+func (s *state) attemptOf(args []string) history.Attempt {
+	k := s.client
+	lock := s.lockOf(args)
+	h := k.holds[lock]
 	if h == nil {
 		return ""
 	}
-	for _, a := range args[1:] {
-		if slices.Contains(h.old, a) && !slices.Contains(h.values, a) && k.stage.stands(server, a) {
-			return k.stage.values[a]
+	for _, o := range h.old {
+		if slices.Contains(args[1:], o.value) && !slices.Contains(h.values, o.value) &&
+			k.stage.stands(s.conn.Server, lock, o.value) {
+			return o.of
 		}
 	}
 	return h.attempt
+}
+
+// looks are the commands that may name several keys and do nothing to them.
+var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
+
+// lockOf is the lock that a request is about: the one whose key it names, or that was named before it on the same
+// connection, as for EXEC; or else the one asked for last.
+func (s *state) lockOf(args []string) history.Lock {
+	k := s.client
+	switch strings.ToUpper(args[0]) {
+	case "MULTI":
+		s.multi, s.about = true, ""
+	case "EXEC", "DISCARD":
+		s.multi = false
+	}
+	before := s.about
+	if !s.multi {
+		before = ""
+	}
+	for _, a := range args[1:] {
+		name := history.Lock(a)
+		if !slices.Contains(k.locks, name) {
+			continue
+		}
+		if before != "" && before != name && !slices.Contains(looks, strings.ToUpper(args[0])) {
+			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set then cannot be told "+
+				"apart; take one lock after the other", before, name))
+		}
+		before, s.about = name, name
+	}
+	return cmp.Or(s.about, k.latest)
 }
 
 // command carries out a command of the user's client to the resource.

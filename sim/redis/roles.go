@@ -10,9 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Port is where every Redis listens.
-const Port = "6379"
-
 // role is ROLE.
 func role(n *Node, _ []string) {
 	r := &n.repl
@@ -43,7 +40,7 @@ func role(n *Node, _ []string) {
 		if s := &r.replicas[i]; s.online {
 			n.data.ReplyLen(3)
 			n.data.ReplyBulk(string(s.name))
-			n.data.ReplyBulk(Port)
+			n.data.ReplyBulk(resp.Port)
 			n.data.ReplyBulk(strconv.FormatInt(s.acked, 10))
 		}
 	}
@@ -65,7 +62,7 @@ func replicaOf(n *Node, args []string) {
 	switch {
 	case master == n.repl.master:
 		n.data.ReplyStatus("OK Already connected to specified master")
-	case master == n.host.Name() || args[2] != Port || !n.knows(master):
+	case master == n.host.Name() || args[2] != resp.Port || !n.knows(master):
 		n.data.ReplyError("ERR fencepost: " + command.Clip(args[1], 128) + ":" + args[2] +
 			" is no node that this one has heard of")
 	default:
@@ -109,7 +106,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 	} else {
 		line("role", "slave")
 		line("master_host", string(r.master))
-		line("master_port", Port)
+		line("master_port", resp.Port)
 		line("master_link_status", map[bool]string{true: "up", false: "down"}[r.linked])
 		number("slave_repl_offset", r.offset)
 		line("slave_read_only", "1")
@@ -124,7 +121,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 	for i := range r.replicas {
 		s := &r.replicas[i]
 		state := map[bool]string{true: "online", false: "send_bulk"}[s.online]
-		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+Port+",state="+state+
+		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+resp.Port+",state="+state+
 			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.data.Wall), 10))
 	}
 	if n.cfg.SemiSync { // Fencepost's own line

@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
@@ -65,9 +66,6 @@ type Config struct {
 	Sentinel sim.ProcessID
 	// DownAfter and ReconfigureAfter are those of the simulated Sentinel; zero: 30 s, 8 s.
 	DownAfter, ReconfigureAfter time.Duration
-	// Address is where a client reaches a server. A Sentinel says that in place of where the process listens. If it is
-	// nil, it says the server's name and port 6379, as the simulated one does.
-	Address func(client, server sim.ProcessID) (host, port string)
 	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
 	Promoted func(old, promoted sim.ProcessID)
 
@@ -79,9 +77,10 @@ type Config struct {
 type settings struct {
 	Config
 	loop     gate
-	relay    *relay.Relay // nil: no server talks to another
-	absolute bool         // PEXPIRETIME is known
-	seven    bool         // it is Redis 7 or later
+	relay    *relay.Relay    // nil: no server talks to another
+	names    *addresses.Book // nil likewise
+	absolute bool            // PEXPIRETIME is known
+	seven    bool            // it is Redis 7 or later
 }
 
 // isServer reports whether a process is one of the real ones.

@@ -4,6 +4,7 @@ package redisserver
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,26 +121,17 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestSentinelNamesAddressesThatAClientCanReach: those at which servers listen are the run's own.
-func TestSentinelNamesAddressesThatAClientCanReach(t *testing.T) {
+// TestRealServersTellNamesAsSimulatedOnesDo, and never where they listen. What clients have set is nobody's address.
+func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	needs(t, "redis-server")
-	r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel",
-		Address: func(client, server sim.ProcessID) (host, port string) {
-			return "host-of-" + string(client), map[sim.ProcessID]string{"redis-1": "1001",
-				"redis-1-replica-1": "1002"}[server]
-		}})
+	r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel"})
 	var own []string
 	for _, s := range r.fleet.servers {
-		own = append(own, fmt.Sprint(s.program.port))
+		own = append(own, fmt.Sprint(s.program.port), fmt.Sprint(s.program.gate.Number()))
 	}
+	taken := "127.0.0.1:" + strconv.Itoa(r.fleet.servers["redis-1"].program.gate.Number())
 	r.play(func(c *client) {
-		c.server = "sentinel"
-		for command, want := range map[string]string{
-			"SENTINEL GET-MASTER-ADDR-BY-NAME redis-1": "*2\r\n$16\r\nhost-of-client-1\r\n$4\r\n1001\r\n",
-			"SENTINEL REPLICAS redis-1":                "$21\r\nhost-of-client-1:1002\r\n",
-			"SENTINEL MASTER redis-1":                  "$16\r\nhost-of-client-1\r\n$4\r\nport\r\n$4\r\n1001\r\n",
-			"INFO sentinel":                            "address=host-of-client-1:1001,slaves=1",
-		} {
+		ask := func(command, want string) {
 			got := string(c.as("", strings.Fields(command)...).Raw())
 			if !strings.Contains(got, want) || strings.Contains(got, "127.0.0.1") {
 				t.Errorf("%s: %q", command, got)
@@ -150,12 +142,37 @@ func TestSentinelNamesAddressesThatAClientCanReach(t *testing.T) {
 				}
 			}
 		}
+		c.server = "sentinel"
+		ask("SENTINEL GET-MASTER-ADDR-BY-NAME redis-1", "*2\r\n$7\r\nredis-1\r\n$4\r\n6379\r\n")
+		ask("SENTINEL REPLICAS redis-1", "$22\r\nredis-1-replica-1:6379\r\n")
+		ask("SENTINEL MASTER redis-1", "$7\r\nredis-1\r\n$4\r\nport\r\n$4\r\n6379\r\n")
+		ask("INFO sentinel", "address=redis-1:6379,slaves=1")
 		c.on(3, "SUBSCRIBE", "+switch-master")
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: "redis-1-replica-1"})
 		want := "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$" +
-			"51\r\nredis-1 host-of-client-1 1001 host-of-client-1 1002\r\n"
+			"43\r\nredis-1 redis-1 6379 redis-1-replica-1 6379\r\n"
 		if got := c.hears(3); got != want {
 			t.Errorf("a subscriber hears %q and not %q", got, want)
+		}
+		c.server = "redis-1"
+		until := func(want string, command ...string) {
+			for !strings.Contains(string(c.as("", command...).Raw()), want) {
+				c.conn++
+				c.Sleep(10 * time.Millisecond)
+			}
+		}
+		until("slave", "ROLE")
+		ask("ROLE", "*5\r\n$5\r\nslave\r\n$17\r\nredis-1-replica-1\r\n:6379\r\n")
+		ask("INFO replication", "master_host:redis-1-replica-1\r\nmaster_port:6379\r\n")
+		c.server, c.conn = "redis-1-replica-1", c.conn+1
+		until("state=online", "INFO")
+		c.as("", "MULTI")
+		c.as("", "ROLE")
+		ask("EXEC", "*3\r\n$7\r\nredis-1\r\n$4\r\n6379\r\n")
+		ask("INFO replication", "slave0:ip=redis-1,port=6379,state=online")
+		c.as("", "SET", "key", taken)
+		if got, _ := c.as("", "GET", "key").Bulk(); got != taken {
+			t.Errorf("what was set as %s is %s", taken, got)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Fleet is the real servers of one run.
@@ -66,6 +67,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 				return nil, err
 			}
 		}
+	}
+	if f.cfg.relay != nil {
+		f.cfg.names = f.addresses()
 	}
 	if err := f.awaitReplicas(); err != nil || c.Sentinel == "" {
 		return f, err
@@ -177,14 +181,14 @@ func (f *Fleet) awaitReplicas() error {
 		if err != nil {
 			return fmt.Errorf("starting %s: %w", master.name, err)
 		}
-		var v value
+		var v resp.Value
 		if err = awaitInfo(w, "replication", fmt.Sprintf("connected_slaves:%d\r", replicas)); err == nil {
 			_, _ = w.ask("PUBLISH", "fencepost", "") // which they must acknowledge
 			v, err = w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
 		}
 		w.close()
-		if err == nil && v.number() < int64(replicas) {
-			err = fmt.Errorf("only %d follow within %v", v.number(), patience)
+		if err == nil && v.Number() < int64(replicas) {
+			err = fmt.Errorf("only %d follow within %v", v.Number(), patience)
 		}
 		if err != nil {
 			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.lastWords())
@@ -200,7 +204,7 @@ func awaitInfo(w *wire, section, what string) error {
 		switch {
 		case err != nil:
 			return err
-		case strings.Contains(v.text, what):
+		case strings.Contains(v.Text, what):
 			return nil
 		case time.Now().After(end):
 			return fmt.Errorf("INFO %s does not say %s within %v", section, what, patience)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Foreign is servers that the user runs, in the place of those that a fleet starts. They can suffer nothing themselves,
@@ -97,7 +98,7 @@ func endpointOf(address string) (e endpoint, err error) {
 	}
 	port := u.Port()
 	if port == "" {
-		port = defaultPort
+		port = resp.Port
 	}
 	e = endpoint{network: "tcp", address: net.JoinHostPort(u.Hostname(), port), database: strings.Trim(u.Path, "/")}
 	e.password, _ = u.User.Password()
@@ -128,10 +129,10 @@ func (e endpoint) answers() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("it does not answer as a Redis does: %w", err)
-	case strings.HasPrefix(v.text, "NOAUTH"):
+	case strings.HasPrefix(v.Text, "NOAUTH"):
 		return ErrNeedsPassword
-	case v.isError():
-		return errors.New(v.text)
+	case v.IsError():
+		return errors.New(v.Text)
 	}
 	return nil
 }
@@ -145,15 +146,15 @@ func (e endpoint) login(w *wire) error {
 		}
 		if v, err := w.ask(args...); err != nil {
 			return err
-		} else if v.isError() {
-			return fmt.Errorf("%w: %s", ErrWrongPassword, v.text)
+		} else if v.IsError() {
+			return fmt.Errorf("%w: %s", ErrWrongPassword, v.Text)
 		}
 	}
 	if e.database != "" {
 		if v, err := w.ask("SELECT", e.database); err != nil {
 			return err
-		} else if v.isError() {
-			return fmt.Errorf("database %s: %s", e.database, v.text)
+		} else if v.IsError() {
+			return fmt.Errorf("database %s: %s", e.database, v.Text)
 		}
 	}
 	return nil
@@ -170,10 +171,10 @@ func (x *life) trespass(name string, args []string) (trouble string, err error) 
 		}
 	}
 	v, err := x.admin.ask(append([]string{"COMMAND", "GETKEYS"}, args...)...)
-	if err != nil || v.isError() {
+	if err != nil || v.IsError() {
 		return "", err // it has no keys, or is wrong and will be told so
 	}
-	for _, key := range v.texts() {
+	for _, key := range v.Texts() {
 		if !strings.HasPrefix(key, x.s.prefix) {
 			return fmt.Sprintf("ERR fencepost: on a server of the user's, keys begin with %q, and this does not: %.64q",
 				x.s.prefix, key), nil
@@ -202,15 +203,15 @@ func (c Foreign) sweep(address string) error {
 	defer w.close()
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")
-		if err != nil || v.isError() {
-			return errors.Join(err, errors.New(v.text))
+		if err != nil || v.IsError() {
+			return errors.Join(err, errors.New(v.Text))
 		}
-		if names := v.list[1].texts(); len(names) > 0 {
+		if names := v.List[1].Texts(); len(names) > 0 {
 			if _, err := w.ask(append([]string{"DEL"}, names...)...); err != nil {
 				return err
 			}
 		}
-		if cursor = v.list[0].text; cursor == "0" {
+		if cursor = v.List[0].Text; cursor == "0" {
 			return nil
 		}
 	}

@@ -43,7 +43,7 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.text + strings.Join(v.texts(), " ")
+		return v.Text + strings.Join(v.Texts(), " ")
 	}
 	ask("SET", "mine", "1")
 	r := &rig{t: t, l: newLoop()}

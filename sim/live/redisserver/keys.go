@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // lookScript reads keys as they are: type, deadline in ms (-1: none) and value. Where PEXPIRETIME is not known yet, the
@@ -42,31 +43,31 @@ func look(w *wire, absolute bool, names []string) ([]keyspace.Key, error) {
 		args = append(args, "relative")
 	}
 	v, err := w.ask(args...)
-	if err == nil && (v.isError() || len(v.list) != len(names)) {
-		err = fmt.Errorf("reading keys: %s", v.text)
+	if err == nil && (v.IsError() || len(v.List) != len(names)) {
+		err = fmt.Errorf("reading keys: %s", v.Text)
 	}
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]keyspace.Key, len(names))
-	for i, k := range v.list {
-		keys[i] = keyOf(names[i], k.list[0].text, k.list[1].number(), k.list[2])
+	for i, k := range v.List {
+		keys[i] = keyOf(names[i], k.List[0].Text, k.List[1].Number(), k.List[2])
 	}
 	return keys, nil
 }
 
 // keyOf is a key as the script reads it. What has neither text nor members is a list to the records.
-func keyOf(name, kind string, when int64, v value) keyspace.Key {
+func keyOf(name, kind string, when int64, v resp.Value) keyspace.Key {
 	k := keyspace.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
 		k.Deadline = keyspace.Never
 	}
-	texts := v.texts()
+	texts := v.Texts()
 	switch kind {
 	case "none":
 		k.Type = ""
 	case "string":
-		k.Value = v.text
+		k.Value = v.Text
 	case "set":
 		for _, m := range texts {
 			k.Members = append(k.Members, keyspace.Member{Name: m})
@@ -90,14 +91,14 @@ func allKeys(w *wire, absolute bool) ([]keyspace.Key, error) {
 	var names []string
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000")
-		if err == nil && (v.isError() || len(v.list) != 2) {
-			err = fmt.Errorf("listing the keys: %s", v.text)
+		if err == nil && (v.IsError() || len(v.List) != 2) {
+			err = fmt.Errorf("listing the keys: %s", v.Text)
 		}
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, v.list[1].texts()...)
-		if cursor = v.list[0].text; cursor == "0" {
+		names = append(names, v.List[1].Texts()...)
+		if cursor = v.List[0].Text; cursor == "0" {
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // errLifeOver reports that the process is being ended, and what it still says is of no interest.
@@ -140,7 +141,7 @@ func (x *life) open() (err error) {
 		return err
 	}
 	var trip *link
-	trip = newLink(0, "", w, func() {
+	trip = newLink(0, w, func() {
 		x.queue(func() error {
 			if x.trip == trip {
 				return errLinkEnded
@@ -202,13 +203,13 @@ func (x *life) survey() error {
 	if err != nil {
 		return err
 	}
-	replica := len(role.list) > 0 && role.list[0].text != "master"
+	replica := len(role.List) > 0 && role.List[0].Text != "master"
 	x.do(func() { x.s.surveyed(replica, keys) })
 	return nil
 }
 
 // link is the connection that stands for one of a client's, opened if need be.
-func (x *life) link(id uint64, client history.Process) (*link, error) {
+func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
 	}
@@ -216,7 +217,7 @@ func (x *life) link(id uint64, client history.Process) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLink(id, client, w, func() { x.queue(func() error { return x.drain(id) }) })
+	l := newLink(id, w, func() { x.queue(func() error { return x.drain(id) }) })
 	x.links[id] = l
 	return l, nil
 }
@@ -236,7 +237,7 @@ func (x *life) serve(r *request) error {
 		x.do(func() { r.Reply(sim.AppendLine(nil, '-', trouble)) })
 		return nil
 	}
-	l, err := x.link(r.conn, r.client)
+	l, err := x.link(r.conn)
 	if err != nil {
 		x.do(r.Drop)
 		return nil
@@ -274,7 +275,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 			x.s.push(l, p)
 		}
 		x.s.observed(r, said, keys, err)
-		r.Reply(x.s.sentinel.translate(l.client, answer))
+		r.Reply(x.s.named(answer, r.commands...))
 	})
 	return err
 }
@@ -368,7 +369,7 @@ func (x *life) untilBlocked(l *link) error {
 		if l.has() {
 			return x.drain(l.id)
 		}
-		if blockedClients(v.text) >= x.blocked() || x.isOver() {
+		if blockedClients(v.Text) >= x.blocked() || x.isOver() {
 			break
 		}
 	}
@@ -395,7 +396,7 @@ func (x *life) blocked() (n int64) {
 func blockedClients(info string) int64 {
 	_, rest, _ := strings.Cut(info, "blocked_clients:")
 	number, _, _ := strings.Cut(rest, "\r")
-	return value{text: number}.number()
+	return resp.Value{Text: number}.Number()
 }
 
 // touch looks at keys whose deadline has come, which makes the server delete those that have expired.

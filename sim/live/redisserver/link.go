@@ -6,14 +6,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // link is the connection to the process that stands for one of a client's.
 type link struct {
-	id     uint64
-	client history.Process
-	w      *wire
+	id uint64
+	w  *wire
 
 	mu      sync.Mutex
 	come    []item        // what has been read and not taken
@@ -38,8 +37,8 @@ type item struct {
 	push bool
 }
 
-func newLink(id uint64, client history.Process, w *wire, idle func()) *link {
-	l := &link{id: id, client: client, w: w, news: make(chan struct{}, 1), idle: idle,
+func newLink(id uint64, w *wire, idle func()) *link {
+	l := &link{id: id, w: w, news: make(chan struct{}, 1), idle: idle,
 		heard: map[string]map[string]bool{}}
 	go l.listen()
 	return l
@@ -79,8 +78,8 @@ func (l *link) isPush(raw []byte) bool {
 	if raw[0] != '>' && (raw[0] != '*' || l.listens == 0) {
 		return false
 	}
-	v, _ := parse(raw)
-	return len(v.list) > 0 && slices.Contains(pushes, v.list[0].text)
+	v, _ := resp.Parse(raw)
+	return len(v.List) > 0 && slices.Contains(pushes, v.List[0].Text)
 }
 
 // errLinkEnded reports that the process has closed a client's connection.

@@ -245,8 +245,8 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 				t.Fatal(err)
 			}
 			killed, err := w.ask("CLIENT", "KILL", "TYPE", "replica")
-			if err != nil || killed.text != "1" {
-				t.Errorf("of %s connections with replicas one was to be closed: %v", killed.text, err)
+			if err != nil || killed.Text != "1" {
+				t.Errorf("of %s connections with replicas one was to be closed: %v", killed.Text, err)
 			}
 			w.close()
 			c.server = pair[0]

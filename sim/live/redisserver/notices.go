@@ -31,8 +31,8 @@ func listenAt(e endpoint) (*ear, error) {
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {
 		v, err := w.ask(args...)
-		if err == nil && v.isError() {
-			err = fmt.Errorf("%s: %s", strings.Join(args, " "), v.text)
+		if err == nil && v.IsError() {
+			err = fmt.Errorf("%s: %s", strings.Join(args, " "), v.Text)
 		}
 		if err != nil {
 			w.close()
@@ -53,13 +53,13 @@ func (e *ear) barrier() (list []notice, err error) {
 			return list, err
 		}
 		switch {
-		case v.kind == '+' || v.isError(): // the answer; a server that cannot write says so even to a PING
+		case v.Kind == '+' || v.IsError(): // the answer; a server that cannot write says so even to a PING
 			return list, nil
-		case v.kind != '>' || len(v.list) == 0:
-		case v.list[0].text == "pmessage" && len(v.list) == 4:
-			event := strings.TrimPrefix(v.list[2].text, eventChannel)
-			list = append(list, notice{event, v.list[3].text})
-		case v.list[0].text == "invalidate" && len(v.list) == 2 && v.list[1].null:
+		case v.Kind != '>' || len(v.List) == 0:
+		case v.List[0].Text == "pmessage" && len(v.List) == 4:
+			event := strings.TrimPrefix(v.List[2].Text, eventChannel)
+			list = append(list, notice{event, v.List[3].Text})
+		case v.List[0].Text == "invalidate" && len(v.List) == 2 && v.List[1].Null:
 			list = append(list, notice{event: flushed})
 		}
 	}

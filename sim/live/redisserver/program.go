@@ -129,7 +129,7 @@ func (p *program) ready() bool {
 	defer w.close()
 	_ = w.conn.SetDeadline(time.Now().Add(time.Second)) // it may be paused
 	v, err := w.ask("PING")
-	return err == nil && !strings.HasPrefix(v.text, "LOADING")
+	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
 // spawn starts the process, stopped if it is to be.

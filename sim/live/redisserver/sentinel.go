@@ -3,14 +3,14 @@ package redisserver
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/addresses"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // watcher is what a server has beside that is a Sentinel. A nil one is none's.
@@ -28,7 +28,6 @@ const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
 	defaultPingEvery        = time.Second
-	defaultPort             = "6379"
 )
 
 // shortSwitch is the channel on which modelled clients are told of switches, as the simulated Sentinel does;
@@ -117,7 +116,7 @@ func (n *watcher) listen(x *life) error {
 			if err != nil {
 				return
 			}
-			if words := strings.Fields(v.list[len(v.list)-1].text); len(words) == 5 {
+			if words := strings.Fields(v.List[len(v.List)-1].Text); len(words) == 5 {
 				x.do(func() { n.switched(words) })
 				go n.restore(words[4])
 			}
@@ -169,82 +168,23 @@ func (n *watcher) endLife() {
 	}
 }
 
-// translate puts the addresses at which a client reaches the servers in the place of those at which they listen.
-func (n *watcher) translate(client history.Process, raw []byte) []byte {
-	if n == nil || len(raw) == 0 {
+// addresses are those at which servers reach each other, and in their place the names and the port that simulated ones
+// have.
+func (f *Fleet) addresses() *addresses.Book {
+	to := map[addresses.Address]addresses.Address{}
+	for name, s := range f.servers {
+		to[addresses.Address{Host: "127.0.0.1", Port: strconv.Itoa(s.program.gate.Number())}] =
+			addresses.Address{Host: string(name), Port: resp.Port}
+	}
+	return addresses.NewBook(to)
+}
+
+// named puts the names of servers in the place of their addresses in the answer to commands, or in what is pushed.
+func (s *Server) named(raw []byte, commands ...[]string) []byte {
+	if s.sentinel == nil && !slices.ContainsFunc(commands, addresses.Tells) {
 		return raw
 	}
-	v, _ := parse(raw)
-	n.fleet.rename(client, &v)
-	return v.encode(nil)
-}
-
-// here is where all servers are reached, in a text with a port: "127.0.0.1:4000", or "127.0.0.1 4000" where a switch is
-// told.
-var here = regexp.MustCompile(`127\.0\.0\.1([: ])(\d+)`)
-
-// rename renames the addresses in a value. The port stands within three elements of its host in a list.
-func (f *Fleet) rename(client history.Process, v *value) {
-	for i := range v.list {
-		for _, next := range v.list[i+1 : min(i+4, len(v.list))] {
-			if name := f.byPort(next.text); name != "" && v.list[i].text == "127.0.0.1" {
-				v.list[i].text, _ = f.address(client, name)
-				break
-			}
-		}
-		f.rename(client, &v.list[i])
-	}
-	if v.kind != '$' && v.kind != '=' && v.kind != '+' {
-		return
-	}
-	if name := f.byPort(v.text); name != "" {
-		_, v.text = f.address(client, name)
-		return
-	}
-	v.text = here.ReplaceAllStringFunc(v.text, func(text string) string {
-		parts := here.FindStringSubmatch(text)
-		if name := f.byPort(parts[2]); name != "" {
-			host, port := f.address(client, name)
-			return host + parts[1] + port
-		}
-		return text
-	})
-}
-
-// address is where a client reaches a server.
-func (f *Fleet) address(client, server sim.ProcessID) (host, port string) {
-	if f.cfg.Address == nil {
-		return string(server), defaultPort
-	}
-	return f.cfg.Address(client, server)
-}
-
-// encode appends the value as the server would have sent it.
-func (v value) encode(b []byte) []byte {
-	size := func(kind byte, n int) []byte {
-		return append(strconv.AppendInt(append(b, kind), int64(n), 10), "\r\n"...)
-	}
-	switch v.kind {
-	case '$', '=', '!':
-		if v.null {
-			return size(v.kind, -1)
-		}
-		return append(append(size(v.kind, len(v.text)), v.text...), "\r\n"...)
-	case '*', '~', '>', '%', '|':
-		if v.null {
-			return size(v.kind, -1)
-		}
-		n := len(v.list)
-		if v.kind == '%' || v.kind == '|' {
-			n /= 2
-		}
-		b = size(v.kind, n)
-		for _, item := range v.list {
-			b = item.encode(b)
-		}
-		return b
-	}
-	return append(append(append(b, v.kind), v.text...), "\r\n"...)
+	return s.cfg.names.Translate(raw)
 }
 
 // order has a replica promoted. A Sentinel chooses by priority among those that are well, so only the one meant is
@@ -264,7 +204,7 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 			n.prefer(g, to)
 		}
 		master, err := w.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
-		if err != nil || len(master.list) == 2 && n.fleet.byPort(master.list[1].text) == to {
+		if err != nil || len(master.List) == 2 && n.fleet.byPort(master.List[1].Text) == to {
 			return
 		}
 		replicas, err := w.ask("SENTINEL", "REPLICAS", name)
@@ -286,12 +226,12 @@ func (n *watcher) prefer(g *group, to sim.ProcessID) {
 }
 
 // prefers reports whether the Sentinel knows that only one replica is to be chosen.
-func (n *watcher) prefers(replicas value, to sim.ProcessID) bool {
+func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
-	for _, r := range replicas.list {
+	for _, r := range replicas.List {
 		fields := map[string]string{}
-		for i := 0; i+1 < len(r.list); i += 2 {
-			fields[r.list[i].text] = r.list[i+1].text
+		for i := 0; i+1 < len(r.List); i += 2 {
+			fields[r.List[i].Text] = r.List[i+1].Text
 		}
 		name := n.fleet.byPort(fields["port"])
 		is := name == to

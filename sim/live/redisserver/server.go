@@ -133,7 +133,6 @@ func (s *Server) fail(err error) { s.failed.Do(func() { s.cfg.Failed(err) }) }
 type request struct {
 	*sim.Incoming
 	conn    uint64
-	client  history.Process
 	attempt history.Attempt
 	args    []string
 	// commands are what is carried out: args, or the transaction that it ends.
@@ -146,7 +145,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 		return
 	}
 	x, args := s.life, slices.Clone(r.Args)
-	q := &request{r, r.ConnID, r.Client, r.Attempt, args, [][]string{args}}
+	q := &request{r, r.ConnID, r.Attempt, args, [][]string{args}}
 	x.queue(func() error { return x.serve(q) })
 }
 
@@ -224,7 +223,7 @@ func (s *Server) surveyed(replica bool, keys []keyspace.Key) {
 }
 
 func (s *Server) push(l *link, b []byte) {
-	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.sentinel.translate(l.client, b))
+	s.host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
 // ClockChanged has the process's clocks show what the world's do.

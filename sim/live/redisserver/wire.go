@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // wire is a connection to a Redis: requests go out, values come in.
@@ -53,20 +54,20 @@ func (w *wire) send(requests ...[]string) error {
 }
 
 // ask sends one request and reads its answer.
-func (w *wire) ask(args ...string) (value, error) {
+func (w *wire) ask(args ...string) (resp.Value, error) {
 	if err := w.send(args); err != nil {
-		return value{}, err
+		return resp.Value{}, err
 	}
 	return w.read()
 }
 
 // read reads one value.
-func (w *wire) read() (value, error) {
+func (w *wire) read() (resp.Value, error) {
 	raw, err := w.raw(nil)
 	if err != nil {
-		return value{}, err
+		return resp.Value{}, err
 	}
-	v, _ := parse(raw)
+	v, _ := resp.Parse(raw)
 	return v, nil
 }
 
@@ -98,78 +99,11 @@ func (w *wire) raw(b []byte) ([]byte, error) {
 		b = append(b, make([]byte, n+2)...)
 		_, err := io.ReadFull(w.in, b[from:])
 		return b, err
-	case '%':
-		n *= 2
-	case '|':
-		n = 2*n + 1 // attributes stand before the value that they are about
 	}
-	for range n {
+	for range resp.Elements(kind, n) {
 		if b, err = w.raw(b); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
-}
-
-// value is a value of RESP.
-type value struct {
-	kind byte
-	text string // of all but aggregates
-	null bool
-	list []value // of aggregates; of a map, keys and values in turn
-}
-
-// parse reads the value at the start of b, which is whole.
-func parse(b []byte) (v value, rest []byte) {
-	end := 0
-	for b[end] != '\r' {
-		end++
-	}
-	v = value{kind: b[0], text: string(b[1:end])}
-	rest = b[end+2:]
-	switch v.kind {
-	case '_':
-		v.null = true
-		return v, rest
-	case '$', '=', '!', '*', '~', '>', '%', '|':
-	default:
-		return v, rest
-	}
-	n, _ := strconv.Atoi(v.text)
-	v.text = ""
-	switch {
-	case n < 0:
-		v.null = true
-		return v, rest
-	case v.kind == '$' || v.kind == '=' || v.kind == '!':
-		v.text = string(rest[:n])
-		return v, rest[n+2:]
-	case v.kind == '%':
-		n *= 2
-	case v.kind == '|':
-		n = 2*n + 1
-	}
-	for range n {
-		var item value
-		item, rest = parse(rest)
-		v.list = append(v.list, item)
-	}
-	return v, rest
-}
-
-// isError reports whether the server refused.
-func (v value) isError() bool { return v.kind == '-' || v.kind == '!' }
-
-// texts are the elements of a flat list.
-func (v value) texts() (list []string) {
-	for _, item := range v.list {
-		list = append(list, item.text)
-	}
-	return list
-}
-
-// number is an integer, however it was said.
-func (v value) number() int64 {
-	n, _ := strconv.ParseInt(v.text, 10, 64)
-	return n
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
+// Port is Redis's default, where every simulated one listens.
+const Port = "6379"
+
 // Errors that several commands reply with.
 const (
 	ErrSyntax    = "ERR syntax error"

@@ -99,7 +99,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	case sub == "get-master-addr-by-name":
 		w.ReplyLen(2)
 		w.ReplyBulk(string(s.groups[i].master.name))
-		w.ReplyBulk(redis.Port)
+		w.ReplyBulk(resp.Port)
 	case sub == "master":
 		s.describe(w, s.groups[i], s.groups[i].master)
 	case sub == "sentinels": // it stands for all of them
@@ -121,14 +121,14 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	name, flags := g.name, "master"
 	if node != g.master {
-		name, flags = string(node.name)+":"+redis.Port, "slave"
+		name, flags = string(node.name)+":"+resp.Port, "slave"
 	}
 	now := s.host.Monotonic()
 	down := s.down(node, now)
 	if down {
 		flags = "s_down," + flags
 	}
-	fields := []field{{"name", name}, {"ip", string(node.name)}, {"port", redis.Port}, {"flags", flags},
+	fields := []field{{"name", name}, {"ip", string(node.name)}, {"port", resp.Port}, {"flags", flags},
 		{"down-after-milliseconds", number(s.cfg.DownAfter.Milliseconds())}}
 	if down {
 		fields = append(fields,
@@ -140,7 +140,7 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	} else {
 		link := map[bool]string{true: "ok", false: "err"}[s.reachable(node, now) && node.last.Master == g.master.name]
 		fields = append(fields, field{"master-link-status", link}, field{"master-host", string(g.master.name)},
-			field{"master-port", redis.Port}, field{"slave-repl-offset", number(node.last.Offset)})
+			field{"master-port", resp.Port}, field{"slave-repl-offset", number(node.last.Offset)})
 	}
 	w.ReplyMap(len(fields))
 	for _, f := range fields {
@@ -159,7 +159,7 @@ func (s *Sentinel) info() string {
 			status = "sdown"
 		}
 		b.WriteString("master" + strconv.Itoa(i) + ":name=" + g.name + ",status=" + status +
-			",address=" + string(g.master.name) + ":" + redis.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) +
+			",address=" + string(g.master.name) + ":" + resp.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) +
 			",sentinels=1\r\n")
 	}
 	return b.String()

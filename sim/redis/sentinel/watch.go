@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // Wake is a look at all nodes, or an order that a fault gave.
@@ -166,7 +167,7 @@ func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
 	}
 	if s.face != nil {
 		s.face.Publish("+"+switchMaster,
-			strings.Join([]string{sh.name, string(old.name), redis.Port, string(w.name), redis.Port}, " "))
+			strings.Join([]string{sh.name, string(old.name), resp.Port, string(w.name), resp.Port}, " "))
 	}
 	for _, other := range sh.nodes {
 		if other != w && other != old {

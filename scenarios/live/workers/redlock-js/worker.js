@@ -1,13 +1,18 @@
 // A client of `fencepost live`: node-redlock guards a read and a write of the protected resource.
 //
-// With the argument "checks" it looks at the lock's expiration before it goes in.
+// Where there is a Sentinel, it tells the masters. With the argument "checks" it looks at the lock's expiration before it goes in.
 import Redis from "ioredis"
 import Redlock from "redlock"
 
 const told = name => process.env["FENCEPOST_" + name]
 const lock = told("LOCK"), ttl = Number(told("TTL_MS")), hold = Number(told("HOLD_MS"))
+const sentinel = told("SENTINEL") && new URL(told("SENTINEL"))
+const sentinels = [{host: sentinel?.hostname, port: sentinel?.port}]
 const servers = []
-for (let n = 1; told("REDIS_" + n); n++) servers.push(new Redis(told("REDIS_" + n)))
+for (let n = 1; told((sentinel ? "MASTER_" : "REDIS_") + n); n++) {
+  servers.push(new Redis(sentinel ? {sentinels, name: told("MASTER_" + n)} : told("REDIS_" + n)))
+  servers.at(-1).on("error", () => {}) // one that is gone
+}
 const resource = new Redis(told("RESOURCE"))
 const report = (...words) => resource.call("FENCEPOST", ...words)
 const redlock = new Redlock(servers, {retryCount: 0})

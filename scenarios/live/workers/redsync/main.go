@@ -1,6 +1,6 @@
 // Command redsync is a client of `fencepost live`: redsync guards a read and a write of the protected resource.
 //
-// With the argument "checks" it does not write when its lock is over.
+// Where there is a Sentinel, it tells the masters. With the argument "checks" it does not write when its lock is over.
 package main
 
 import (
@@ -39,8 +39,12 @@ func options(name string) *redis.Options {
 func main() {
 	ctx, name := context.Background(), told("LOCK")
 	var pools []redsyncredis.Pool
-	for n := 1; told(fmt.Sprint("REDIS_", n)) != ""; n++ {
+	for n := 1; told("SENTINEL") == "" && told(fmt.Sprint("REDIS_", n)) != ""; n++ {
 		pools = append(pools, goredis.NewPool(redis.NewClient(options(fmt.Sprint("REDIS_", n)))))
+	}
+	for n := 1; told(fmt.Sprint("MASTER_", n)) != ""; n++ {
+		pools = append(pools, goredis.NewPool(redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: told(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr}})))
 	}
 	patient := options("RESOURCE") // an answer takes as long as a pause
 	patient.ReadTimeout, patient.MaxRetries = -1, -1

@@ -1,0 +1,181 @@
+package live
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
+)
+
+// whole asks and gives all of the next value.
+func (w *wire) whole(args ...string) string {
+	fmt.Fprintf(w, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(w, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return w.next()
+}
+
+func (w *wire) next() string {
+	var b []byte
+	for resp.Size(b) == 0 {
+		c, err := w.in.ReadByte()
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
+
+// follows is a client that wants to hear of nobody but who it can reach: by the Sentinel, by the servers, before and
+// after a failover.
+func follows(redis, resource *wire, lock string) {
+	master, replica := portOf("FENCEPOST_REDIS_1"), portOf("FENCEPOST_REDIS_2")
+	name := os.Getenv("FENCEPOST_MASTER_1")
+	expect := func(got, want string) {
+		if !strings.Contains(got, want) || strings.Contains(got, "6379") || strings.Contains(got, "redis-1-replica-1") {
+			fmt.Printf("%q, and not %q\n", got, want)
+			os.Exit(1)
+		}
+	}
+	bulk := func(text string) string { return string(sim.AppendBulk(nil, text)) }
+	at := func(port string) string { return bulk("127.0.0.1") + bulk(port) }
+	fields := func(port string) string { return bulk("ip") + bulk("127.0.0.1") + bulk("port") + bulk(port) }
+	listeners := []*wire{}
+	for _, protocol := range []string{"2", "3"} {
+		sentinel, listener := dialTo("FENCEPOST_SENTINEL"), dialTo("FENCEPOST_SENTINEL")
+		sentinel.whole("HELLO", protocol)
+		expect(sentinel.whole("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name), "*2\r\n"+at(master))
+		expect(sentinel.whole("SENTINEL", "MASTERS"), fields(master))
+		expect(sentinel.whole("SENTINEL", "MASTER", name), bulk("name")+bulk(name)+fields(master))
+		for _, word := range []string{"REPLICAS", "SLAVES"} {
+			expect(sentinel.whole("SENTINEL", word, name), bulk("name")+bulk("127.0.0.1:"+replica)+fields(replica))
+		}
+		expect(sentinel.whole("SENTINEL", "SENTINELS", name), "*0\r\n")
+		expect(sentinel.whole("INFO"), "name="+name+",status=ok,address=127.0.0.1:"+master+",")
+		listener.whole("HELLO", protocol)
+		listener.whole("SUBSCRIBE", "+switch-master")
+		listeners = append(listeners, listener)
+
+		redis, second := dialTo("FENCEPOST_REDIS_1"), dialTo("FENCEPOST_REDIS_2")
+		redis.whole("HELLO", protocol)
+		second.whole("HELLO", protocol)
+		expect(redis.whole("ROLE"), at(replica))
+		expect(redis.whole("INFO", "replication"), "ip=127.0.0.1,port="+replica+",")
+		expect(second.whole("ROLE"), bulk("127.0.0.1")+":"+master+"\r\n")
+		expect(second.whole("INFO"), "master_host:127.0.0.1\r\nmaster_port:"+master+"\r\n")
+		redis.whole("MULTI")
+		redis.whole("ROLE")
+		expect(redis.whole("EXEC"), at(replica))
+		redis.whole("MULTI")
+		redis.whole("ECHO", "redis-1:6379")
+		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // that is the client's own
+			fmt.Printf("what it has said itself is %q\n", got)
+			os.Exit(1)
+		}
+	}
+	resource.ask("FENCEPOST", "ACQUIRING", lock)
+	redis.ask("SET", lock, "v", "NX", "PX", "5000")
+	redis.ask("WAIT", "1", "0")
+	resource.ask("FENCEPOST", "ACQUIRED", lock, "v")
+	for _, l := range listeners {
+		expect(l.next(), bulk(name+" 127.0.0.1 "+master+" 127.0.0.1 "+replica))
+	}
+	resource.ask("FENCEPOST", "RELEASING", lock, "v")
+	if got := dialTo("FENCEPOST_REDIS_2").ask("DEL", lock); got != ":1" {
+		fmt.Println("the new master had no lock:", got)
+		os.Exit(1)
+	}
+	resource.ask("FENCEPOST", "RELEASED", lock, "v")
+}
+
+func portOf(variable string) string {
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(os.Getenv(variable), "redis://"))
+	return port
+}
+
+// TestAClientReachesWhomItIsToldOf by a Sentinel and by the servers, in RESP2 and RESP3, before a failover and after.
+func TestAClientReachesWhomItIsToldOf(t *testing.T) {
+	t.Parallel()
+	s := scenario(t, "set-nx-px", "servers: {redis: 1, replicas: 1}", "clients: 1", "work: {cycles: 1}",
+		"lock: {protocol: set-nx-px, ttl: 5s}",
+		"faults: [fail over redis-1 to redis-1-replica-1 after acquired by client-1]")
+	r, err := run(t, s, "follows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outcomes(r, excluding...); got != "holds; holds; unchecked; holds; holds" {
+		t.Error(got)
+	}
+}
+
+// TestWhatAClientIsToldOfItsWork: each its own.
+func TestWhatAClientIsToldOfItsWork(t *testing.T) {
+	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
+		"work: {hold: 70ms, cycles: 3, locks: [a, b]}",
+		"overrides: {client-2: {work: {locks: [b], take: one, cycles: 4}}}")
+	st := &stage{Options: Options{Scenario: s}, groups: s.Targets().Groups}
+	for i, want := range []string{
+		"LOCK=a TAKE=all TTL_MS=1500 HOLD_MS=70 CYCLES=3 LOCK_1=a LOCK_2=b MASTER_1=redis-1 MASTER_2=redis-2",
+		"LOCK=b TAKE=one TTL_MS=1500 HOLD_MS=70 CYCLES=4 LOCK_1=b MASTER_1=redis-1 MASTER_2=redis-2",
+	} {
+		got := strings.Join(newClient(st, &s.Clients[i], 0).work(), " ")
+		if got = strings.ReplaceAll(got, "FENCEPOST_", ""); got != want {
+			t.Errorf("client %d is told %s, want %s", i+1, got, want)
+		}
+	}
+}
+
+// TestWhatALeaseCountsOn: the latest that a master or its replicas have said, and of several tries the last.
+func TestWhatALeaseCountsOn(t *testing.T) {
+	const lock = "lock"
+	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {
+		return history.Event{F: history.KeySet, Process: server, Lock: lock, Of: "client-1/1", Value: value,
+			Until: until}
+	}
+	prolonged := func(server sim.ProcessID, until sim.Time) history.Event {
+		return history.Event{F: history.KeyProlonged, Process: server, Lock: lock, By: "client-1/1", Until: until}
+	}
+	deleted := func(server sim.ProcessID) history.Event {
+		return history.Event{F: history.KeyGone, Process: server, Lock: lock, By: "client-1/1", Why: history.Deleted}
+	}
+	for name, test := range map[string]struct {
+		groups [][]sim.ProcessID
+		events []history.Event
+		until  sim.Time
+		on     string
+	}{
+		"another master now": {[][]sim.ProcessID{{"redis-1", "replica"}}, []history.Event{set("redis-1", "v", 10),
+			set("replica", "v", 20)}, 20, "[replica]"},
+		"who is late with a release": {[][]sim.ProcessID{{"redis-1", "replica"}},
+			[]history.Event{set("redis-1", "v", 10), set("replica", "v", 20), deleted("redis-1")}, 20, "[replica]"},
+		"prolonged by another master": {[][]sim.ProcessID{{"redis-1", "replica"}},
+			[]history.Event{set("redis-1", "v", 10), prolonged("replica", 30)}, 30, "[replica]"},
+		"another try": {nil, []history.Event{set("redis-1", "u", 10), set("redis-2", "v", 20), set("redis-3", "v", 21)},
+			20, "[redis-2 redis-3]"},
+		"a try that was given back": {nil, []history.Event{set("redis-1", "v", 10), set("redis-2", "v", 20),
+			deleted("redis-1")}, 20, "[redis-2]"},
+		"by another name": {nil, []history.Event{set("redis-1", "u", 10), set("redis-2", "w", 20)}, 10,
+			"[redis-1 redis-2]"},
+	} {
+		st := &stage{groups: test.groups}
+		h := &hold{step: acquiring, attempt: "client-1/1"}
+		k := &client{stage: st, holds: map[history.Lock]*hold{lock: h}}
+		for i := range test.events {
+			k.keyed(&test.events[i])
+			h.answered(test.events[i].Process, 1, 2)
+		}
+		h.settle("v")
+		g, _ := h.grant(sim.New(0, sim.Options{}), 1, &report{})
+		if got := fmt.Sprint(g.Counted); got != test.on || g.Until.At != test.until.Duration() {
+			t.Errorf("%s: until %v, on %s", name, g.Until.At, got)
+		}
+	}
+}

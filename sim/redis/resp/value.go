@@ -1,0 +1,137 @@
+package resp
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Value is a value of RESP.
+type Value struct {
+	Kind byte   // the first byte of it on the wire
+	Text string // of all but aggregates
+	Null bool
+	List []Value // of aggregates; of a map, keys and values in turn
+}
+
+// Size is how many bytes the value at the start of b takes; 0 if it is not whole yet.
+func Size(b []byte) int {
+	end := bytes.IndexByte(b, '\n')
+	if end < 2 {
+		return 0
+	}
+	size := end + 1
+	v := Value{Kind: b[0]}
+	n, err := strconv.Atoi(string(b[1 : end-1]))
+	switch {
+	case err != nil || n < 0 || !v.isString() && !v.isAggregate():
+		return size
+	case v.isString():
+		size += n + 2
+	default:
+		for range Elements(v.Kind, n) {
+			next := Size(b[min(size, len(b)):])
+			if next == 0 {
+				return 0
+			}
+			size += next
+		}
+	}
+	if size > len(b) {
+		return 0
+	}
+	return size
+}
+
+// Parse parses the value at the start of b, which is whole.
+func Parse(b []byte) (v Value, rest []byte) {
+	end := 0
+	for b[end] != '\r' {
+		end++
+	}
+	v = Value{Kind: b[0], Text: string(b[1:end])}
+	rest = b[end+2:]
+	switch {
+	case v.Kind == '_':
+		v.Null = true
+		return v, rest
+	case !v.isString() && !v.isAggregate():
+		return v, rest
+	}
+	n, _ := strconv.Atoi(v.Text)
+	v.Text = ""
+	switch {
+	case n < 0:
+		v.Null = true
+		return v, rest
+	case v.isString():
+		v.Text = string(rest[:n])
+		return v, rest[n+2:]
+	}
+	for range Elements(v.Kind, n) {
+		var item Value
+		item, rest = Parse(rest)
+		v.List = append(v.List, item)
+	}
+	return v, rest
+}
+
+// Elements is how many values follow the head of an aggregate that counts n.
+func Elements(kind byte, n int) int {
+	switch kind {
+	case '%':
+		return 2 * n
+	case '|': // attributes stand before the value that they are about
+		return 2*n + 1
+	}
+	return n
+}
+
+// Append appends the value as a server sends it.
+func (v Value) Append(b []byte) []byte {
+	size := func(n int) []byte { return append(strconv.AppendInt(append(b, v.Kind), int64(n), 10), "\r\n"...) }
+	switch {
+	case v.Null && v.Kind != '_':
+		return size(-1)
+	case v.isString():
+		return append(append(size(len(v.Text)), v.Text...), "\r\n"...)
+	case v.isAggregate():
+		n := len(v.List)
+		if v.Kind == '%' || v.Kind == '|' {
+			n /= 2
+		}
+		b = size(n)
+		for _, item := range v.List {
+			b = item.Append(b)
+		}
+		return b
+	}
+	return append(append(append(b, v.Kind), v.Text...), "\r\n"...)
+}
+
+// isString reports whether the value has a length and then so many bytes.
+func (v Value) isString() bool { return v.Kind == '$' || v.Kind == '=' || v.Kind == '!' }
+
+func (v Value) isAggregate() bool {
+	switch v.Kind {
+	case '*', '~', '>', '%', '|':
+		return true
+	}
+	return false
+}
+
+// IsError reports whether the server refused.
+func (v Value) IsError() bool { return v.Kind == '-' || v.Kind == '!' }
+
+// Texts are the elements of a flat list.
+func (v Value) Texts() (list []string) {
+	for _, item := range v.List {
+		list = append(list, item.Text)
+	}
+	return list
+}
+
+// Number is an integer, however it was said.
+func (v Value) Number() int64 {
+	n, _ := strconv.ParseInt(v.Text, 10, 64)
+	return n
+}
