@@ -5,9 +5,10 @@
 //
 // and they stand one after the other, or in one vector or list.
 //
-// Goals: what Jepsen says of locks, in the words of package history; an error that names the line and what is wrong
-// there; memory that grows with the history alone, whatever the input.
-// Non-goals: other data than operations on locks and what they guard; EDN itself, which the library reads.
+// Goals: what Jepsen says of locks and of registers, in the words of package history; an error that names the line and
+// what is wrong there; memory that grows with the history alone, whatever the input.
+// Non-goals: other operations than those on locks, on what they guard, and on registers; EDN itself, which the library
+// reads.
 package edn
 
 import (
@@ -192,7 +193,7 @@ func processOf(v any) (history.Process, error) {
 }
 
 // operations are what clients may do.
-var operations = []string{"acquire", "release", "extend", "lost", "read", "write"}
+var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
 var types = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
 	"info": history.Info}
@@ -211,7 +212,8 @@ func (op *operation) kind(e *history.Event) error {
 		return err
 	}
 	if e.F = history.F(f); e.Process != history.Nemesis && !slices.Contains(operations, f) {
-		return unknown(":f", f, "no operation of a lock (:"+strings.Join(operations, ", :")+")", operations)
+		return unknown(":f", f, "no operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
+			operations)
 	}
 	return nil
 }
@@ -233,12 +235,16 @@ func (op *operation) about(e *history.Event) {
 	}
 	e.Lock, e.Why = "lock", history.Why(short(op.Error))
 	value := op.Value
-	if tagged, ok := value.(edn.Tag); ok { // as #jepsen.independent/tuple [KEY …]
+	if tagged, ok := value.(edn.Tag); ok && tagged.Tagname == "jepsen.independent/tuple" {
 		value = tagged.Value
+	}
+	onData := e.F == history.Read || e.F == history.Write || e.F == history.CAS || e.F == history.Txn
+	if onData && value != nil {
+		e.Value = plain(value)
 	}
 	switch v := value.(type) {
 	case []any:
-		if isLock := e.F != history.Read && e.F != history.Write; len(v) == 2 && isLock {
+		if len(v) == 2 && !onData {
 			e.Lock = history.Lock(show(v[0]))
 		}
 	case map[any]any:
@@ -247,9 +253,6 @@ func (op *operation) about(e *history.Event) {
 				e.Token = history.Token(token)
 			}
 		}
-	}
-	if (e.F == history.Read || e.F == history.Write) && op.Value != nil {
-		e.Value = show(op.Value)
 	}
 }
 

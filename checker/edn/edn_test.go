@@ -87,10 +87,10 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{"", "line 1: the file holds no operation"},
 		{"[ ]", "line 1: the file holds no operation"},
 		{"; nothing\n\n", "line 3: the file holds no operation"},
-		{good + "{:type :ok, :f :cas, :process 0}",
-			"line 2: :f :cas is no operation of a lock (:acquire, :release, :extend, :lost, :read, :write)"},
-		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock (:acquire, " +
-			":release, :extend, :lost, :read, :write); did you mean :acquire?"},
+		{good + "{:type :ok, :f :enqueue, :process 0}", "line 2: :f :enqueue is no operation of a lock or a register " +
+			"(:acquire, :release, :extend, :lost, :read, :write, :cas, :txn)"},
+		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock or a " +
+			"register (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn); did you mean :acquire?"},
 		{"{:type :okay, :f :lost, :process 0}",
 			"line 1: :type :okay is none of :invoke, :ok, :fail and :info; did you mean :ok?"},
 		{"{:tpye :ok, :f :lost, :process 0}", "line 1: an operation without :type (did you mean it by :tpye?)"},
