@@ -39,7 +39,7 @@ type Said struct {
 }
 
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
-// :value [KEY …], by its key. A client's number becomes the process "process-NUMBER".
+// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER".
 func Decode(r io.Reader) (*Said, error) {
 	said := &Said{History: &history.History{}}
 	in := newForms(r)
@@ -86,6 +86,7 @@ type operation struct {
 	Process any `edn:"process"`
 	Type    any `edn:"type"`
 	F       any `edn:"f"`
+	Key     any `edn:"key"`
 	Value   any `edn:"value"`
 	Error   any `edn:"error"`
 }
@@ -233,7 +234,9 @@ func (op *operation) about(e *history.Event) {
 		}
 		return
 	}
-	e.Lock, e.Why = "lock", history.Why(short(op.Error))
+	if e.Lock, e.Why = "lock", history.Why(short(op.Error)); op.Key != nil {
+		e.Lock = history.Lock(show(op.Key))
+	}
 	value := op.Value
 	if tagged, ok := value.(edn.Tag); ok && tagged.Tagname == "jepsen.independent/tuple" {
 		value = tagged.Value

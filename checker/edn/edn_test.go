@@ -66,17 +66,20 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
 	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
-{:type :ok, :f :write, :process 1, :value [3 nil]}`))
+{:type :ok, :f :write, :process 1, :value [3 nil]}
+{:type :ok, :f :read, :process 1, :key "key-7", :value #jepsen.independent/tuple [3 "a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []history.Lock{"3", "orders", "lock"} {
+	for i, want := range []history.Lock{"3", "orders", "lock", "key-7"} {
 		if e := said.History.Events[i]; e.Lock != want {
 			t.Errorf("operation %d is of the lock %q, want %q", i, e.Lock, want)
 		}
 	}
-	if v := said.History.Events[2].Value; v != "[3 nil]" {
-		t.Errorf("%q was written", v)
+	for i, want := range map[int]string{2: "[3 nil]", 3: `[3 "a"]`} {
+		if v := said.History.Events[i].Value; v != want {
+			t.Errorf("%q was written or read, want %q", v, want)
+		}
 	}
 }
 

@@ -75,12 +75,23 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 }
 
 // Transactions reports whether an order of the transactions exists in which each finds what it read. Initial is what
-// the registers hold at first.
-//
-// Porcupine keeps a bit for each transaction with each step, so that of many transactions fewer steps are tried.
+// the registers hold at first. Of many transactions fewer steps may be tried: porcupine keeps a bit for each with every
+// step that is possible.
 func Transactions(initial []int, list []Transaction) Answer {
-	b := budget{left: min(maxSteps, maxMemory/(len(list)/8+stepMemory))}
-	m := model(0, newRegisters(initial).step, &b)
+	b := budget{left: maxSteps}
+	r, room := newRegisters(initial), maxMemory/(len(list)/8+stepMemory)
+	step := func(state int, t *Transaction) (int, bool) {
+		after, ok := r.step(state, t)
+		if !ok {
+			return state, false
+		}
+		if room--; room < 0 {
+			b.left = -1
+			return state, false
+		}
+		return after, true
+	}
+	m := model(0, step, &b)
 	m.Hash = func(state any) uint64 { return uint64(state.(int)) * 0x9e3779b97f4a7c15 }
 	return b.answer(porcupine.CheckOperations(m, transactions(list)))
 }

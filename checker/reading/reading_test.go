@@ -216,3 +216,26 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatRegistersHeldAtFirst: an option outweighs the header, and no history of locks states it.
+func TestWhatRegistersHeldAtFirst(t *testing.T) {
+	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
+		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
+	for _, c := range []struct{ header, events, option, want, err string }{
+		{`{}`, read, "", "", ""}, {`{"initial":"0"}`, read, "", "0", ""}, {`{"initial":"0"}`, read, "1", "1", ""},
+		{`{}`, read, "nil", "nil", ""}, {`{}`, nothing, "nil", "nil", ""},
+		{`{}`, asJSON, "nil", "", "h: what registers held at first (initial) is stated, but the history is of locks"},
+		{`{"initial":"0"}`, asJSON, "", "",
+			"h: what registers held at first (initial) is stated, but the history is of locks"},
+		{`{}`, strings.Replace(read, "read", "cas", 1), "", "", "h: index 0: cas of a: its value is 1, not [OLD NEW]"},
+	} {
+		f, err := Read("h", strings.NewReader(`{"header":`+c.header+"}\n"+c.events))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _, err := Together([]*File{f}, Options{Initial: c.option})
+		if err == nil && (c.err != "" || h.Header.Initial != c.want) || err != nil && err.Error() != c.err {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

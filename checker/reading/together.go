@@ -48,12 +48,10 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	if err != nil {
 		return nil, nil, err
 	}
-	switch registers, err := register.Of(merged); {
-	case err != nil:
-		return nil, nil, inFile(files, err)
-	case merged.Header.Initial != "" && !registers && slices.ContainsFunc(merged.Events, byClient):
-		return nil, nil, inFile(files, errors.New("what registers held at first (initial) is stated, but the history is "+
-			"of locks"))
+	if err := ofRegisters(merged); err != nil && len(files) == 1 {
+		return nil, nil, fmt.Errorf("%s: %w", files[0].Name, err)
+	} else if err != nil {
+		return nil, nil, err
 	}
 	h, left := of(merged)
 	for i := range h.Events {
@@ -62,14 +60,14 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-func byClient(e history.Event) bool { return e.Process != history.Nemesis }
-
-// inFile names the file that an error is about, if there is one alone.
-func inFile(files []*File, err error) error {
-	if len(files) > 1 {
-		return err
+// ofRegisters says what is wrong with a history in what it tells of registers.
+func ofRegisters(h *history.History) error {
+	of, err := register.Of(h)
+	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
+	if err == nil && !of && h.Header.Initial != "" && slices.ContainsFunc(h.Events, byClient) {
+		return errors.New("what registers held at first (initial) is stated, but the history is of locks")
 	}
-	return fmt.Errorf("%s: %w", files[0].Name, err)
+	return err
 }
 
 func (l removed) notes() (notes []string) {

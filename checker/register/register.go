@@ -6,11 +6,12 @@
 // explained by one reading of it and not by another, the law is undecided, and the finding says what it depends on.
 //
 // Goals: no wrong word about any history, whatever it leaves out; a violation is shown at the return with which it
-// became one, and what could have been read instead; work and memory are bounded.
+// became one, and what could have been read instead; the work on each register and the memory are bounded.
 // Non-goals: locks (package checker); other data than registers; other consistency than linearizability.
 package register
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,19 +21,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check judges a history of registers, of which Of is true: the laws of locks are unchecked, and linearizability is
-// judged for each register, or for all together if operations concern several.
-func Check(h *history.History) checker.Verdict {
-	var v checker.Verdict
+// Check judges a history of which Of is true, and reports false for any other: the laws of locks are unchecked, and
+// linearizability is judged for each register, or for all together if an operation concerns several.
+func Check(h *history.History) (v checker.Verdict, of bool) {
+	t, err := read(h)
+	if t == nil || err != nil {
+		return v, false
+	}
 	for _, law := range checker.Laws {
 		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history tells of no lock."})
 	}
-	f := checker.Finding{Law: checker.Linearizability, Explanation: "The history cannot be read."}
-	if t, err := read(h); err == nil {
-		t.judge(&f)
-	}
+	f := checker.Finding{Law: checker.Linearizability}
+	t.judge(&f)
 	v.Findings = append(v.Findings, f)
-	return v
+	return v, true
 }
 
 // judge makes the finding on all registers: a violation if there is one on any, the earliest of them.
@@ -54,14 +56,13 @@ func (t *told) judge(f *checker.Finding) {
 	open, parts := "", t.parts()
 	for i := range parts {
 		outcome, why := parts[i].judge()
-		switch {
-		case outcome == checker.Undecided && open == "":
-			open = why
-		case outcome == checker.Violated:
-			if v := parts[i].broken(); broken == nil || v.returned < broken.returned {
+		if outcome == checker.Violated {
+			v := parts[i].broken()
+			if why = v.unseen(); why == "" && (broken == nil || v.returned < broken.returned) {
 				broken = v
 			}
 		}
+		open = cmp.Or(open, why)
 	}
 	switch {
 	case broken != nil:
@@ -97,10 +98,10 @@ type part struct {
 	values     map[string]int // 0 is none
 }
 
-// parts are the registers, in the order in which the history tells of them. Those that a transaction may concern belong
-// together.
+// parts are the registers, in the order in which the history tells of them. Where an operation concerns several, all
+// belong together.
 func (t *told) parts() (parts []part) {
-	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.f == history.Txn })
+	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
 	of := map[string]int{}
 	for _, o := range t.operations {
 		name := o.steps[0].register
@@ -233,15 +234,14 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between gives the call and the return of an operation: twice their positions, so that one which was called when it
-// returned has room; or, where the clocks count, times.
+// between gives the call and the return of an operation: positions, or where the clocks count, times.
 func (p *part) between(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {
 		at = o.first
 	}
 	if !v.clocks {
-		return 2 * int64(at), 2*int64(o.returned) + 1
+		return int64(at), int64(o.returned)
 	}
 	off, events := int64(p.t.h.Header.ClockError), p.t.h.Events
 	call, returned = math.MinInt64, linear.Forever

@@ -136,12 +136,22 @@ func choices(events []history.Event, processes int) (next []history.Event) {
 	return next
 }
 
+// judged is the finding on a history of registers.
+func judged(t *testing.T, h *history.History) checker.Finding {
+	t.Helper()
+	v, of := Check(h)
+	if !of {
+		t.Fatal("not of registers")
+	}
+	return v.Of(checker.Linearizability)
+}
+
 // agree holds the judge to the twin, and the violation it shows to the twin of what came before.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
 	want := slowly(events)
-	f := Check(h).Of(checker.Linearizability)
+	f := judged(t, h)
 	if seen[f.Outcome]++; f.Outcome != want {
 		t.Fatalf("%s: %v (%s), and read slowly %v", tell(events), f.Outcome, f.Explanation, want)
 	}

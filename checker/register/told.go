@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/edn"
@@ -45,6 +46,16 @@ func (o *operation) reads() bool {
 	return false
 }
 
+// several reports whether the operation concerns more than one register.
+func (o *operation) several() bool {
+	for _, s := range o.steps {
+		if s.register != o.steps[0].register {
+			return true
+		}
+	}
+	return false
+}
+
 // writes reports whether the operation put something anywhere.
 func (o *operation) writes() bool {
 	for _, s := range o.steps {
@@ -59,11 +70,21 @@ func (o *operation) writes() bool {
 type told struct {
 	h          *history.History
 	operations []operation
-	keyed      bool // each value is [REGISTER VALUE], as jepsen.independent has it
-	unclear    bool // when something was called is not known: first and last of an operation differ
-	plain      map[string]string
+	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent has it
+	unclear    bool              // when something was called is not known: first and last of an operation differ
+	plain      map[string]string // of the texts of values, which recur
+	lists      map[string]list   // likewise
 	calls      map[history.Process][]*calls
 }
+
+// list is a value that has elements, or not.
+type list struct {
+	elements []string
+	ok       bool
+}
+
+// mostTexts is how many texts are remembered, of each kind.
+const mostTexts = 1 << 16
 
 // calls are those of one process that cannot be told apart, and have not returned.
 type calls struct {
@@ -78,6 +99,12 @@ type calls struct {
 // and to compare and set, on behalf of no grant. It is an error if it tells of registers and of locks, or if a value is
 // not as its operation has it.
 func Of(h *history.History) (bool, error) {
+	t, err := read(h)
+	return t != nil, err
+}
+
+// tellsOf reports whether a history tells of registers and of no lock, and errs if it tells of both.
+func tellsOf(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -90,15 +117,11 @@ func Of(h *history.History) (bool, error) {
 			data = cmp.Or(data, e)
 		}
 	}
-	switch {
-	case only == nil && (data == nil || lock != nil):
-		return false, nil
-	case lock != nil:
+	if only != nil && lock != nil {
 		return false, fmt.Errorf("index %d: %s of %s, but %s of %s: a history is of registers, or of locks and what "+
 			"they guard", only.Index, only.F, only.Process, lock.F, lock.Process)
 	}
-	_, err := read(h)
-	return err == nil, err
+	return lock == nil && cmp.Or(only, data) != nil, nil
 }
 
 func onRegister(e *history.Event) bool {
@@ -109,9 +132,12 @@ func onRegister(e *history.Event) bool {
 	return false
 }
 
-// read finds the operations of a history of registers.
+// read finds the operations of a history of registers; it gives nil for another.
 func read(h *history.History) (*told, error) {
-	t := &told{h: h, plain: map[string]string{}, calls: map[history.Process][]*calls{}}
+	if of, err := tellsOf(h); !of {
+		return nil, err
+	}
+	t := &told{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
 	t.keyed = t.isKeyed()
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
@@ -251,51 +277,71 @@ func subject(f history.F, steps []step) string {
 func (t *told) steps(e *history.Event) ([]step, error) {
 	register, value := string(e.Lock), e.Value
 	if t.keyed {
-		pair, ok := edn.Elements(value)
-		if !ok || len(pair) != 2 {
+		pair, _ := t.elements(value)
+		if len(pair) != 2 {
 			return nil, fmt.Errorf("its value is %s, not [REGISTER VALUE] as in the others", shown(value))
 		}
 		register, value = pair[0], pair[1]
 	}
-	switch e.F {
-	case history.Read, history.Write:
-		return []step{{register, e.F == history.Write, t.value(value)}}, nil
-	case history.CAS:
-		pair, ok := edn.Elements(value)
-		if !ok || len(pair) != 2 {
+	list, ok := t.elements(value)
+	if e.F == history.CAS {
+		if len(list) != 2 {
 			return nil, fmt.Errorf("its value is %s, not [OLD NEW]", shown(value))
 		}
-		return []step{{register, false, pair[0]}, {register, true, pair[1]}}, nil
+		return []step{{register, false, list[0]}, {register, true, list[1]}}, nil
 	}
-	list, ok := edn.Elements(value)
-	if !ok {
+	steps := t.transaction(list)
+	switch {
+	case steps == nil && e.F == history.Txn && !ok:
 		return nil, fmt.Errorf("its value is %s, not [[:read REGISTER VALUE] …]", shown(value))
-	}
-	var steps []step
-	for _, part := range list {
-		micro, ok := edn.Elements(part)
-		write := ok && len(micro) == 3 && (micro[0] == ":write" || micro[0] == ":w")
-		if read := ok && len(micro) == 3 && (micro[0] == ":read" || micro[0] == ":r"); !read && !write {
-			return nil, fmt.Errorf("%s is neither [:read REGISTER VALUE] nor [:write REGISTER VALUE]", shown(part))
+	case steps == nil && e.F == history.Txn && len(list) > 0:
+		return nil, fmt.Errorf("%s holds something else than [:read REGISTER VALUE] and [:write REGISTER VALUE]",
+			shown(value))
+	case steps == nil && e.F != history.Txn:
+		return []step{{register, e.F == history.Write, t.value(value)}}, nil
+	case t.keyed:
+		for i := range steps {
+			steps[i].register = register + " " + steps[i].register
 		}
-		name := micro[1]
-		if t.keyed {
-			name = register + " " + name
-		}
-		steps = append(steps, step{name, write, micro[2]})
 	}
 	return steps, nil
 }
 
-// value is the plain text of a value; texts recur.
+// transaction reads [:read REGISTER VALUE] and [:write REGISTER VALUE], also as :r and :w. It is nil if that is not
+// what the list holds. Some of Jepsen's workloads have such a list in a :read or :write.
+func (t *told) transaction(list []string) (steps []step) {
+	for _, part := range list {
+		micro, _ := t.elements(part)
+		if len(micro) != 3 || !slices.Contains([]string{":read", ":r", ":write", ":w"}, micro[0]) {
+			return nil
+		}
+		steps = append(steps, step{micro[1], strings.HasPrefix(micro[0], ":w"), micro[2]})
+	}
+	return steps
+}
+
+// elements are those of a vector or a list.
+func (t *told) elements(text string) ([]string, bool) {
+	l, known := t.lists[text]
+	if !known {
+		l.elements, l.ok = edn.Elements(text)
+		if len(t.lists) < mostTexts {
+			t.lists[text] = l
+		}
+	}
+	return l.elements, l.ok
+}
+
+// value is the plain text of a value.
 func (t *told) value(text string) string {
 	if text == "" {
 		return none
 	}
 	plain, ok := t.plain[text]
 	if !ok {
-		plain = edn.Plain(text)
-		t.plain[text] = plain
+		if plain = edn.Plain(text); len(t.plain) < mostTexts {
+			t.plain[text] = plain
+		}
 	}
 	return plain
 }
@@ -308,16 +354,16 @@ func (t *told) isKeyed() bool {
 		if !onRegister(e) || e.Process == history.Nemesis || e.Type == history.Fail || e.Type == history.Info {
 			continue
 		}
-		pair, ok := edn.Elements(e.Value)
-		if !ok || len(pair) != 2 {
+		pair, _ := t.elements(e.Value)
+		if len(pair) != 2 {
 			return false
 		}
-		inner, list := edn.Elements(pair[1])
+		inner, list := t.elements(pair[1])
 		switch {
 		case e.F == history.CAS && (!list || len(inner) != 2):
 			return false
 		case e.F == history.Txn:
-			if _, micro := edn.Elements(pair[0]); micro || !list {
+			if _, micro := t.elements(pair[0]); micro || !list {
 				return false
 			}
 		}

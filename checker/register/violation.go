@@ -2,6 +2,7 @@ package register
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,13 +51,27 @@ func (p *part) broken() *violation {
 	return v
 }
 
+// unseen says whose record had ended by then: what it wrote later may have been read. It is empty if nobody's had.
+func (v *violation) unseen() string {
+	h := v.of.t.h
+	at, off := h.Events[v.returned].Time, uint64(h.Header.ClockError)
+	for _, p := range slices.Sorted(maps.Keys(h.Header.Seen)) {
+		seen := h.Header.Seen[p]
+		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= 2*off) {
+			return fmt.Sprintf("No order of the operations explains what %s read at %v, but the record of %s ends at "+
+				"%v, and nobody knows what it did then.", v.process, at, p, seen)
+		}
+	}
+	return ""
+}
+
 // maxAlternatives is the most values that are tried in the place of what was read.
-const maxAlternatives = 40
+const maxAlternatives = 16
 
 // alternatives are the values that the operation could have found instead of its own, if it read one register.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
-	if found.write || v.f == history.Txn || len(v.of.values) > maxAlternatives {
+	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
 		return nil
 	}
 	own, as := found.value, v.of.widest()

@@ -66,10 +66,11 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 // Judge fills in what comes of the recorded history of a run.
 func (r *Run) Judge() {
 	h := r.Recorded()
-	r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
-	if of, err := register.Of(h); of && err == nil {
-		r.Verdict = register.Check(h)
+	var registers bool
+	if r.Verdict, registers = register.Check(h); !registers {
+		r.Verdict = checker.Check(h)
 	}
+	r.Metrics = checker.Measure(h)
 	r.Events, r.Plan = len(h.Events), struckIn(h)
 	for i := range h.Events {
 		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
