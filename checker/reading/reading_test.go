@@ -191,11 +191,11 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 		{with(func(e *history.Event) { e.F = history.Write }),
 			"index 7: write of a: a mutex is only acquired and released"},
 		{with(func(e *history.Event) { e.Token = 1 }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 		{with(func(e *history.Event) { e.Grant = &history.Grant{} }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 		{with(func(e *history.Event) { e.Shared = true }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 	} {
 		h := &history.History{Events: []history.Event{c.e}}
 		if err := Mutex.take(h); c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {
@@ -205,9 +205,15 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 			t.Errorf("as recorded: %v", err)
 		}
 	}
-	h := &history.History{Events: []history.Event{ok}}
+	fenced := with(func(e *history.Event) { e.Token = 1 })
+	h := &history.History{Events: []history.Event{ok, fenced}}
 	if err := Reentrant.take(h); err != nil || !h.Header.Reentrant {
 		t.Errorf("%v, reentrant %t", err, h.Header.Reentrant)
+	}
+	h.Events[1].Shared = true
+	if err := Reentrant.take(h); fmt.Sprint(err) !=
+		"index 7: acquire of a states a lease or a shared hold: a reentrant lock has none" {
+		t.Error(err)
 	}
 	for word, want := range map[string]string{"mutx": `no kind of lock "mutx" (did you mean "mutex"?)`,
 		"bicycle": `no kind of lock "bicycle": it is mutex or reentrant`} {

@@ -102,8 +102,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	keys := []string{"index", "time", "process", "type", "f", "op", "lock", "shared", "attempt", "token", "value", "of",
 		"member", "by", "why", "until", "since", "granted", "counted", "on", "to", "ends", "loses", "shift", "ppm",
 		"tiem"}
-	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "everything", true, false, []string{}, []string{"a"},
-		1.5, nil}
+	values := []any{0, -3, "x", "nemesis", "key-set", "invoke", "cas", "everything", true, false, []string{},
+		[]string{"a"}, 1.5, nil}
 	seen := map[bool]int{}
 	for _, name := range []string{"kleppmann-gc-pause", "failover-loses-lock", "zookeeper-session-expiry",
 		"restart-everysec", "partition-penalty", "skew-of-an-hour"} {
@@ -155,7 +155,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	}
 	for _, header := range []string{`{}`, `{"clock_error":5,"start":7,"reading":"strict","reentrant":true}`,
 		`{"clock_error":-5}`, `{"reading":"lax"}`, `{"quorun":3}`, `{"ttl":"3s"}`, `{"seen":{"a":5}}`,
-		`{"locks":["a"],"shards":[["a","b"]]}`} {
+		`{"locks":["a"],"shards":[["a","b"]]}`, `{"initial":"nil"}`,
+		`{"initial":0}`} {
 		agree(`{"header":` + header + `}`)
 	}
 }
