@@ -62,6 +62,9 @@ func (t *told) judge(f *checker.Finding) {
 				broken = v
 			}
 		}
+		if why != "" && len(parts) > 1 {
+			why += fmt.Sprintf(" That is of the register %s.", shown(parts[i].name))
+		}
 		open = cmp.Or(open, why)
 	}
 	switch {

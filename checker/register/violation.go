@@ -68,17 +68,23 @@ func (v *violation) unseen() string {
 // maxAlternatives is the most values that are tried in the place of what was read.
 const maxAlternatives = 16
 
-// alternatives are the values that the operation could have found instead of its own, if it read one register.
+// alternatives are the values that the operation could have found instead of its own, if it read one register. There
+// are none if one was not tried to its end.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
 		return nil
 	}
-	own, as := found.value, v.of.widest()
+	own := found.value
 	defer func() { found.value = own }()
-	as.unknown = false // else nil would always do
 	for value := range v.of.values {
-		if found.value = value; v.of.explained(as, v.returned) == linear.Linearizable {
+		as := v.of.widest()
+		as.unknown = as.unknown && value != none // else that would always do
+		found.value = value
+		switch v.of.explained(as, v.returned) {
+		case linear.Unknown:
+			return nil
+		case linear.Linearizable:
 			could = append(could, value)
 		}
 	}
@@ -102,8 +108,12 @@ func (v *violation) tell(f *checker.Finding, several bool) {
 		story += ", whatever was there at first"
 	}
 	story += "."
-	if len(v.could) > 0 {
-		story += fmt.Sprintf(" It could only have found %s.", strings.Join(v.could, " or "))
+	switch could := strings.Join(v.could, " or "); {
+	case could == "":
+	case v.of.widest().unknown:
+		story += fmt.Sprintf(" It could have found %s.", could)
+	default:
+		story += fmt.Sprintf(" It could only have found %s.", could)
 	}
 	f.Outcome, f.Cause, f.Remedy, f.Explanation = checker.Violated, checker.Cause{Kind: noOrder}, remedy, story
 	f.Lock, f.Holders, f.At = history.Lock(v.of.name), []history.Process{v.process}, e.Index
