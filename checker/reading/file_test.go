@@ -12,8 +12,8 @@ const (
 )
 
 func TestBothFormsAreTold(t *testing.T) {
-	for _, text := range []string{asJSON, "\n  " + asJSON + "\n", `{"header":{}}` + "\n" + asJSON, asEDN,
-		"[" + asEDN + "]", "; a history\n(" + asEDN + ")", "#jepsen.history.Op" + asEDN} {
+	for _, text := range []string{asJSON, "\n  " + asJSON + "\n", `{"header":{}}` + "\n" + asJSON, asEDN, "[" + asEDN + "]",
+		"; a history\n(" + asEDN + ")", "#jepsen.history.Op" + asEDN} {
 		f, err := Read("h", strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -39,8 +39,7 @@ func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 		{"{}", "h: line 1: an operation without :type: it needs :type, :f and :process"},
 		{asJSON + "\n" + asEDN, `h: line 2: want text in double quotes, found ':' in column 2`},
 		{asEDN + "\n" + asJSON, `h: line 2: no EDN: `},
-		{asJSON + "\n" + asJSON[:20] + "\n",
-			`h: line 2: "process": want text in double quotes, found the end of the line`},
+		{asJSON + "\n" + asJSON[:20] + "\n", `h: line 2: "process": want text in double quotes, found the end of the line`},
 	} {
 		if _, err := Read("h", strings.NewReader(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %s", c.text, err, c.want)
@@ -70,8 +69,8 @@ func TestACutLastLineIsReadUpToThere(t *testing.T) {
 
 // FuzzRead: whatever stands in a file, there is a history with events, or an error that names the file.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{asJSON, asEDN, "[" + asEDN, asJSON + "\n" + asJSON[:9],
-		`{"header":{"clock_error":-1}}`, `{"header":{"reading":"strict","reentrant":true}}` + "\n" + asJSON} {
+	for _, text := range []string{asJSON, asEDN, "[" + asEDN, asJSON + "\n" + asJSON[:9], `{"header":{"clock_error":-1}}`,
+		`{"header":{"reading":"strict","reentrant":true}}` + "\n" + asJSON} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
