@@ -25,6 +25,9 @@ const (
 	FaultTolerance  Law = "fault-tolerance"
 )
 
+// Linearizability is the law of histories that tell of registers and of no lock: package checker/register judges it.
+const Linearizability Law = "linearizability"
+
 // A law's row: what it states, in one sentence without capital and full stop, what judges it, in a file of its own, and
 // what says why the clocks leave it open.
 type lawRow struct {
@@ -75,6 +78,8 @@ func (l Law) row() *lawRow {
 func (l Law) Says() string {
 	if row := l.row(); row != nil {
 		return row.says
+	} else if l == Linearizability {
+		return "one order of the operations, each between its call and its return, explains all that was read"
 	}
 	return ""
 }

@@ -5,9 +5,10 @@
 //
 // and they stand one after the other, or in one vector or list.
 //
-// Goals: what Jepsen says of locks, in the words of package history; an error that names the line and what is wrong
-// there; memory that grows with the history alone, whatever the input.
-// Non-goals: other data than operations on locks and what they guard; EDN itself, which the library reads.
+// Goals: what Jepsen says of locks and of registers, in the words of package history; an error that names the line and
+// what is wrong there; memory that grows with the history alone, whatever the input.
+// Non-goals: other operations than those on locks, on what they guard, and on registers; EDN itself, which the library
+// reads.
 package edn
 
 import (
@@ -38,7 +39,7 @@ type Said struct {
 }
 
 // Decode reads a history. A lock without a name is called "lock"; one of many, as jepsen.independent has them in
-// :value [KEY …], by its key. A client's number becomes the process "process-NUMBER".
+// :value [KEY …], or in :key, by its key. A client's number becomes the process "process-NUMBER".
 func Decode(r io.Reader) (*Said, error) {
 	said := &Said{History: &history.History{}}
 	in := newForms(r)
@@ -85,6 +86,7 @@ type operation struct {
 	Process any `edn:"process"`
 	Type    any `edn:"type"`
 	F       any `edn:"f"`
+	Key     any `edn:"key"`
 	Value   any `edn:"value"`
 	Error   any `edn:"error"`
 }
@@ -192,7 +194,7 @@ func processOf(v any) (history.Process, error) {
 }
 
 // operations are what clients may do.
-var operations = []string{"acquire", "release", "extend", "lost", "read", "write"}
+var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
 var types = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
 	"info": history.Info}
@@ -211,7 +213,8 @@ func (op *operation) kind(e *history.Event) error {
 		return err
 	}
 	if e.F = history.F(f); e.Process != history.Nemesis && !slices.Contains(operations, f) {
-		return unknown(":f", f, "no operation of a lock (:"+strings.Join(operations, ", :")+")", operations)
+		return unknown(":f", f, "no operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
+			operations)
 	}
 	return nil
 }
@@ -231,14 +234,20 @@ func (op *operation) about(e *history.Event) {
 		}
 		return
 	}
-	e.Lock, e.Why = "lock", history.Why(short(op.Error))
+	if e.Lock, e.Why = "lock", history.Why(short(op.Error)); op.Key != nil {
+		e.Lock = history.Lock(show(op.Key))
+	}
 	value := op.Value
-	if tagged, ok := value.(edn.Tag); ok { // as #jepsen.independent/tuple [KEY …]
+	if tagged, ok := value.(edn.Tag); ok && tagged.Tagname == "jepsen.independent/tuple" {
 		value = tagged.Value
+	}
+	onData := e.F == history.Read || e.F == history.Write || e.F == history.CAS || e.F == history.Txn
+	if onData && value != nil {
+		e.Value = plain(value)
 	}
 	switch v := value.(type) {
 	case []any:
-		if isLock := e.F != history.Read && e.F != history.Write; len(v) == 2 && isLock {
+		if len(v) == 2 && !onData {
 			e.Lock = history.Lock(show(v[0]))
 		}
 	case map[any]any:
@@ -247,9 +256,6 @@ func (op *operation) about(e *history.Event) {
 				e.Token = history.Token(token)
 			}
 		}
-	}
-	if (e.F == history.Read || e.F == history.Write) && op.Value != nil {
-		e.Value = show(op.Value)
 	}
 }
 

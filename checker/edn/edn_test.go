@@ -66,17 +66,20 @@ func TestEveryEditionOfAHistoryIsRead(t *testing.T) {
 func TestManyLocksAreToldApartByTheirKeys(t *testing.T) {
 	said, err := Decode(strings.NewReader(`{:type :invoke, :f :acquire, :process 1, :value [3 nil]}
 {:type :ok, :f :acquire, :process 1, :value #jepsen.independent/tuple [:orders nil]}
-{:type :ok, :f :write, :process 1, :value [3 nil]}`))
+{:type :ok, :f :write, :process 1, :value [3 nil]}
+{:type :ok, :f :read, :process 1, :key "key-7", :value #jepsen.independent/tuple [3 "a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []history.Lock{"3", "orders", "lock"} {
+	for i, want := range []history.Lock{"3", "orders", "lock", "key-7"} {
 		if e := said.History.Events[i]; e.Lock != want {
 			t.Errorf("operation %d is of the lock %q, want %q", i, e.Lock, want)
 		}
 	}
-	if v := said.History.Events[2].Value; v != "[3 nil]" {
-		t.Errorf("%q was written", v)
+	for i, want := range map[int]string{2: "[3 nil]", 3: `[3 "a"]`} {
+		if v := said.History.Events[i].Value; v != want {
+			t.Errorf("%q was written or read, want %q", v, want)
+		}
 	}
 }
 
@@ -87,10 +90,10 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{"", "line 1: the file holds no operation"},
 		{"[ ]", "line 1: the file holds no operation"},
 		{"; nothing\n\n", "line 3: the file holds no operation"},
-		{good + "{:type :ok, :f :cas, :process 0}",
-			"line 2: :f :cas is no operation of a lock (:acquire, :release, :extend, :lost, :read, :write)"},
-		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock (:acquire, " +
-			":release, :extend, :lost, :read, :write); did you mean :acquire?"},
+		{good + "{:type :ok, :f :enqueue, :process 0}", "line 2: :f :enqueue is no operation of a lock or a register " +
+			"(:acquire, :release, :extend, :lost, :read, :write, :cas, :txn)"},
+		{good + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is no operation of a lock or a " +
+			"register (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn); did you mean :acquire?"},
 		{"{:type :okay, :f :lost, :process 0}",
 			"line 1: :type :okay is none of :invoke, :ok, :fail and :info; did you mean :ok?"},
 		{"{:tpye :ok, :f :lost, :process 0}", "line 1: an operation without :type (did you mean it by :tpye?)"},

@@ -129,7 +129,7 @@ func readHeader(text []byte, to *Header) error {
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
 	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "end", "start",
-	"clock_error", "seen", "reading", "reentrant"}
+	"clock_error", "seen", "reading", "reentrant", "initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

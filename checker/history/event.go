@@ -51,8 +51,10 @@ const (
 	Extend  F = "extend"
 	Release F = "release"
 	Lost    F = "lost"    // the client learned that its lock is gone and stops its work
-	Read    F = "read"    // of the protected resource
-	Write   F = "write"   // to the protected resource
+	Read    F = "read"    // of the protected resource, or of a register
+	Write   F = "write"   // to the protected resource, or a register
+	CAS     F = "cas"     // of a register: Value is "[OLD NEW]", in EDN; Fail where it did not hold OLD
+	Txn     F = "txn"     // reads and writes of registers at once: Value is "[[:read REGISTER VALUE] …]", in EDN
 	Woken   F = "woken"   // a client that waits for a lock was told to look again
 	Crashed F = "crashed" // the process ended in the middle of whatever it did
 )
@@ -99,13 +101,14 @@ type Event struct {
 	Process Process
 	Type    Type
 	F       F
-	// acquire, extend, release, lost; apply, read and write name the lock that guards them; key-*: the key
+	// acquire, extend, release, lost; apply, read and write name the lock that guards them, or in a history without
+	// locks the register, as does cas; key-*: the key
 	Lock    Lock
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
 	Attempt Attempt // acquire ok, extend, release, lost, read, write: the grant this belongs to
 	Token   Token   // acquire ok, read, write, apply
-	// Value is what was read or written (read ok, write, apply), the value of a key (key-set), what a library said when
-	// it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
+	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), what a library
+	// said when it refused (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was asked (apply).
 	Of Attempt
@@ -175,6 +178,8 @@ type Recording struct {
 	Seen      map[Process]Time `json:"seen,omitempty"`
 	Reading   Reading          `json:"reading,omitempty"`
 	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
+	// Initial is what every register held at first, as EDN writes it ("nil", "0"); empty if that is not known.
+	Initial string `json:"initial,omitempty"`
 }
 
 // Reading says whose view of a release the laws take.

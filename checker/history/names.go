@@ -13,8 +13,8 @@ func (t Type) String() string {
 }
 
 // functions lists what processes other than the nemesis may do.
-var functions = []F{Acquire, Extend, Release, Lost, Read, Write, Woken, Crashed, Apply, KeySet, KeyProlonged, KeyGone,
-	KeyCopied, CopyGone}
+var functions = []F{Acquire, Extend, Release, Lost, Read, Write, CAS, Txn, Woken, Crashed, Apply, KeySet, KeyProlonged,
+	KeyGone, KeyCopied, CopyGone}
 
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }

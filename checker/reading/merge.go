@@ -125,6 +125,7 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 		{"service", to.Service == h.Service, to.Service, h.Service},
 		{"reentrant", to.Reentrant == h.Reentrant, to.Reentrant, h.Reentrant},
 		{"reading", to.Reading == h.Reading, to.Reading, h.Reading},
+		{"initial", to.Initial == h.Initial, to.Initial, h.Initial},
 	} {
 		if !c.same {
 			return fmt.Errorf("%s: its header has %s %v, and the files before it %v: they are not of one lock service",

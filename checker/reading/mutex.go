@@ -16,7 +16,7 @@ type Kind string
 const (
 	AsRecorded Kind = ""
 	Mutex      Kind = "mutex"     // it is acquired and released, no more
-	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again
+	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again; it may have fencing tokens
 )
 
 // KindOf reads the word of a kind.
@@ -32,8 +32,8 @@ func KindOf(word string) (Kind, error) {
 }
 
 // take makes a history one of that kind of lock. It is an error if the history tells of anything that such a lock does
-// not have: other operations than acquire and release, leases, tokens, shared holds, records of servers or of a
-// resource.
+// not have: other operations than acquire and release, leases, shared holds, records of servers or of a resource, and
+// tokens of a mutex.
 func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil
@@ -44,9 +44,10 @@ func (k Kind) take(h *history.History) error {
 		case e.Process == history.Nemesis, e.F == history.Crashed:
 		case e.F != history.Acquire && e.F != history.Release:
 			return fmt.Errorf("index %d: %s of %s: a %s is only acquired and released", e.Index, e.F, e.Process, k)
-		case e.Grant != nil, e.Token != 0, e.Shared:
-			return fmt.Errorf("index %d: %s of %s states a lease, a token or a shared hold: a %s has none", e.Index,
-				e.F, e.Process, k)
+		case e.Grant != nil, e.Token != 0 && k == Mutex, e.Shared:
+			what := map[Kind]string{Mutex: "a lease, a token", Reentrant: "a lease"}[k]
+			return fmt.Errorf("index %d: %s of %s states %s or a shared hold: a %s lock has none", e.Index, e.F,
+				e.Process, what, k)
 		}
 	}
 	h.Header.Reentrant = h.Header.Reentrant || k == Reentrant

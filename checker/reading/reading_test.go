@@ -191,11 +191,11 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 		{with(func(e *history.Event) { e.F = history.Write }),
 			"index 7: write of a: a mutex is only acquired and released"},
 		{with(func(e *history.Event) { e.Token = 1 }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 		{with(func(e *history.Event) { e.Grant = &history.Grant{} }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 		{with(func(e *history.Event) { e.Shared = true }),
-			"index 7: acquire of a states a lease, a token or a shared hold: a mutex has none"},
+			"index 7: acquire of a states a lease, a token or a shared hold: a mutex lock has none"},
 	} {
 		h := &history.History{Events: []history.Event{c.e}}
 		if err := Mutex.take(h); c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != c.want {
@@ -205,14 +205,43 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 			t.Errorf("as recorded: %v", err)
 		}
 	}
-	h := &history.History{Events: []history.Event{ok}}
+	fenced := with(func(e *history.Event) { e.Token = 1 })
+	h := &history.History{Events: []history.Event{ok, fenced}}
 	if err := Reentrant.take(h); err != nil || !h.Header.Reentrant {
 		t.Errorf("%v, reentrant %t", err, h.Header.Reentrant)
+	}
+	h.Events[1].Shared = true
+	if err := Reentrant.take(h); fmt.Sprint(err) !=
+		"index 7: acquire of a states a lease or a shared hold: a reentrant lock has none" {
+		t.Error(err)
 	}
 	for word, want := range map[string]string{"mutx": `no kind of lock "mutx" (did you mean "mutex"?)`,
 		"bicycle": `no kind of lock "bicycle": it is mutex or reentrant`} {
 		if _, err := KindOf(word); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
+
+// TestWhatRegistersHeldAtFirst: an option outweighs the header, and no history of locks states it.
+func TestWhatRegistersHeldAtFirst(t *testing.T) {
+	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
+		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
+	for _, c := range []struct{ header, events, option, want, err string }{
+		{`{}`, read, "", "", ""}, {`{"initial":"0"}`, read, "", "0", ""}, {`{"initial":"0"}`, read, "1", "1", ""},
+		{`{}`, read, "nil", "nil", ""}, {`{}`, nothing, "nil", "nil", ""},
+		{`{}`, asJSON, "nil", "", "h: what registers held at first (initial) is stated, but the history is of locks"},
+		{`{"initial":"0"}`, asJSON, "", "",
+			"h: what registers held at first (initial) is stated, but the history is of locks"},
+		{`{}`, strings.Replace(read, "read", "cas", 1), "", "", "h: index 0: cas of a: its value is 1, not [OLD NEW]"},
+	} {
+		f, err := Read("h", strings.NewReader(`{"header":`+c.header+"}\n"+c.events))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _, err := Together([]*File{f}, Options{Initial: c.option})
+		if err == nil && (c.err != "" || h.Header.Initial != c.want) || err != nil && err.Error() != c.err {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package reading
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
 // Options outweigh what the headers of files say. The zero Options leave all as it is recorded.
@@ -11,6 +14,7 @@ type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time
 	Kind       Kind
+	Initial    string // what every register held at first; empty: as the headers say
 }
 
 // Together makes of files the one history that is judged, with its events counted from 0. Notes are what one must know
@@ -24,6 +28,9 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 		}
 		if o.ClockError != nil {
 			f.History.Header.ClockError = *o.ClockError
+		}
+		if o.Initial != "" {
+			f.History.Header.Initial = o.Initial
 		}
 		if err := o.Kind.take(f.History); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -41,11 +48,26 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := ofRegisters(merged); err != nil && len(files) == 1 {
+		return nil, nil, fmt.Errorf("%s: %w", files[0].Name, err)
+	} else if err != nil {
+		return nil, nil, err
+	}
 	h, left := of(merged)
 	for i := range h.Events {
 		h.Events[i].Index = i
 	}
 	return h, append(append(notes, untimed...), left.notes()...), nil
+}
+
+// ofRegisters says what is wrong with a history in what it tells of registers.
+func ofRegisters(h *history.History) error {
+	of, err := register.Of(h)
+	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
+	if err == nil && !of && h.Header.Initial != "" && slices.ContainsFunc(h.Events, byClient) {
+		return errors.New("what registers held at first (initial) is stated, but the history is of locks")
+	}
+	return err
 }
 
 func (l removed) notes() (notes []string) {

@@ -22,9 +22,9 @@ import (
 // recorded is one call of check.
 type recorded struct {
 	frame.Frame
-	reading, lock string
-	clockError    time.Duration
-	stated        bool // the clock's error is given
+	reading, lock, initial string
+	clockError             time.Duration
+	stated                 bool // the clock's error is given
 }
 
 func newCheck() *cobra.Command {
@@ -36,6 +36,9 @@ func newCheck() *cobra.Command {
 		Long: `Judges a history that was recorded elsewhere: in JSON lines ("fencepost check --schema" prints
 their JSON Schema; package checker/history/recorder writes them) or in Jepsen's EDN. Laws of
 which the history does not show what they judge are unchecked.
+
+A history of registers that are read, written, and compared and set, and not of locks, is judged
+for linearizability; --initial says what they held at first.
 
 Several files are those of several machines; their events are put in order by their times. Where
 the clocks may be off (clock_error in the header, or --clock-error), what they cannot tell apart
@@ -73,6 +76,7 @@ leaves open do not count.`,
 		"whose view of a release is taken: `default|strict`\n(default: as the header says)")
 	c.Flags().StringVar(&r.lock, "lock", "",
 		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
+	c.Flags().StringVar(&r.initial, "initial", "", "each register held `VALUE` at first (default: as the header says)")
 	c.Flags().DurationVar(&r.clockError, "clock-error", 0,
 		"how far the clock of each process may have been off\n(default: as the header says)")
 	c.Flags().BoolVar(&schemaOnly, "schema", false, "print the JSON Schema of the lines of a history")
@@ -138,12 +142,12 @@ func (r *recorded) options() (o reading.Options, err error) {
 			return o, fmt.Errorf("--reading: %w", err)
 		}
 	}
+	o.Initial = r.initial
 	if r.clockError < 0 {
 		return o, fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
 	}
 	if r.stated {
-		clockError := history.Of(r.clockError)
-		o.ClockError = &clockError
+		o.ClockError = new(history.Of(r.clockError))
 	}
 	if r.lock != "" {
 		if o.Kind, err = reading.KindOf(r.lock); err != nil {
@@ -171,13 +175,11 @@ func (r *recorded) repeat(paths []string) string {
 	for _, path := range paths {
 		words = append(words, shellWord(path))
 	}
-	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}} {
+	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}, {"--initial", r.initial},
+		{"--clock-error", map[bool]string{true: r.clockError.String()}[r.stated]}} {
 		if flag[1] != "" {
-			words = append(words, flag[0], flag[1])
+			words = append(words, flag[0], shellWord(flag[1]))
 		}
-	}
-	if r.stated {
-		words = append(words, "--clock-error", r.clockError.String())
 	}
 	return strings.Join(words, " ")
 }

@@ -63,7 +63,8 @@ var jsonCalls = map[string][][]string{
 	"advise": {{"advise", "violated.yaml", "--seeds", "5", "--out", "saved"},
 		{"advise", "holds.yaml", "--seeds", "5"}},
 	"check": {{"check", "_runs/kleppmann-gc-pause-1/history.jsonl", "--out", "judged"},
-		{"check", "jepsen.edn", "--lock", "mutex", "--reading", "strict", "--clock-error", "1ms"}},
+		{"check", "jepsen.edn", "--lock", "mutex", "--reading", "strict", "--clock-error", "1ms"},
+		{"check", "register.edn", "--initial", "0"}},
 	"list":    {{"list"}, {"list", "etcd"}},
 	"version": {{"version"}},
 }
@@ -87,6 +88,7 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 {:type :invoke, :f :release, :process 0} {:type :fail, :f :release, :process 0}
 {:type :info, :f :start, :process :nemesis} {:type :invoke, :f :acquire, :process 1}
 `,
+	"register.edn": `{:type :invoke, :f :read, :process 0} {:type :ok, :f :read, :value 1, :process 0}`,
 	"holds.yaml": `name: holds
 servers: {redis: 1}
 lock: {protocol: set-nx-px, retry: {delay: 4s}}

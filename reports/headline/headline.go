@@ -19,7 +19,7 @@ import (
 // order is which violation a headline is about, if there are several: what harms the user's work before how it came
 // about.
 var order = []checker.Law{checker.MutualExclusion, checker.ResourceSafety, checker.LeaseExclusion, checker.Ownership,
-	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance}
+	checker.TokenOrder, checker.DeadlockFreedom, checker.FaultTolerance, checker.Linearizability}
 
 // Gravity is a law's place in the order in which violations are told: the gravest is 0.
 func Gravity(law checker.Law) int {
@@ -58,6 +58,8 @@ func Broken(h *history.History, f *checker.Finding) string {
 		text = because(s.process(0, "somebody")+" waited too long for "+s.lock(), s.blocked())
 	case checker.FaultTolerance:
 		text = s.slow()
+	case checker.Linearizability:
+		text = "what " + s.process(0, "somebody") + " was told is explained by no order of the operations"
 	}
 	if text == "" {
 		text = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
@@ -87,6 +89,8 @@ func calm(h *history.History, v checker.Verdict) string {
 	}
 	mutual := v.Of(checker.MutualExclusion).Outcome
 	switch {
+	case v.Of(checker.Linearizability).Outcome == checker.Holds:
+		return "One order of the operations explains all that was read."
 	case len(open) > 0 && mutual == checker.Holds:
 		return apart(h) + "; " + phrase.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/register"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/reports/phrase"
 	"github.com/fencepost-sim/fencepost/reports/report"
@@ -65,7 +66,11 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 // Judge fills in what comes of the recorded history of a run.
 func (r *Run) Judge() {
 	h := r.Recorded()
-	r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
+	var registers bool
+	if r.Verdict, registers = register.Check(h); !registers {
+		r.Verdict = checker.Check(h)
+	}
+	r.Metrics = checker.Measure(h)
 	r.Events, r.Plan = len(h.Events), struckIn(h)
 	for i := range h.Events {
 		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
@@ -102,6 +107,9 @@ func (r *Run) recordedFacts() []report.Fact {
 		{Name: "reading", Value: h.Header.Reading.String()}}
 	if lock := cmp.Or(r.Recording.Lock, map[bool]string{true: "reentrant"}[h.Header.Reentrant]); lock != "" {
 		facts = append(facts, report.Fact{Name: "lock", Value: lock})
+	}
+	if h.Header.Initial != "" {
+		facts = append(facts, report.Fact{Name: "initial", Value: h.Header.Initial})
 	}
 	if h.Header.ClockError > 0 {
 		facts = append(facts, report.Fact{Name: "clocks",
@@ -143,6 +151,7 @@ type recordedObject struct {
 	Files      []string                    `json:"files"`
 	Reading    string                      `json:"reading"`
 	Lock       string                      `json:"lock"`
+	Initial    string                      `json:"initial"`
 	ClockError int64                       `json:"clock_error_ns"`
 	Notes      []string                    `json:"notes"`
 	Faults     []string                    `json:"faults"`
@@ -163,7 +172,8 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 		report.Head
 		recordedObject
 	}{report.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
-		Lock: r.Recording.Lock, ClockError: int64(h.Header.ClockError), Notes: report.Some(r.Notes),
+		Lock: r.Recording.Lock, Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError),
+		Notes:  report.Some(r.Notes),
 		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWord(), Events: len(h.Events), Recorded: run.Simulated,
 		Metrics: run.Metrics}})
 }

@@ -43,6 +43,8 @@ func (t *Teller) Event(e *history.Event) string {
 		return t.read(e)
 	case history.Write:
 		return t.write(e)
+	case history.CAS, history.Txn:
+		return t.transaction(e)
 	case history.Apply:
 		return t.apply(e)
 	case history.KeySet, history.KeyProlonged, history.KeyGone:
@@ -167,6 +169,19 @@ func (t *Teller) write(e *history.Event) string {
 		return who + " learns that its write took no effect" + because(e)
 	}
 	return who + " never learns whether its write took effect" + because(e)
+}
+
+func (t *Teller) transaction(e *history.Event) string {
+	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + Quoted(e.Value)
+	switch e.Type {
+	case history.Invoke:
+		return string(e.Process) + " asks for the " + what
+	case history.OK:
+		return string(e.Process) + " learns that its " + what + " took effect"
+	case history.Fail:
+		return string(e.Process) + " learns that its " + what + " took no effect" + because(e)
+	}
+	return string(e.Process) + " never learns whether its " + what + " took effect" + because(e)
 }
 
 func (t *Teller) apply(e *history.Event) string {

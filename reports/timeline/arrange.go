@@ -124,7 +124,7 @@ func (a *arranger) event(pos int, e *history.Event) {
 		a.leave(pos, e)
 	case history.Crashed:
 		a.crash(pos, e)
-	case history.Read, history.Write:
+	case history.Read, history.Write, history.CAS, history.Txn:
 		a.call(pos, e)
 	case history.Apply:
 		a.apply(pos, e)

@@ -51,7 +51,7 @@ func ordinary(e *history.Event) bool {
 		return e.Type == history.Invoke || e.Type == history.OK
 	case history.Apply:
 		return e.Type == history.OK
-	case history.Read, history.Write:
+	case history.Read, history.Write, history.CAS, history.Txn:
 		return e.Type == history.Invoke || e.Type == history.OK
 	}
 	return false

@@ -187,7 +187,7 @@ func (s *storyteller) weigh(pos int, e *history.Event) int {
 			return weightStep
 		}
 		return weightEffect
-	case history.Read, history.Write:
+	case history.Read, history.Write, history.CAS, history.Txn:
 		return s.weighCall(pos, e)
 	}
 	return weighKey(e)

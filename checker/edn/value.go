@@ -1,0 +1,95 @@
+package edn
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"olympos.io/encoding/edn"
+)
+
+// Plain gives a value as text such that equal values, as Clojure's = has it, have equal texts: the elements of maps and
+// sets are in order, and lists are written as vectors. What is not one value of EDN is given as it stands.
+func Plain(text string) string {
+	v, ok := value(text)
+	if !ok {
+		return text
+	}
+	return plain(v)
+}
+
+// Elements gives the elements of a vector or a list, each as Plain gives it; ok is false for what is none.
+func Elements(text string) (elements []string, ok bool) {
+	v, _ := value(text)
+	list, ok := v.([]any)
+	for _, element := range list {
+		elements = append(elements, plain(element))
+	}
+	return elements, ok
+}
+
+// value reads one value that is all of a text.
+func value(text string) (v any, ok bool) {
+	var p parser
+	if len(text) > maxForm || p.unmarshal([]byte(text), &v) != nil {
+		return nil, false
+	}
+	if rest, err := io.ReadAll(p.in); err != nil || strings.TrimSpace(string(rest)) != "" {
+		return nil, false
+	}
+	return v, true
+}
+
+func plain(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nil"
+	case string:
+		return strconv.Quote(v)
+	case edn.Keyword:
+		return ":" + string(v)
+	case *big.Int: // Clojure's 1N is 1
+		return v.String()
+	case big.Int: // within others
+		return v.String()
+	case rune:
+		return `\` + string(v)
+	case []any:
+		return joined("[", v, "]")
+	case map[any]bool:
+		var members []string
+		for member := range v {
+			members = append(members, plain(member))
+		}
+		return sorted("#{", members)
+	case map[any]any:
+		var pairs []string
+		for key, value := range v {
+			pairs = append(pairs, plain(key)+" "+plain(value))
+		}
+		return sorted("{", pairs)
+	case edn.Tag:
+		return "#" + v.Tagname + " " + plain(v.Value)
+	}
+	text, err := edn.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%T", v)
+	}
+	return string(text)
+}
+
+func joined(open string, list []any, end string) string {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = plain(list[i])
+	}
+	return open + strings.Join(texts, " ") + end
+}
+
+func sorted(open string, elements []string) string {
+	slices.Sort(elements)
+	return open + strings.Join(elements, " ") + "}"
+}

@@ -1,0 +1,258 @@
+// Package register judges histories of registers, which are read, written, and compared and set: whether they are
+// linearizable. Jepsen's histories of data stores are such, and those that were published with Knossos.
+//
+// A register is what cas-register and multi-register of knossos.model are, but that nil is a value like any other where
+// it is stated what the registers held at first. What a history leaves open decides nothing: if the operations are
+// explained by one reading of it and not by another, the law is undecided, and the finding says what it depends on.
+//
+// Goals: no wrong word about any history, whatever it leaves out; a violation is shown at the return with which it
+// became one, and what could have been read instead; the work on each register and the memory are bounded.
+// Non-goals: locks (package checker); other data than registers; other consistency than linearizability.
+package register
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
+)
+
+// Check judges a history of which Of is true, and reports false for any other: the laws of locks are unchecked, and
+// linearizability is judged for each register, or for all together if an operation concerns several.
+func Check(h *history.History) (v checker.Verdict, of bool) {
+	t, err := read(h)
+	if t == nil || err != nil {
+		return v, false
+	}
+	for _, law := range checker.Laws {
+		v.Findings = append(v.Findings, checker.Finding{Law: law, Explanation: "The history tells of no lock."})
+	}
+	f := checker.Finding{Law: checker.Linearizability}
+	t.judge(&f)
+	v.Findings = append(v.Findings, f)
+	return v, true
+}
+
+// judge makes the finding on all registers: a violation if there is one on any, the earliest of them.
+func (t *told) judge(f *checker.Finding) {
+	took, read := 0, 0
+	for i := range t.operations {
+		if o := &t.operations[i]; o.returned != never {
+			took++
+			if o.reads() {
+				read++
+			}
+		}
+	}
+	if read == 0 {
+		f.Outcome, f.Explanation = checker.Unchecked, "No operation that took effect read anything."
+		return
+	}
+	var broken *violation
+	open, parts := "", t.parts()
+	for i := range parts {
+		outcome, why := parts[i].judge()
+		if outcome == checker.Violated {
+			v := parts[i].broken()
+			if why = v.unseen(); why == "" && (broken == nil || v.returned < broken.returned) {
+				broken = v
+			}
+		}
+		if why != "" && len(parts) > 1 {
+			why += fmt.Sprintf(" That is of the register %s.", shown(parts[i].name))
+		}
+		open = cmp.Or(open, why)
+	}
+	switch {
+	case broken != nil:
+		broken.tell(f, len(parts) > 1)
+	case open != "":
+		f.Outcome, f.Explanation = checker.Undecided, open
+	default:
+		each := ""
+		if len(parts) > 1 {
+			each = fmt.Sprintf(" on each of the %d registers", len(parts))
+		}
+		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf("One order of the operations%s explains all that was "+
+			"read: %d took effect, %d of them read, and %d more may have taken effect.",
+			each, took, read, len(t.operations)-took)
+	}
+}
+
+// view is how a history is read where it leaves something open. What is explained by the zero view is explained by
+// each.
+type view struct {
+	anything bool // the registers may have held anything at first, not only nil
+	unknown  bool // a read that returned nil may have found anything
+	early    bool // what was called at an instant that is not known may have been called first
+	clocks   bool // operations may have been called so much earlier, and have returned so much later
+}
+
+// part are the operations on one register, or on several that belong together.
+type part struct {
+	t          *told
+	name       string // of the register; empty for several
+	operations []operation
+	registers  map[string]int
+	values     map[string]int // 0 is none
+}
+
+// parts are the registers, in the order in which the history tells of them. Where an operation concerns several, all
+// belong together.
+func (t *told) parts() (parts []part) {
+	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
+	of := map[string]int{}
+	for _, o := range t.operations {
+		name := o.steps[0].register
+		if together {
+			name = ""
+		}
+		n, ok := of[name]
+		if !ok {
+			n = len(parts)
+			of[name] = n
+			parts = append(parts, part{t: t, name: name, registers: map[string]int{}, values: map[string]int{none: 0}})
+		}
+		parts[n].operations = append(parts[n].operations, o)
+	}
+	for i := range parts {
+		parts[i].number()
+	}
+	return parts
+}
+
+// number gives registers and values their numbers.
+func (p *part) number() {
+	add := func(to map[string]int, name string) {
+		if _, ok := to[name]; !ok {
+			to[name] = len(to)
+		}
+	}
+	if initial := p.t.h.Header.Initial; initial != "" {
+		add(p.values, p.t.value(initial))
+	}
+	for _, o := range p.operations {
+		for _, s := range o.steps {
+			add(p.registers, s.register)
+			add(p.values, s.value)
+		}
+	}
+}
+
+// widest is the view by which all is explained that any view explains.
+func (p *part) widest() view {
+	h := &p.t.h.Header
+	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
+}
+
+// judge tells whether the operations are explained by each view (holds) or by none (violated), or why it is open.
+func (p *part) judge() (outcome checker.Outcome, why string) {
+	widest, end := p.widest(), len(p.t.h.Events)
+	narrow := p.explained(view{}, end)
+	if narrow == linear.Linearizable && !widest.clocks {
+		return checker.Holds, ""
+	}
+	wide := narrow
+	if widest != (view{}) {
+		wide = p.explained(widest, end)
+	}
+	switch {
+	case wide == linear.Refuted:
+		return checker.Violated, ""
+	case wide == linear.Unknown, narrow == linear.Unknown:
+		return checker.Undecided, fmt.Sprintf("Of %d operations there are too many orders: not all were tried.",
+			len(p.operations))
+	case widest.clocks:
+		return checker.Undecided,
+			fmt.Sprintf("An order of the operations explains all that was read, but the clocks may "+
+				"have been off by %v each, and so another may be the true one.", p.t.h.Header.ClockError.Duration())
+	}
+	return checker.Undecided, "No order of the operations explains all that was read, but one does if " +
+		p.dependsOn(widest) + "."
+}
+
+// dependsOn says by which reading of what is open the operations are explained: by one thing if one suffices.
+func (p *part) dependsOn(widest view) string {
+	all := ""
+	for _, c := range []struct {
+		view view
+		says string
+	}{
+		{view{anything: widest.anything},
+			"the register held something else than nil at first (state by --initial what it " +
+				"held)"},
+		{view{unknown: widest.unknown},
+			"nobody knows what the reads found that returned nil (with --initial nil is a " +
+				"value like any other)"},
+		{view{early: widest.early}, "something was called " +
+			"earlier than the history can tell (a call is missing, or is one of several threads of a process)"},
+	} {
+		switch {
+		case c.view == (view{}):
+		case p.explained(c.view, len(p.t.h.Events)) == linear.Linearizable:
+			return c.says
+		case all == "":
+			all = c.says
+		default:
+			all += ", and " + c.says
+		}
+	}
+	return all
+}
+
+// explained asks whether an order of the operations explains all that was read by whoever had returned at position end.
+func (p *part) explained(v view, end int) linear.Answer {
+	initial := make([]int, len(p.registers))
+	for i := range initial {
+		switch {
+		case v.anything:
+			initial[i] = linear.Anything
+		case p.t.h.Header.Initial != "":
+			initial[i] = p.values[p.t.value(p.t.h.Header.Initial)]
+		}
+	}
+	var list []linear.Transaction
+	for i := range p.operations {
+		o := &p.operations[i]
+		to := linear.Transaction{Optional: o.returned == never || o.returned > end}
+		if to.Optional && !o.writes() {
+			continue
+		}
+		for _, s := range o.steps {
+			if !s.write && v.unknown && s.value == none && o.f != history.CAS {
+				continue
+			}
+			to.Steps = append(to.Steps, linear.Step{Register: p.registers[s.register], Write: s.write,
+				Value: p.values[s.value]})
+		}
+		if to.Call, to.Return = p.between(o, v); to.Optional {
+			to.Return = linear.Forever
+		}
+		list = append(list, to)
+	}
+	return linear.Transactions(initial, list)
+}
+
+// between gives the call and the return of an operation: positions, or where the clocks count, times.
+func (p *part) between(o *operation, v view) (call, returned int64) {
+	at := o.last
+	if v.early || v.clocks {
+		at = o.first
+	}
+	if !v.clocks {
+		return int64(at), int64(o.returned)
+	}
+	off, events := int64(p.t.h.Header.ClockError), p.t.h.Events
+	call, returned = math.MinInt64, linear.Forever
+	if at >= 0 && int64(events[at].Time) > math.MinInt64+off {
+		call = int64(events[at].Time) - off
+	}
+	if o.returned != never && int64(events[o.returned].Time) < linear.Forever-off {
+		returned = int64(events[o.returned].Time) + off
+	}
+	return call, returned
+}

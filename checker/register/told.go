@@ -1,0 +1,383 @@
+package register
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/edn"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// none is the value of a register that holds nothing.
+const none = "nil"
+
+// step is a part of an operation: what it found in a register, or put there.
+type step struct {
+	register string
+	write    bool
+	value    string
+}
+
+// operation is what a client did that took effect, or may have.
+type operation struct {
+	f       history.F
+	process history.Process
+	// The positions between which it was called: they differ where several threads of a process did the same at the
+	// same time, so that nobody knows whose call was whose. first is -1 if the call was not recorded; last is then that
+	// of the return.
+	first, last int
+	returned    int // position; never if it is not known to have taken effect
+	steps       []step
+}
+
+// never is the return of an operation that may have had no effect.
+const never = -1
+
+// reads reports whether the operation found something.
+func (o *operation) reads() bool {
+	for _, s := range o.steps {
+		if !s.write {
+			return true
+		}
+	}
+	return false
+}
+
+// several reports whether the operation concerns more than one register.
+func (o *operation) several() bool {
+	for _, s := range o.steps {
+		if s.register != o.steps[0].register {
+			return true
+		}
+	}
+	return false
+}
+
+// writes reports whether the operation put something anywhere.
+func (o *operation) writes() bool {
+	for _, s := range o.steps {
+		if s.write {
+			return true
+		}
+	}
+	return false
+}
+
+// told is what a history tells of registers.
+type told struct {
+	h          *history.History
+	operations []operation
+	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent has it
+	unclear    bool              // when something was called is not known: first and last of an operation differ
+	plain      map[string]string // of the texts of values, which recur
+	lists      map[string]list   // likewise
+	calls      map[history.Process][]*calls
+}
+
+// list is a value that has elements, or not.
+type list struct {
+	elements []string
+	ok       bool
+}
+
+// mostTexts is how many texts are remembered, of each kind.
+const mostTexts = 1 << 16
+
+// calls are those of one process that cannot be told apart, and have not returned.
+type calls struct {
+	f           history.F
+	what        string // on which registers, and what it writes
+	steps       []step
+	first, last int
+	n           int
+}
+
+// Of reports whether a history tells of registers and of no lock: whether all that its clients do is to read, to write
+// and to compare and set, on behalf of no grant. It is an error if it tells of registers and of locks, or if a value is
+// not as its operation has it.
+func Of(h *history.History) (bool, error) {
+	t, err := read(h)
+	return t != nil, err
+}
+
+// tellsOf reports whether a history tells of registers and of no lock, and errs if it tells of both.
+func tellsOf(h *history.History) (bool, error) {
+	var data, only, lock *history.Event
+	for i := range h.Events {
+		switch e := &h.Events[i]; {
+		case e.Process == history.Nemesis, e.F == history.Crashed:
+		case !onRegister(e):
+			lock = cmp.Or(lock, e)
+		case e.F == history.CAS, e.F == history.Txn:
+			only = cmp.Or(only, e)
+		default:
+			data = cmp.Or(data, e)
+		}
+	}
+	if only != nil && lock != nil {
+		return false, fmt.Errorf("index %d: %s of %s, but %s of %s: a history is of registers, or of locks and what "+
+			"they guard", only.Index, only.F, only.Process, lock.F, lock.Process)
+	}
+	return lock == nil && cmp.Or(only, data) != nil, nil
+}
+
+func onRegister(e *history.Event) bool {
+	switch e.F {
+	case history.Read, history.Write, history.CAS, history.Txn:
+		return e.Attempt == "" && e.Token == 0
+	}
+	return false
+}
+
+// read finds the operations of a history of registers; it gives nil for another.
+func read(h *history.History) (*told, error) {
+	if of, err := tellsOf(h); !of {
+		return nil, err
+	}
+	t := &told{h: h, plain: map[string]string{}, lists: map[string]list{}, calls: map[history.Process][]*calls{}}
+	t.keyed = t.isKeyed()
+	for i := range h.Events {
+		switch e := &h.Events[i]; {
+		case e.Process == history.Nemesis:
+		case e.F == history.Crashed:
+			t.leave(e.Process)
+		default:
+			if err := t.event(i, e); err != nil {
+				return nil, fmt.Errorf("index %d: %s of %s: %w", e.Index, e.F, e.Process, err)
+			}
+		}
+	}
+	for i := range h.Events { // in an order that does not change
+		t.leave(h.Events[i].Process)
+	}
+	return t, nil
+}
+
+// leave has what a process was in the middle of stay open.
+func (t *told) leave(p history.Process) {
+	for _, c := range t.calls[p] {
+		for range c.n {
+			t.add(p, c, never, c.steps)
+		}
+	}
+	delete(t.calls, p)
+}
+
+// add notes an operation, unless it says nothing of any register.
+func (t *told) add(p history.Process, c *calls, returned int, steps []step) {
+	o := operation{c.f, p, c.first, c.last, returned, steps}
+	if o.writes() || returned != never && o.reads() {
+		t.operations = append(t.operations, o)
+	}
+}
+
+func (t *told) event(at int, e *history.Event) error {
+	steps, err := t.steps(e)
+	if e.Type == history.Invoke {
+		if err == nil {
+			t.call(at, e, steps)
+		}
+		return err
+	}
+	stated := e.Value != "" && err == nil
+	if e.Type == history.OK {
+		stated = e.Value != "" || e.F == history.Read // which found nothing
+		if stated && err != nil {
+			return err
+		}
+	}
+	c, err := t.returns(e, steps, stated)
+	if c == nil && stated { // the history tells only of the return
+		c, t.unclear = &calls{f: e.F, steps: unknownReads(e.F, steps), first: -1, last: at}, true
+	}
+	switch {
+	case err != nil:
+		return err
+	case c == nil, e.Type == history.Fail:
+	case e.Type == history.Info:
+		t.add(e.Process, c, never, c.steps)
+	case stated:
+		t.add(e.Process, c, at, steps)
+	default:
+		t.add(e.Process, c, at, c.steps)
+	}
+	return nil
+}
+
+// unknownReads leaves out what was read where nobody knows what was found.
+func unknownReads(f history.F, steps []step) (left []step) {
+	for _, s := range steps {
+		if f == history.CAS || s.write {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// call notes an operation that begins.
+func (t *told) call(at int, e *history.Event, steps []step) {
+	what := subject(e.F, steps)
+	for _, c := range t.calls[e.Process] {
+		if c.f == e.F && c.what == what {
+			c.last, c.n, t.unclear = at, c.n+1, true
+			return
+		}
+	}
+	t.calls[e.Process] = append(t.calls[e.Process],
+		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
+}
+
+// returns takes the call that e is the return of off the list of its process: one of the same registers and of what is
+// written there, or the only one that it can be. It is nil if there is none.
+func (t *told) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
+	what, of := subject(e.F, steps), []int(nil)
+	for i, c := range t.calls[e.Process] {
+		switch {
+		case c.f == e.F && stated && c.what == what:
+			return t.take(e.Process, i), nil
+		case c.f == e.F:
+			of = append(of, i)
+		}
+	}
+	switch len(of) {
+	case 0:
+		return nil, nil
+	case 1:
+		return t.take(e.Process, of[0]), nil
+	}
+	return nil, errors.New("it does not say which of its calls has returned")
+}
+
+func (t *told) take(p history.Process, i int) *calls {
+	list := t.calls[p]
+	c := *list[i]
+	if list[i].n--; list[i].n == 0 {
+		t.calls[p] = append(list[:i:i], list[i+1:]...)
+	}
+	return &c
+}
+
+// subject is what tells one call of a process from another: the registers, and what is written.
+func subject(f history.F, steps []step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		if s.write || f == history.CAS {
+			fmt.Fprintf(&b, "%q=%q ", s.register, s.value)
+		} else {
+			fmt.Fprintf(&b, "%q ", s.register)
+		}
+	}
+	return b.String()
+}
+
+// steps are what the value of an event says.
+func (t *told) steps(e *history.Event) ([]step, error) {
+	register, value := string(e.Lock), e.Value
+	if t.keyed {
+		pair, _ := t.elements(value)
+		if len(pair) != 2 {
+			return nil, fmt.Errorf("its value is %s, not [REGISTER VALUE] as in the others", shown(value))
+		}
+		register, value = pair[0], pair[1]
+	}
+	list, ok := t.elements(value)
+	if e.F == history.CAS {
+		if len(list) != 2 {
+			return nil, fmt.Errorf("its value is %s, not [OLD NEW]", shown(value))
+		}
+		return []step{{register, false, list[0]}, {register, true, list[1]}}, nil
+	}
+	steps := t.transaction(list)
+	switch {
+	case steps == nil && e.F == history.Txn && !ok:
+		return nil, fmt.Errorf("its value is %s, not [[:read REGISTER VALUE] …]", shown(value))
+	case steps == nil && e.F == history.Txn && len(list) > 0:
+		return nil, fmt.Errorf("%s holds something else than [:read REGISTER VALUE] and [:write REGISTER VALUE]",
+			shown(value))
+	case steps == nil && e.F != history.Txn:
+		return []step{{register, e.F == history.Write, t.value(value)}}, nil
+	case t.keyed:
+		for i := range steps {
+			steps[i].register = register + " " + steps[i].register
+		}
+	}
+	return steps, nil
+}
+
+// transaction reads [:read REGISTER VALUE] and [:write REGISTER VALUE], also as :r and :w. It is nil if that is not
+// what the list holds. Some of Jepsen's workloads have such a list in a :read or :write.
+func (t *told) transaction(list []string) (steps []step) {
+	for _, part := range list {
+		micro, _ := t.elements(part)
+		if len(micro) != 3 || !slices.Contains([]string{":read", ":r", ":write", ":w"}, micro[0]) {
+			return nil
+		}
+		steps = append(steps, step{micro[1], strings.HasPrefix(micro[0], ":w"), micro[2]})
+	}
+	return steps
+}
+
+// elements are those of a vector or a list.
+func (t *told) elements(text string) ([]string, bool) {
+	l, known := t.lists[text]
+	if !known {
+		l.elements, l.ok = edn.Elements(text)
+		if len(t.lists) < mostTexts {
+			t.lists[text] = l
+		}
+	}
+	return l.elements, l.ok
+}
+
+// value is the plain text of a value.
+func (t *told) value(text string) string {
+	if text == "" {
+		return none
+	}
+	plain, ok := t.plain[text]
+	if !ok {
+		if plain = edn.Plain(text); len(t.plain) < mostTexts {
+			t.plain[text] = plain
+		}
+	}
+	return plain
+}
+
+// isKeyed reports whether the values of all calls and of all that took effect are pairs of a register and a value.
+func (t *told) isKeyed() bool {
+	keyed := false
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if !onRegister(e) || e.Process == history.Nemesis || e.Type == history.Fail || e.Type == history.Info {
+			continue
+		}
+		pair, _ := t.elements(e.Value)
+		if len(pair) != 2 {
+			return false
+		}
+		inner, list := t.elements(pair[1])
+		switch {
+		case e.F == history.CAS && (!list || len(inner) != 2):
+			return false
+		case e.F == history.Txn:
+			if _, micro := t.elements(pair[0]); micro || !list {
+				return false
+			}
+		}
+		keyed = true
+	}
+	return keyed
+}
+
+func shown(text string) string {
+	if text == "" {
+		return none
+	}
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:59]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,126 @@
+package register
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
+)
+
+// noOrder is the one cause of a violation: what went wrong in a data store its clients' history does not show.
+const noOrder checker.CauseKind = "no order explains it"
+
+// remedy is what analyses of data stores give against it.
+const remedy = "Have reads go through what orders the writes as well (a quorum, a consensus, or a leader that has " +
+	"made sure that it still is one): a single replica may be behind. Report a write as failed only if it can never " +
+	"take effect, and else as unknown."
+
+// violation is an operation that is explained by no order of those until its return.
+type violation struct {
+	*operation
+	of    *part
+	could []string // what it could have found instead
+}
+
+// broken finds the first return with which the operations are refuted.
+func (p *part) broken() *violation {
+	var reads []int // by their returns
+	for i := range p.operations {
+		if o := &p.operations[i]; o.returned != never && o.reads() {
+			reads = append(reads, i)
+		}
+	}
+	slices.SortFunc(reads, func(a, b int) int { return p.operations[a].returned - p.operations[b].returned })
+	widest := p.widest()
+	explained, refuted := -1, len(reads)-1
+	for refuted-explained > 1 {
+		middle := (explained + refuted) / 2
+		if p.explained(widest, p.operations[reads[middle]].returned) == linear.Refuted {
+			refuted = middle
+		} else {
+			explained = middle
+		}
+	}
+	v := &violation{operation: &p.operations[reads[refuted]], of: p}
+	v.steps = slices.Clone(v.steps) // alternatives changes them
+	v.could = v.alternatives()
+	return v
+}
+
+// unseen says whose record had ended by then: what it wrote later may have been read. It is empty if nobody's had.
+func (v *violation) unseen() string {
+	h := v.of.t.h
+	at, off := h.Events[v.returned].Time, uint64(h.Header.ClockError)
+	for _, p := range slices.Sorted(maps.Keys(h.Header.Seen)) {
+		seen := h.Header.Seen[p]
+		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= 2*off) {
+			return fmt.Sprintf("No order of the operations explains what %s read at %v, but the record of %s ends at "+
+				"%v, and nobody knows what it did then.", v.process, at, p, seen)
+		}
+	}
+	return ""
+}
+
+// maxAlternatives is the most values that are tried in the place of what was read.
+const maxAlternatives = 16
+
+// alternatives are the values that the operation could have found instead of its own, if it read one register. There
+// are none if one was not tried to its end.
+func (v *violation) alternatives() (could []string) {
+	found := &v.steps[0]
+	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
+		return nil
+	}
+	own := found.value
+	defer func() { found.value = own }()
+	for value := range v.of.values {
+		as := v.of.widest()
+		as.unknown = as.unknown && value != none // else that would always do
+		found.value = value
+		switch v.of.explained(as, v.returned) {
+		case linear.Unknown:
+			return nil
+		case linear.Linearizable:
+			could = append(could, value)
+		}
+	}
+	slices.Sort(could)
+	return could
+}
+
+// tell makes the finding. Several says that there are other registers.
+func (v *violation) tell(f *checker.Finding, several bool) {
+	events := v.of.t.h.Events
+	e := &events[v.returned]
+	on := ""
+	if several {
+		on = " of the register " + shown(v.of.name)
+	}
+	did := map[history.F]string{history.Read: "read", history.CAS: "compare-and-set", history.Txn: "transaction"}[v.f]
+	story := fmt.Sprintf("The %s%s by %s, which returned %s at %v, is explained by no order of the operations until "+
+		"then",
+		did, on, v.process, shown(e.Value), e.Time)
+	if v.of.widest().anything {
+		story += ", whatever was there at first"
+	}
+	story += "."
+	switch could := strings.Join(v.could, " or "); {
+	case could == "":
+	case v.of.widest().unknown:
+		story += fmt.Sprintf(" It could have found %s.", could)
+	default:
+		story += fmt.Sprintf(" It could only have found %s.", could)
+	}
+	f.Outcome, f.Cause, f.Remedy, f.Explanation = checker.Violated, checker.Cause{Kind: noOrder}, remedy, story
+	f.Lock, f.Holders, f.At = history.Lock(v.of.name), []history.Process{v.process}, e.Index
+	for _, at := range []int{v.first, v.last, v.returned} {
+		if at >= 0 && !slices.Contains(f.Witness, at) {
+			f.Witness = append(f.Witness, at)
+		}
+	}
+	slices.Sort(f.Witness)
+}
