@@ -414,7 +414,7 @@ const netErrors = "sim/bubble/conn.go"
 
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
-		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt"}
+		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal"}
 	seen := false
 	for _, s := range sources(t) {
 		if s.test {

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -32,8 +30,7 @@ func main() {
 	keeper.Main()
 	// a run allocates some tens of KB and leaves next to nothing: rare collections are worth a tenth
 	debug.SetGCPercent(400)
-	// a reader that has left, as head does, is a write that fails: the command takes away what it has started
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	frame.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -60,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOtherwise
 	case errors.As(err, &ended):
 		return exitUndecided
-	case errors.Is(err, syscall.EPIPE): // nobody reads on, and wants to hear of it
+	case frame.ReaderHasLeft(err): // and wants to hear no more
 		return exitBadInput
 	case errors.Is(err, live.ErrInterrupted), errors.As(err, &undecided):
 		fmt.Fprintf(problems, "fencepost: %s\n", err)

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,3 +70,10 @@ var Interruptible = func() (context.Context, context.CancelFunc) {
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
+
+// OutliveReaders has a reader of standard output that leaves, as head does, be a write that fails: the command takes
+// away what it has started before it ends.
+func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// ReaderHasLeft reports whether a write has failed since its reader has left.
+func ReaderHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
