@@ -32,6 +32,9 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		a.event(pos, &h.Events[pos])
 	}
 	a.faults(h)
+	if len(a.l.locks) == 0 {
+		a.operations()
+	}
 	for i := range findings {
 		for _, pos := range findings[i].Witness {
 			if pos >= 0 && pos < len(h.Events) {
@@ -40,6 +43,19 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		}
 	}
 	return a.l
+}
+
+// operations takes the calls of a history without locks for what they are.
+func (a *arranger) operations() {
+	registers := map[history.Lock]bool{}
+	for i := range a.l.clients {
+		lane := &a.l.clients[i]
+		lane.Operations = lane.Calls
+		for _, o := range lane.Operations {
+			registers[a.l.history.Events[o.First].Lock] = true
+		}
+	}
+	a.l.registers = len(registers)
 }
 
 // arranger remembers what has begun and not ended.

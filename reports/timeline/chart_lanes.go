@@ -80,6 +80,7 @@ func (c *Chart) clientLanes(y int) int {
 		for k, lock := range tracks {
 			c.sections(i, lock, y+lanePad/2+k*trackHeight)
 		}
+		c.operations(i, y+lanePad/2)
 		for _, p := range lane.Pauses {
 			c.box("pause", p.From, p.To, y+2, height-4, "", string(lane.Process)+" is paused\n"+c.stretch(p), p.First,
 				p.Last)
@@ -139,6 +140,32 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 		if len(s.Validity) > 0 && past < s.To {
 			c.past(lane, past, s.To, y)
 		}
+	}
+}
+
+// operations draws those of registers, from call to return; one that failed or never returned is hatched.
+func (c *Chart) operations(client, y int) {
+	lane := &c.lanes.clients[client]
+	for i := range lane.Operations {
+		o := &lane.Operations[i]
+		e := &c.lanes.history.Events[o.First]
+		class, tip := "section "+colorOf(client), c.tip(o.First)+"\n"+c.stretch(o.span)
+		if o.Last != open {
+			e = &c.lanes.history.Events[o.Last]
+			tip = c.tip(o.Last) + "\n" + c.stretch(o.span)
+		}
+		if o.Result != history.OK {
+			class += " shared"
+		}
+		c.box(class, o.From, o.To, y+3, 18, "", tip, o.First, o.Last)
+		words := string(o.F)
+		if c.lanes.registers > 1 {
+			words += " " + string(e.Lock)
+		}
+		if e.Value != "" {
+			words += " " + e.Value
+		}
+		c.box("caption "+colorOf(client), o.From, o.To, y+3, 18, words, "")
 	}
 }
 

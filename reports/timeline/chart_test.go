@@ -39,6 +39,39 @@ func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	}
 }
 
+// TestOperationsOfRegistersAreDrawn from call to return, in a history that tells of no lock, each with what it found.
+func TestOperationsOfRegistersAreDrawn(t *testing.T) {
+	h := &history.History{Header: history.Header{End: 9e6}}
+	add := func(at history.Time, p history.Process, kind history.Type, f history.F, register, value string) {
+		h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: at, Process: p, Type: kind, F: f,
+			Lock: history.Lock(register), Value: value})
+	}
+	add(1e6, "p", history.Invoke, history.Write, "x", "1")
+	add(2e6, "q", history.Invoke, history.Read, "x", "")
+	add(3e6, "p", history.Info, history.Write, "x", "1")
+	add(4e6, "q", history.OK, history.Read, "x", "7")
+	add(5e6, "q", history.Invoke, history.CAS, "x", "[7 8]")
+	drawn := func() (boxes []string) {
+		for _, s := range Arrange(h, nil).Chart().Shapes {
+			if s.Kind == "box" && strings.HasPrefix(s.Class, "caption") {
+				boxes = append(boxes, fmt.Sprintf("%s %d-%d", s.Label, s.A/1e6, s.B/1e6))
+			}
+		}
+		return boxes
+	}
+	if got := strings.Join(drawn(), ", "); got != "write 1 1-3, read 7 2-4, cas [7 8] 5-9" {
+		t.Error(got)
+	}
+	add(6e6, "p", history.Invoke, history.Write, "y", "2")
+	if got := strings.Join(drawn(), ", "); got != "write x 1 1-3, write y 2 6-9, read x 7 2-4, cas x [7 8] 5-9" {
+		t.Error(got)
+	}
+	h.Header.Locks = []history.Lock{"x"}
+	if got := drawn(); len(got) > 0 {
+		t.Errorf("what is done with a lock's resource is drawn as %q", got)
+	}
+}
+
 // Labels of faults that strike together must not cover each other, on a narrow page neither.
 func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	x := tale.New(2, 5)

@@ -26,17 +26,18 @@ import (
 // Instants are given twice: as a true time, for the axis, and as a position in the history, since events that share
 // a time still have an order.
 type Lanes struct {
-	end      history.Time // of the recording; no event and no span but a validity lies after it
-	locks    []history.Lock
-	clients  []clientLane // those of the header in its order, then others in order of appearance
-	servers  []serverLane // likewise
-	effects  []effect     // what the resource judged, in order
-	faults   []fault      // in order of striking
-	history  *history.History
-	witness  map[int]bool // positions that some violated law names
-	clientOf map[history.Process]int
-	serverOf map[history.Process]int
-	madeBy   map[history.Attempt]history.Process
+	end       history.Time // of the recording; no event and no span but a validity lies after it
+	locks     []history.Lock
+	registers int          // of a history without locks, those that its operations name
+	clients   []clientLane // those of the header in its order, then others in order of appearance
+	servers   []serverLane // likewise
+	effects   []effect     // what the resource judged, in order
+	faults    []fault      // in order of striking
+	history   *history.History
+	witness   map[int]bool // positions that some violated law names
+	clientOf  map[history.Process]int
+	serverOf  map[history.Process]int
+	madeBy    map[history.Attempt]history.Process
 }
 
 // open is the position "after everything": of what had not ended when the recording stopped.
@@ -57,9 +58,11 @@ type clientLane struct {
 	Sections []section
 	Waits    []wait
 	Calls    []call
-	Pauses   []span
-	Crashes  []span
-	Clock    []int // faults (positions in Lanes.faults) that moved its clocks
+	// Operations are those of registers, in a history without locks; of a lock's resource they are effects.
+	Operations []call
+	Pauses     []span
+	Crashes    []span
+	Clock      []int // faults (positions in Lanes.faults) that moved its clocks
 }
 
 // section is a critical section: from acquire ok to the first of release called, lost, crash.

@@ -260,6 +260,16 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, term.Style)
 			return '┆', term.Plain
 		}
 	}
+	for i := range lane.Operations {
+		switch o := &lane.Operations[i]; {
+		case slices.Contains(r.events, o.Last):
+			return '▀', term.Plain
+		case slices.Contains(r.events, o.First):
+			return '▄', term.Plain
+		case o.covers(r.pos):
+			return '█', term.Plain
+		}
+	}
 	return ' ', term.Plain
 }
 

@@ -9,14 +9,20 @@ import (
 
 // legend explains the signs that can occur in this timeline, and says what is not drawn.
 func (t *table) legend(p *term.Writer, hidden int) {
+	registers := t.any(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
+	if registers {
+		signs = []string{"█ in an operation"}
+	}
 	if t.any(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
 		signs = append(signs, "▒ paused in it", "░ paused outside")
 	}
 	if t.any(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
 		signs = append(signs, "✗ crashed")
 	}
-	signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
+	if !registers {
+		signs = append(signs, "┐│┘ lease as stated to it", "┆ asking")
+	}
 	if t.block > 0 && len(t.clients) > 0 {
 		c := t.clients[0]
 		signs = append(signs, t.keyLegend(c)...)
@@ -27,7 +33,10 @@ func (t *table) legend(p *term.Writer, hidden int) {
 			}
 		}
 	}
-	signs = append(signs, "▸ witness", "! two inside", "⋮ time left out")
+	if signs = append(signs, "▸ witness"); !registers {
+		signs = append(signs, "! two inside")
+	}
+	signs = append(signs, "⋮ time left out")
 	p.Flow("", signs)
 	if len(t.tracks) > 1 {
 		names := make([]string, len(t.tracks))

@@ -59,6 +59,9 @@ func (c *Chart) filled(s *scale) bool {
 		for k := range lane.Waits {
 			last = max(last, lane.Waits[k].To)
 		}
+		for k := range lane.Operations {
+			last = max(last, lane.Operations[k].To)
+		}
 	}
 	return s.place(last) >= leastFilled
 }
