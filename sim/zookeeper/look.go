@@ -11,7 +11,7 @@ import (
 func (s *server) look(m *consensus.Member, c *connection, args []string) []byte {
 	switch args[0] {
 	case ReqPing:
-		return appendOK(s.out[:0])
+		return AppendOK(s.out[:0])
 	case ReqWatches:
 		if len(args)%2 == 0 {
 			return s.setWatches(m, c, args)
@@ -21,7 +21,7 @@ func (s *server) look(m *consensus.Member, c *connection, args []string) []byte 
 			return s.lookAt(c, args)
 		}
 	}
-	return appendCode(s.out[:0], BadArguments)
+	return AppendCode(s.out[:0], BadArguments)
 }
 
 // lookAt reads one znode, and leaves a watch where it is asked for and there is something to wait for.
@@ -36,7 +36,7 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 		}
 	}
 	if n == nil {
-		return appendCode(s.out[:0], NoNode)
+		return AppendCode(s.out[:0], NoNode)
 	}
 	return appendNode(s.out[:0], args[0], n)
 }
@@ -44,11 +44,11 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 func appendNode(b []byte, request string, n *znode) []byte {
 	switch request {
 	case ReqExists:
-		return appendStat(sim.AppendArray(b, StatLength), n.stat())
+		return AppendStat(sim.AppendArray(b, StatLength), n.stat())
 	case ReqGetData:
-		return appendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), n.data), n.stat())
+		return AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), n.data), n.stat())
 	default:
-		b = appendStat(sim.AppendArray(b, StatLength+len(n.children)), n.stat())
+		b = AppendStat(sim.AppendArray(b, StatLength+len(n.children)), n.stat())
 		for _, name := range n.children {
 			b = sim.AppendBulk(b, name)
 		}
@@ -81,5 +81,5 @@ func (s *server) setWatches(m *consensus.Member, c *connection, args []string) [
 			add(s.watches.child, path, c.id)
 		}
 	}
-	return appendOK(s.out[:0])
+	return AppendOK(s.out[:0])
 }

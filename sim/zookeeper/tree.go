@@ -64,14 +64,14 @@ func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by
 	case parent.owner != 0:
 		return nil, NoChildrenForEphemerals
 	}
-	if mode.sequential() {
+	if mode.Sequential() {
 		path = numbered(path, parent.creates)
 		name = numbered(name, parent.creates)
 	}
 	if t.nodes[path] != nil {
 		return nil, NodeExists
 	}
-	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.sequential()}
+	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.Sequential()}
 	if mode.ephemeral() {
 		n.owner = owner
 	}

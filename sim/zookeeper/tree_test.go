@@ -235,7 +235,7 @@ func TestTreeIsWhatItsPathsSay(t *testing.T) {
 				path = "/a/" + names[r.IntN(len(names))]
 			}
 			if r.IntN(2) == 0 {
-				got, code := e.create(e.a, path, mode), plain.create(path, mode.sequential())
+				got, code := e.create(e.a, path, mode), plain.create(path, mode.Sequential())
 				if code != "" {
 					same(t, "create "+path, Code(got), code)
 				}

@@ -2,7 +2,7 @@
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
 // name each other. Its process listens elsewhere, at a loopback address of its own, from which it also calls: by that
-// the relay knows who does. What a process sends is cut into chunks as it comes, and each is a message between two
+// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What a process sends is cut into chunks as it comes, and each is a message between two
 // servers ([sim.Host], Send): it takes as long as the link takes, waits while that is cut, is held up by delays, and is
 // lost with the machine that it is for. So are the beginning of a connection and its end.
 //
@@ -144,7 +144,8 @@ type Port struct {
 	name     sim.ProcessID
 	own      netip.Addr // of its process
 	listener *net.TCPListener
-	process  string // where that listens
+	process  string           // where that listens
+	places   []netip.AddrPort // or where it does that calls by way of a proxy
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -184,24 +185,27 @@ func (p *Port) Open(process string) {
 func (p *Port) accept() {
 	r := p.relay
 	defer r.running.Done()
-	for {
-		tcp, err := p.listener.AcceptTCP()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			r.failed(fmt.Errorf("connections to %s: %w", p.name, err))
-			return
-		}
+	for tcp := p.next(); tcp != nil; tcp = p.next() {
 		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
 		if caller == nil { // a stranger
 			tcp.Close()
 			continue
 		}
-		c := &connection{}
-		c.ends = [2]*end{{c: c, port: caller}, {c: c, port: p}}
+		c := newConnection(caller, p, p.process)
 		r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
 	}
+}
+
+// next is the next who calls at the port; nil once that is closed.
+func (p *Port) next() *net.TCPConn {
+	tcp, err := p.listener.AcceptTCP()
+	if err == nil {
+		return tcp
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		p.relay.failed(fmt.Errorf("connections to %s: %w", p.name, err))
+	}
+	return nil
 }
 
 // owner is the port of the server that calls from an address; nil if none does.
