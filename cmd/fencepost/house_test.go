@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"scenarios/live/agree": {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
 		"scenarios/parallel"},
 	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
-		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver"},
+		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/relay"},
 	"reports/agreed": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios/expect",
 		"scenarios/live/agree"},
 	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",

@@ -2,14 +2,61 @@ package agree
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	host "github.com/fencepost-sim/fencepost/sim/live"
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv("FENCEPOST_CLIENT") != "" {
+		if err := live.Child(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestFramesChangeNoVerdict: what clients of our own say to simulated servers of etcd and ZooKeeper crosses sockets in
+// frames, and every scenario of the catalogue comes out in real time as it does in virtual time.
+func TestFramesChangeNoVerdict(t *testing.T) {
+	names := []string{"etcd-lease-rechecked", "zookeeper-pause-fenced"}
+	if testkit.Full() {
+		names = nil
+		for _, name := range scenarios.Names() {
+			if s, err := scenarios.Named(name); err != nil || s.Servers.Backend != locks.OnRedis {
+				names = append(names, name)
+			}
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
+		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Starter: host.Groups{},
+			Context: ctx, Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+	}
+	// most of the time they wait
+	err = Run(context.Background(), parallel.Crew{Workers: 4}, names, simulated, func(r Row) {
+		if !r.Agrees() {
+			t.Errorf("%s divided by %d: %v %s", r.Name, r.Scaled, r.Differences(), r.Refused)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
 
 // TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue on Redis, as it is run on both sides, has the
 // verdict that the catalogue's has, and most take a fifth of the time.

@@ -28,21 +28,46 @@ const (
 	Redis     = "redis"
 )
 
+// kind is a kind of real servers that are started here.
+type kind struct {
+	word    string
+	backend locks.Backend // whose scenarios they take
+	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error)
+}
+
+// kinds are all of them.
+var kinds = []kind{{Redis, locks.OnRedis, redisFleet}}
+
+// words are all that choose servers.
+func words() []string {
+	list := []string{Simulated}
+	for i := range kinds {
+		list = append(list, kinds[i].word)
+	}
+	return list
+}
+
 // Choice is what the lock servers are.
 type Choice struct {
-	word      string
+	kind      *kind    // nil: simulated, or the user's
 	addresses []string // of the user's
 }
 
-// Parse reads a choice: "simulated", "redis", or addresses of servers, HOST:PORT or redis:// URLs, with commas between.
+// Parse reads a choice: "simulated", a word for real servers, or addresses of Redis servers, HOST:PORT or redis://
+// URLs, with commas between.
 func Parse(text string) (Choice, error) {
-	if text == Simulated || text == Redis {
-		return Choice{word: text}, nil
+	if text == Simulated {
+		return Choice{}, nil
+	}
+	for i := range kinds {
+		if kinds[i].word == text {
+			return Choice{kind: &kinds[i]}, nil
+		}
 	}
 	if !strings.Contains(text, ":") {
-		problem := fmt.Sprintf("--servers takes %s, %s or the addresses of servers as HOST:PORT,HOST:PORT, not %q",
-			Simulated, Redis, text)
-		if near := nearest.Word(text, []string{Simulated, Redis}); near != "" {
+		problem := fmt.Sprintf("--servers takes %s or the addresses of Redis servers as HOST:PORT,HOST:PORT, not %q",
+			strings.Join(words(), ", "), text)
+		if near := nearest.Word(text, words()); near != "" {
 			problem += fmt.Sprintf(" (did you mean %s?)", near)
 		}
 		return Choice{}, errors.New(problem)
@@ -50,14 +75,36 @@ func Parse(text string) (Choice, error) {
 	return Choice{addresses: strings.Split(text, ",")}, nil
 }
 
+// of gives the real servers for scenarios on a backend; false if none can be started here.
+func of(b locks.Backend) (c Choice, known bool) {
+	for i := range kinds {
+		if kinds[i].backend == b {
+			return Choice{kind: &kinds[i]}, true
+		}
+	}
+	return Choice{}, false
+}
+
+// takes says why the servers take no scenario on a backend, or nil if they do.
+func (c Choice) takes(s *scenarios.Scenario) error {
+	b, fits := s.Servers.Backend, Simulated
+	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
+		return nil
+	}
+	if real, known := of(b); known {
+		fits = real.kind.word + " or " + Simulated
+	}
+	return &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
+}
+
 // Real reports whether the servers are no simulated ones.
-func (c Choice) Real() bool { return c.word != Simulated }
+func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
 // Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
 // other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
-	if len(c.addresses) == 0 {
-		return s, nil
+	if err := c.takes(s); err != nil || len(c.addresses) == 0 {
+		return s, err
 	}
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -102,25 +149,41 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 
 // fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
-	if !c.Real() {
+	switch {
+	case !c.Real():
 		return live.Simulated{}, nil
+	case c.kind != nil:
+		return c.kind.fleet(s, plan, k)
 	}
+	return c.users(s, plan)
+}
+
+// users is servers that the user runs.
+func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
+	if err := beyond(s); err != nil {
+		return nil, err
+	}
+	names := s.Targets()
+	if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
+		return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
+			len(c.addresses))
+	}
+	name := string(s.Locks()[0])
+	prefix := name[:strings.LastIndexByte(name, '/')+1]
+	f := &fleet{plan: plan.Faults}
+	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
+	f.can, f.end = of.Can, of.Sweep
+	f.launch = func(plan []nemesis.Fault) (running, error) { return of.Attach(plan) }
+	return f, nil
+}
+
+// redisFleet is redis-server processes, and a Sentinel if there are replicas.
+func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
 	}
 	names := s.Targets()
 	f := &fleet{plan: plan.Faults}
-	if len(c.addresses) > 0 {
-		if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
-			return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
-				len(c.addresses))
-		}
-		name := string(s.Locks()[0])
-		prefix := name[:strings.LastIndexByte(name, '/')+1]
-		of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
-		f.can, f.launch, f.end = of.Can, of.Attach, of.Sweep
-		return f, nil
-	}
 	of := &redisserver.Config{Keeper: k, Groups: names.Groups, Persistence: s.Servers.Persistence,
 		MinReplicasToWrite: s.Servers.MinReplicasToWrite, MinReplicasMaxLag: s.Servers.MinReplicasMaxLag,
 		Sentinel: names.Sentinel, DownAfter: s.Servers.DownAfter, ReconfigureAfter: s.Servers.ReconfigureAfter,
@@ -131,7 +194,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper
 		}
 	}
 	f.can = of.Can
-	f.launch = func(plan []nemesis.Fault) (*redisserver.Fleet, error) { return redisserver.Launch(*of, plan) }
+	f.launch = func(plan []nemesis.Fault) (running, error) { return redisserver.Launch(*of, plan) }
 	return f, nil
 }
 

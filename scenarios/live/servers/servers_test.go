@@ -35,9 +35,9 @@ func TestChoicesAreRead(t *testing.T) {
 		"redis":                "",
 		"127.0.0.1:6379,b:1":   "",
 		"redis://:pw@host:1/2": "",
-		"reddis": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not " +
+		"reddis": "--servers takes simulated, redis or the addresses of Redis servers as HOST:PORT,HOST:PORT, not " +
 			"\"reddis\" (did you mean redis?)",
-		"": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not \"\"",
+		"": "--servers takes simulated, redis or the addresses of Redis servers as HOST:PORT,HOST:PORT, not \"\"",
 	} {
 		c, err := Parse(text)
 		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
@@ -45,6 +45,29 @@ func TestChoicesAreRead(t *testing.T) {
 		}
 		if err == nil && c.Real() != (text != Simulated) {
 			t.Errorf("%q: real is %t", text, c.Real())
+		}
+	}
+}
+
+// TestServersOfAnotherKindAreRefused, with those that fit.
+func TestServersOfAnotherKindAreRefused(t *testing.T) {
+	onEtcd, onRedis := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n"),
+		scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	for _, test := range []struct {
+		word string
+		on   *scenarios.Scenario
+		want string
+	}{
+		{Simulated, onEtcd, "<nil>"},
+		{Simulated, onRedis, "<nil>"},
+		{Redis, onRedis, "<nil>"},
+		{"127.0.0.1:1", onRedis, "<nil>"},
+		{Redis, onEtcd, "test has etcd servers: --servers takes simulated for it"},
+		{"127.0.0.1:1", onEtcd, "test has etcd servers: --servers takes simulated for it"},
+	} {
+		_, err := choice(t, test.word).Scenario(test.on)
+		if got := fmt.Sprint(err); got != test.want {
+			t.Errorf("%s on %s: %s, want %s", test.word, test.on.Servers.Backend, got, test.want)
 		}
 	}
 }
