@@ -20,12 +20,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
+	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
 )
 
 // Words for what the lock servers are. Anything else is a list of addresses.
 const (
 	Simulated = "simulated"
 	Redis     = "redis"
+	ZooKeeper = "zookeeper"
 )
 
 // kind is a kind of real servers that are started here.
@@ -36,7 +38,10 @@ type kind struct {
 }
 
 // kinds are all of them.
-var kinds = []kind{{Redis, locks.OnRedis, redisFleet}}
+var kinds = []kind{
+	{Redis, locks.OnRedis, redisFleet},
+	{ZooKeeper, locks.OnZooKeeper, zooKeeperFleet},
+}
 
 // words are all that choose servers.
 func words() []string {
@@ -195,6 +200,15 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (liv
 	}
 	f.can = of.Can
 	f.launch = func(plan []nemesis.Fault) (running, error) { return redisserver.Launch(*of, plan) }
+	return f, nil
+}
+
+// zooKeeperFleet is the members of a ZooKeeper ensemble.
+func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+	f := &fleet{plan: plan.Faults}
+	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
+	f.can = of.Can
+	f.launch = func(plan []nemesis.Fault) (running, error) { return zkserver.Launch(*of, plan) }
 	return f, nil
 }
 

@@ -15,14 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
-// Loop is the world's goroutine. Do has f run there, once, with the world's time advanced to now; or never, if the run
-// is over. It may return before that. What is posted first is done first.
-type Loop interface{ Do(f func()) }
-
 // gate keeps what is to be done on the world's goroutine until there is one.
 type gate struct {
 	mu    sync.Mutex
-	loop  Loop
+	loop  relay.Loop
 	early []func()
 }
 
@@ -37,7 +33,7 @@ func (g *gate) Do(f func()) {
 	g.loop.Do(f)
 }
 
-func (g *gate) begin(l Loop) {
+func (g *gate) begin(l relay.Loop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.loop = l

@@ -12,7 +12,7 @@
 // by way of a SOCKS proxy if it is told to, and each member's is one of package relay.
 //
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
-// goroutine only: in the calls of the kernel, and in what it has the [Loop] do.
+// goroutine only: in the calls of the kernel, and in what it has the loop do.
 //
 // # Records
 //

@@ -176,7 +176,7 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 }
 
 // Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer none.
-func (e *Ensemble) Begin(l Loop) {
+func (e *Ensemble) Begin(l relay.Loop) {
 	e.cfg.loop.begin(l)
 	if e.cfg.relay != nil {
 		e.cfg.relay.Begin(l)
