@@ -56,30 +56,36 @@ func appendNode(b []byte, request string, n *znode) []byte {
 	}
 }
 
-// setWatches sets a reconnected client's watches again. One that missed its event while the client was away fires at
-// once (DataTree.setWatches).
+// setWatches sets a reconnected client's watches again, sort by sort. One that missed its event while the client was
+// away fires at once (DataTree.setWatches).
 func (s *server) setWatches(m *consensus.Member, c *connection, args []string) []byte {
 	number, _ := strconv.ParseInt(args[1], 10, 64)
-	seen := Zxid(number)
-	for i := 2; i+1 < len(args); i += 2 {
-		kind, path := args[i], args[i+1]
-		n := s.nodes[path]
-		switch {
-		case kind == WatchExists && n != nil:
-			s.notify(m, c.id, Event{NodeCreated, path})
-		case kind == WatchExists:
-			add(s.watches.data, path, c.id)
-		case n == nil:
-			s.notify(m, c.id, Event{NodeDeleted, path})
-		case kind == WatchData && n.mzxid > seen:
-			s.notify(m, c.id, Event{NodeDataChanged, path})
-		case kind == WatchData:
-			add(s.watches.data, path, c.id)
-		case n.pzxid > seen:
-			s.notify(m, c.id, Event{NodeChildrenChanged, path})
-		default:
-			add(s.watches.child, path, c.id)
+	for _, kind := range []string{WatchData, WatchExists, WatchChild} {
+		for i := 2; i+1 < len(args); i += 2 {
+			if args[i] == kind {
+				s.setWatch(m, c, kind, args[i+1], Zxid(number))
+			}
 		}
 	}
 	return AppendOK(s.out[:0])
+}
+
+func (s *server) setWatch(m *consensus.Member, c *connection, kind, path string, seen Zxid) {
+	n := s.nodes[path]
+	switch {
+	case kind == WatchExists && n != nil:
+		s.notify(m, c.id, Event{NodeCreated, path})
+	case kind == WatchExists:
+		add(s.watches.data, path, c.id)
+	case n == nil:
+		s.notify(m, c.id, Event{NodeDeleted, path})
+	case kind == WatchData && n.mzxid > seen:
+		s.notify(m, c.id, Event{NodeDataChanged, path})
+	case kind == WatchData:
+		add(s.watches.data, path, c.id)
+	case n.pzxid > seen:
+		s.notify(m, c.id, Event{NodeChildrenChanged, path})
+	default:
+		add(s.watches.child, path, c.id)
+	}
 }
