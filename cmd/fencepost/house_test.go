@@ -52,6 +52,8 @@ var arrows = map[string][]string{
 	"sim/live/keeper":    {},
 	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
 		"sim/live/redisserver/release", "sim/live/relay", "sim/redis/aof", "sim/redis/keyspace"},
+	"sim/live/zkserver": {"checker/history", "nemesis", "sim", "sim/consensus", "sim/live/keeper",
+		"sim/live/redisserver/machine", "sim/live/relay", "sim/zookeeper"},
 	"sim/live/redisserver/release": {},
 	"sim/live/redisserver/machine": {"sim"},
 	"sim/consensus":                {"checker/history", "sim"},
@@ -75,7 +77,8 @@ var arrows = map[string][]string{
 	"scenarios/live/agree": {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
 		"scenarios/parallel"},
 	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
-		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/relay"},
+		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/relay",
+		"sim/live/zkserver"},
 	"reports/agreed": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios/expect",
 		"scenarios/live/agree"},
 	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",
@@ -402,7 +405,7 @@ var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
 var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
-	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "scenarios/live",
+	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "sim/live/zkserver", "scenarios/live",
 	"scenarios/live/agree", "scenarios/live/servers"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.

@@ -114,7 +114,8 @@ func TestMissedEventsComeSortBySort(t *testing.T) {
 		}
 		ask(zookeeper.ReqConnect, "0", "6000", "0")
 		ask(zookeeper.ReqCreate, "/a", "", "0")
-		ask(zookeeper.ReqWatches, "0", zookeeper.WatchChild, "/a", zookeeper.WatchExists, "/a", zookeeper.WatchData, "/a")
+		ask(zookeeper.ReqWatches, "0", zookeeper.WatchChild, "/a", zookeeper.WatchExists, "/a", zookeeper.WatchData,
+			"/a")
 		for range 3 {
 			data, _ := env.Receive(conn, time.Second)
 			_, e, _ := zookeeper.ReadEvent(data)

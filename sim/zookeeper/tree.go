@@ -51,8 +51,8 @@ func (t *tree) note(kind EventType, path string, n *znode) {
 	t.changes = append(t.changes, change{Event{kind, path}, n})
 }
 
-// create adds a znode; path comes back with the number if the mode is sequential. What is wrong is found in the order of
-// PrepRequestProcessor.pRequest2TxnCreate: the number may make a path of what is none, such as "/locks/".
+// create adds a znode; path comes back with the number if the mode is sequential. What is wrong is found in the order
+// of PrepRequestProcessor.pRequest2TxnCreate: the number may make a path of what is none, such as "/locks/".
 func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by history.Attempt) (*znode, Code) {
 	parentPath, name, ok := split(path)
 	if !ok || mode > EphemeralSequential {

@@ -30,7 +30,8 @@ const Closed = "-CLOSED\r\n"
 // Every other answer is *3 [zxid of the member] [events pushed on this connection so far] [body]; the body is +OK, an
 // error with its Code, or a list. A watch event is *3 [its number on the connection] +type $path.
 
-// AppendHead begins an answer: the member's zxid, and how many events it has pushed on the connection. The body follows.
+// AppendHead begins an answer: the member's zxid, and how many events it has pushed on the connection. The body
+// follows.
 func AppendHead(b []byte, at Zxid, events int64) []byte {
 	return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), int64(at)), events)
 }

@@ -27,7 +27,7 @@ import (
 const (
 	Simulated = "simulated"
 	Redis     = "redis"
-	ZooKeeper = "zookeeper"
+	zooKeeper = "zookeeper"
 )
 
 // kind is a kind of real servers that are started here.
@@ -40,7 +40,7 @@ type kind struct {
 // kinds are all of them.
 var kinds = []kind{
 	{Redis, locks.OnRedis, redisFleet},
-	{ZooKeeper, locks.OnZooKeeper, zooKeeperFleet},
+	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
 // words are all that choose servers.

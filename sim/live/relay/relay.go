@@ -2,9 +2,10 @@
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
 // name each other. Its process listens elsewhere, at a loopback address of its own, from which it also calls: by that
-// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What a process sends is cut into chunks as it comes, and each is a message between two
-// servers ([sim.Host], Send): it takes as long as the link takes, waits while that is cut, is held up by delays, and is
-// lost with the machine that it is for. So are the beginning of a connection and its end.
+// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What
+// a process sends is cut into chunks as it comes, and each is a message between two servers ([sim.Host], Send): it
+// takes as long as the link takes, waits while that is cut, is held up by delays, and is lost with the machine that it
+// is for. So are the beginning of a connection and its end.
 //
 // A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
 // by an end of the connection, as a machine says that knows nothing of it.

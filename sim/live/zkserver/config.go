@@ -79,8 +79,8 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return nil
 	}
 	if f.Kind == nemesis.Drift {
-		return errors.New("a real ZooKeeper is a Java program, which waits by the clocks of the kernel: they cannot be " +
-			"made to run at another rate for it alone. A wall clock can jump")
+		return errors.New("a real ZooKeeper is a Java program, which waits by the clocks of the kernel: they cannot " +
+			"be made to run at another rate for it alone. A wall clock can jump")
 	}
 	if _, err := exec.LookPath("gcc"); err != nil && c.needsShim(f) {
 		return machine.ErrNoCompiler

@@ -2,7 +2,7 @@
 // each member is the program of a server process, a [sim.Server].
 //
 // An [Ensemble] starts the members, Java programs, in the private folder of a keeper. What a client says, in the words
-// of package zookeeper, travels the simulated links and arrives at a [Member], which says it to its process in
+// of package zookeeper, travels the simulated links and arrives at a member, which says it to its process in
 // ZooKeeper's own protocol, on a connection for each of the client's, and has the answers and events travel back in
 // the words of package zookeeper. Nothing here knows how a client keeps a session: sessions, time-outs and watches are
 // those of the process. Pauses are SIGSTOP, crashes kill -9; a wall clock that jumps, and slow fsyncs, are a small
@@ -29,9 +29,9 @@
 //
 // # Where it differs
 //
-// Ticks are 2 s, as in the simulated ensemble, and the shortest patience of members with each other is one tick (syncLimit),
-// where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before it is on a majority's
-// disks, and what was written and not fsynced may be found again.
+// Ticks are 2 s, as in the simulated ensemble, and the shortest patience of members with each other is one tick
+// (syncLimit), where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before it is on
+// a majority's disks, and what was written and not fsynced may be found again.
 //
 // Goals: the same records and the same meaning of every fault as with the simulated ensemble; nothing of it outlives
 // the run. Non-goals: clocks that run at another rate, since a Java program waits by the kernel's; observers, access

@@ -19,7 +19,7 @@ import (
 // Ensemble is the members of one run.
 type Ensemble struct {
 	cfg     *settings
-	members map[sim.ProcessID]*Member
+	members map[sim.ProcessID]*member
 	order   []*program
 }
 
@@ -36,7 +36,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 		}
 		needsShim = needsShim || c.needsShim(f)
 	}
-	e := &Ensemble{cfg: &settings{Config: c, visits: map[int64]*visit{}}, members: map[sim.ProcessID]*Member{}}
+	e := &Ensemble{cfg: &settings{Config: c, visits: map[int64]*visit{}}, members: map[sim.ProcessID]*member{}}
 	e.cfg.sessions.all = map[int64]session{}
 	e.cfg.scribe = scribe{cfg: e.cfg, asked: map[origin]asked{}, nodes: map[string]node{}}
 	if len(c.Members) > 1 {
@@ -78,7 +78,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 				return err
 			}
 		}
-		m := &Member{name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
+		m := &member{name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
 		e.members[name] = m
 		e.cfg.scribe.members = append(e.cfg.scribe.members, m)
 		e.order = append(e.order, p)
@@ -175,7 +175,8 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 	return nil
 }
 
-// Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer none.
+// Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer
+// none.
 func (e *Ensemble) Begin(l relay.Loop) {
 	e.cfg.loop.begin(l)
 	if e.cfg.relay != nil {

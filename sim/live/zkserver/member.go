@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// Member is a real member in a simulated world. The kernel calls it on the world's goroutine.
-type Member struct {
+// member is a real member in a simulated world. The kernel calls it on the world's goroutine.
+type member struct {
 	name    sim.ProcessID
 	cfg     *settings
 	program *program
@@ -35,11 +35,11 @@ var _ interface {
 	sim.Peer
 	sim.Closer
 	sim.Pauser
-} = (*Member)(nil)
+} = (*member)(nil)
 
 // life is one life of a member's process.
 type life struct {
-	m       *Member
+	m       *member
 	over    chan struct{}    // closed when it ends
 	started chan struct{}    // closed when its process has been started, or will not be
 	links   map[uint64]*link // the world's goroutine's
@@ -76,7 +76,7 @@ func (x *life) do(f func()) {
 
 // Start begins a life: the first with the process that has been launched, each later one with a new process. One whose
 // disk is gone stays out of the ensemble, as in package consensus: it may have promised what it no longer knows.
-func (m *Member) Start(h sim.Host) {
+func (m *member) Start(h sim.Host) {
 	m.host = h
 	x := &life{m: m, over: make(chan struct{}), started: make(chan struct{}), links: map[uint64]*link{}}
 	x.eye = newObserver(x)
@@ -96,7 +96,7 @@ func (m *Member) Start(h sim.Host) {
 }
 
 // boot has a process run, once the one before has ended.
-func (m *Member) boot(x *life, before <-chan struct{}) error {
+func (m *member) boot(x *life, before <-chan struct{}) error {
 	if err := m.restart(x, before); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (m *Member) boot(x *life, before <-chan struct{}) error {
 }
 
 // restart starts a process if there has been one before.
-func (m *Member) restart(x *life, before <-chan struct{}) error {
+func (m *member) restart(x *life, before <-chan struct{}) error {
 	defer close(x.started)
 	if before == nil {
 		return nil
@@ -123,14 +123,14 @@ func (m *Member) restart(x *life, before <-chan struct{}) error {
 }
 
 // fail reports, once, why the run cannot go on.
-func (m *Member) fail(err error) { m.failed.Do(func() { m.cfg.Failed(err) }) }
+func (m *member) fail(err error) { m.failed.Do(func() { m.cfg.Failed(err) }) }
 
 // Receive takes what another member has sent.
-func (m *Member) Receive(_ sim.ProcessID, body any) { m.program.gate.Receive(body) }
+func (m *member) Receive(_ sim.ProcessID, body any) { m.program.gate.Receive(body) }
 
 // Serve says a request to the process, on the connection that stands for its client's. The first there must ask for a
 // session.
-func (m *Member) Serve(r *sim.Incoming) {
+func (m *member) Serve(r *sim.Incoming) {
 	x, args := m.life, slices.Clone(r.Args)
 	l := x.links[r.ConnID]
 	switch {
@@ -152,7 +152,7 @@ func (m *Member) Serve(r *sim.Incoming) {
 }
 
 // Closed closes the connection that stands for a client's.
-func (m *Member) Closed(conn uint64) {
+func (m *member) Closed(conn uint64) {
 	if l := m.life.links[conn]; l != nil {
 		delete(m.life.links, conn)
 		l.over = true
@@ -161,17 +161,17 @@ func (m *Member) Closed(conn uint64) {
 }
 
 // Wake does nothing: it sets no timer.
-func (m *Member) Wake(uint64) {}
+func (m *member) Wake(uint64) {}
 
 // ClockChanged has the process's wall clock show what the world's does.
-func (m *Member) ClockChanged() {
+func (m *member) ClockChanged() {
 	if err := m.program.shim.SetClocks(m.host); err != nil {
 		m.fail(fmt.Errorf("setting the clocks of %s: %w", m.name, err))
 	}
 }
 
 // Fault makes fsyncs slow, or ends the sessions of a client.
-func (m *Member) Fault(f sim.ServerFault) {
+func (m *member) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.SlowFsync:
 		by := f.By
@@ -189,19 +189,19 @@ func (m *Member) Fault(f sim.ServerFault) {
 }
 
 // Pause stops the process.
-func (m *Member) Pause() { m.hold(true) }
+func (m *member) Pause() { m.hold(true) }
 
 // Resume lets it go on.
-func (m *Member) Resume() { m.hold(false) }
+func (m *member) Resume() { m.hold(false) }
 
-func (m *Member) hold(on bool) {
+func (m *member) hold(on bool) {
 	if err := m.program.hold(on); err != nil {
 		m.fail(fmt.Errorf("pausing %s: %w", m.name, err))
 	}
 }
 
 // Stop ends the life.
-func (m *Member) Stop(how sim.Stop) {
+func (m *member) Stop(how sim.Stop) {
 	x := m.life
 	m.life = nil
 	x.end()

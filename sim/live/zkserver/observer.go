@@ -193,7 +193,7 @@ func (c *settings) expire(client history.Process) {
 }
 
 // end ends a session, if it lives.
-func (m *Member) end(id int64) error {
+func (m *member) end(id int64) error {
 	conn, err := net.DialTimeout("tcp", m.program.address(), soon)
 	if err != nil {
 		return err

@@ -121,8 +121,13 @@ type client struct {
 
 // ask asks on behalf of an attempt.
 func (c *client) ask(of history.Attempt, args ...string) (zookeeper.Answer, bool) {
+	return c.askFor(time.Minute, of, args...)
+}
+
+// askFor asks and waits for so long.
+func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) (zookeeper.Answer, bool) {
 	c.asked++
-	list := c.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
+	list := c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})
 	return zookeeper.ReadAnswer(&list[0])
 }
@@ -140,7 +145,7 @@ func (c *client) must(of history.Attempt, args ...string) zookeeper.Answer {
 // connect asks for a session until there is one.
 func (c *client) connect(timeout string) zookeeper.Answer {
 	for {
-		if a, ok := c.ask("", zookeeper.ReqConnect, "0", timeout, "0"); ok && a.Code == "" {
+		if a, ok := c.askFor(5*time.Second, "", zookeeper.ReqConnect, "0", timeout, "0"); ok && a.Code == "" {
 			return a
 		}
 		c.Close(sim.Conn{Server: c.server, N: c.n})

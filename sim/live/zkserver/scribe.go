@@ -17,7 +17,7 @@ type scribe struct {
 	cfg *settings
 
 	mu      sync.Mutex
-	members []*Member
+	members []*member
 	seen    int64 // what stands in the logs up to here is recorded
 	asked   map[origin]asked
 	nodes   map[string]node
@@ -57,7 +57,7 @@ type effect struct {
 	why   history.Why
 	// forced says that a fault has ended the session, before its time.
 	forced bool
-	first  *Member // that was seen to know it first
+	first  *member // that was seen to know it first
 }
 
 // mostEffects is how many effects are kept for members that have not told yet that they know them.
@@ -72,7 +72,7 @@ func (s *scribe) note(o origin, a asked) {
 
 // upTo has all recorded that a member knows which has carried out a zxid. What is posted to the world afterwards comes
 // after the records.
-func (s *scribe) upTo(m *Member, zxid int64) error {
+func (s *scribe) upTo(m *member, zxid int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fresh []effect
@@ -222,8 +222,9 @@ func (n node) effect(list []effect, t *txn, e effect) []effect {
 }
 
 // record records an effect. It is called on the world's goroutine.
-func (m *Member) record(e *effect) {
-	r := history.Event{Type: history.OK, Lock: e.lock, Member: e.name, Of: e.of, F: history.KeyGone, By: e.by, Why: e.why}
+func (m *member) record(e *effect) {
+	r := history.Event{Type: history.OK, Lock: e.lock, Member: e.name, Of: e.of, F: history.KeyGone, By: e.by,
+		Why: e.why}
 	switch {
 	case !e.gone:
 		r.F, r.Value, r.Until = history.KeySet, e.name, history.Never
@@ -232,14 +233,15 @@ func (m *Member) record(e *effect) {
 		}
 	case e.why == history.Expired:
 		last := r
-		last.F, last.By, last.Why, last.Until = history.KeyProlonged, e.of, "", m.cfg.visits[e.owner].due(m.host.Due(0), e.forced)
+		last.F, last.By, last.Why, last.Until = history.KeyProlonged, e.of, "",
+			m.cfg.visits[e.owner].due(m.host.Due(0), e.forced)
 		m.host.Record(last)
 	}
 	m.host.Record(r)
 }
 
 // recordCopy records that the member knows an effect now too, which another did before.
-func (m *Member) recordCopy(e *effect) {
+func (m *member) recordCopy(e *effect) {
 	r := history.Event{Type: history.OK, F: history.KeyCopied, Lock: e.lock, Member: e.name, Of: e.of}
 	if e.gone {
 		r.F = history.CopyGone

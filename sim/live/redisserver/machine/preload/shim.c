@@ -1,6 +1,6 @@
-/* What fencepost loads into a redis-server (LD_PRELOAD), so that a run can move its clocks, slow its fsyncs down and
-   know what a loss of power would take. All goes by the file $FENCEPOST_SHIM, eight bytes a field in the machine's
-   order; shim.go has the other side. While version is 0 the clocks are the machine's. */
+/* What fencepost loads into a redis-server or a ZooKeeper (LD_PRELOAD), so that a run can move its clocks, slow its
+   fsyncs down and know what a loss of power would take. All goes by the file $FENCEPOST_SHIM, eight bytes a field in
+   the machine's order; shim.go has the other side. While version is 0 the clocks are the machine's. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,13 +76,15 @@ time_t time(time_t *at) {
   return at ? *at = s.tv_sec : s.tv_sec;
 }
 
-/* isLog reports whether a file is the append-only file that grows, not its base or the list of its parts. */
+/* isLog reports whether a file is the append-only file that grows, not its base or the list of its parts, or a
+   transaction log of ZooKeeper. */
 static int isLog(int fd) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t n = readlink(link, path, sizeof path - 1);
   if (n < 4) return 0;
   path[n] = 0;
+  if (strstr(path, "/version-2/log.")) return 1;
   return strcmp(path + n - 4, ".aof") == 0 && !strstr(path, ".base.") && !strstr(path, "/temp-");
 }
 
