@@ -150,10 +150,10 @@ func (c *Cluster) Reset(config Config) {
 // Members lists the members in the order of their names.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo adds the members to a world as servers.
-func (c *Cluster) AddTo(w *sim.World) {
+// AddTo has the members added to a world as servers.
+func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
-		w.AddServer(m.name, m)
+		add(m.name, m)
 	}
 }
 

@@ -144,7 +144,8 @@ type Port struct {
 	name     sim.ProcessID
 	own      netip.Addr // of its process
 	listener *net.TCPListener
-	process  string // where that listens
+	process  string     // where that listens
+	caller   func() int // the number of its process, by which it is known who calls; nil: by own
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -193,7 +194,7 @@ func (p *Port) accept() {
 			r.failed(fmt.Errorf("connections to %s: %w", p.name, err))
 			return
 		}
-		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
+		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), tcp.LocalAddr().(*net.TCPAddr).AddrPort())
 		if caller == nil { // a stranger
 			tcp.Close()
 			continue
@@ -204,12 +205,13 @@ func (p *Port) accept() {
 	}
 }
 
-// owner is the port of the server that calls from an address; nil if none does.
-func (r *Relay) owner(a netip.Addr) *Port {
+// owner is the port of the server that calls from an address to another; nil if none does.
+func (r *Relay) owner(from, to netip.AddrPort) *Port {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.ports {
-		if p.own == a.Unmap() {
+	ports := slices.Clone(r.ports)
+	r.mu.Unlock()
+	for _, p := range ports {
+		if p.calls(from, to) {
 			return p
 		}
 	}
