@@ -24,5 +24,5 @@ type etcdCluster struct {
 
 func (c *etcdCluster) add(w *sim.World, wrap tap) {
 	c.Reset(c.config)
-	c.AddTo(w, consensus.Wrap(wrap))
+	c.AddTo(wrap.before(w))
 }

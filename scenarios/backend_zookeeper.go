@@ -24,5 +24,5 @@ type zooKeeperCluster struct {
 
 func (c *zooKeeperCluster) add(w *sim.World, wrap tap) {
 	c.Reset(c.config)
-	c.AddTo(w, consensus.Wrap(wrap))
+	c.AddTo(wrap.before(w))
 }

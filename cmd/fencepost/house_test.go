@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"sim/live/keeper":    {},
 	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/keeper", "sim/live/redisserver/machine",
 		"sim/live/redisserver/release", "sim/live/relay", "sim/redis/aof", "sim/redis/keyspace"},
-	"sim/live/zkserver": {"checker/history", "nemesis", "sim", "sim/consensus", "sim/live/keeper",
+	"sim/live/zkserver": {"checker/history", "nemesis", "sim", "sim/consensus", "sim/live/daemon", "sim/live/keeper",
 		"sim/live/redisserver/machine", "sim/live/relay", "sim/zookeeper"},
 	"sim/live/redisserver/release": {},
 	"sim/live/redisserver/machine": {"sim"},

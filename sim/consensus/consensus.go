@@ -150,17 +150,10 @@ func (c *Cluster) Reset(config Config) {
 // Members lists the members in the order of their names.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// Wrap gives what stands in the place of a server. A member that others are to reach must be a [sim.Peer] still.
-type Wrap func(sim.ProcessID, sim.Server) sim.Server
-
-// AddTo adds the members to a world as servers, or what wrap (if not nil) puts in their places.
-func (c *Cluster) AddTo(w *sim.World, wrap Wrap) {
+// AddTo has the members added to a world as servers.
+func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
-		s := sim.Server(m)
-		if wrap != nil {
-			s = wrap(m.name, s)
-		}
-		w.AddServer(m.name, s)
+		add(m.name, m)
 	}
 }
 

@@ -78,7 +78,7 @@ const (
 // Serve takes a client's request.
 func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 	if len(r.Args) == 0 {
-		r.Reply(wire.AppendError(s.out, "fencepost: empty request"))
+		r.Reply(wire.AppendError(s.out, wire.Empty))
 		return
 	}
 	switch r.Args[0] {
@@ -102,7 +102,7 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 		b := sim.AppendInt(sim.AppendArray(s.out, 3), s.store.revision)
 		r.Reply(sim.AppendInt(sim.AppendBulk(b, string(m.Leader())), int64(m.Term())))
 	default:
-		r.Reply(wire.AppendError(s.out, "fencepost: unknown request"))
+		r.Reply(wire.AppendError(s.out, wire.Unknown))
 	}
 }
 
@@ -154,36 +154,24 @@ func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
 }
 
 func (s *server) serveLease(m *consensus.Member, r *sim.Incoming) {
-	w := wire.Words(r.Args[1:])
-	command := w.Next()
-	n, err := w.Number("the operand of LEASE " + command)
+	l, err := wire.ReadLease(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
 	}
-	switch command {
+	switch l.Command {
 	case "GRANT":
-		s.serveGrant(m, r, n, &w)
+		s.grant(m, r, l.ID, l.TTL)
 	case "REVOKE":
-		s.propose(m, r, []string{logRevoke, format(n)})
+		s.propose(m, r, []string{logRevoke, format(l.ID)})
 	case "KEEPALIVE":
-		s.askLeader(m, r, n, true)
+		s.askLeader(m, r, l.ID, true)
 	case "TIMETOLIVE":
-		s.askLeader(m, r, n, false)
-	default:
-		r.Reply(wire.AppendError(s.out, "fencepost: unknown request"))
+		s.askLeader(m, r, l.ID, false)
 	}
 }
 
-func (s *server) serveGrant(m *consensus.Member, r *sim.Incoming, ttl int64, w *wire.Words) {
-	var id int64
-	if len(*w) > 0 {
-		var err error
-		if id, err = w.Number("the lease"); err != nil {
-			s.refuse(r, err)
-			return
-		}
-	}
+func (s *server) grant(m *consensus.Member, r *sim.Incoming, id, ttl int64) {
 	if ttl > maxTTL {
 		r.Reply(wire.AppendError(s.out, wire.TTLTooLarge))
 		return

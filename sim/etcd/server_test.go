@@ -25,7 +25,7 @@ type desk struct {
 func newDesk(t testing.TB) *desk {
 	d := &desk{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t}
 	d.Cluster = New(consensus.Config{}, []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"})
-	d.AddTo(d.World, nil)
+	d.AddTo(d.World.AddServer)
 	return d
 }
 

@@ -39,8 +39,7 @@ func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
 }
 
 func (s *server) serveUnwatch(r *sim.Incoming) {
-	in := wire.Words(r.Args[1:])
-	id, err := in.Number("the watch")
+	id, err := wire.ReadUnwatch(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return

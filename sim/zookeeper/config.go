@@ -69,5 +69,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo adds the servers to a world, or what wrap (if not nil) puts in their places.
-func (e *Ensemble) AddTo(w *sim.World, wrap consensus.Wrap) { e.cluster.AddTo(w, wrap) }
+// AddTo has the servers added to a world.
+func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

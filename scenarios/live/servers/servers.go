@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/etcdserver"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
@@ -27,6 +28,7 @@ import (
 const (
 	Simulated = "simulated"
 	Redis     = "redis"
+	Etcd      = "etcd"
 	zooKeeper = "zookeeper"
 )
 
@@ -40,6 +42,7 @@ type kind struct {
 // kinds are all of them.
 var kinds = []kind{
 	{Redis, locks.OnRedis, redisFleet},
+	{Etcd, locks.OnEtcd, etcdFleet},
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
@@ -200,6 +203,16 @@ func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (liv
 	}
 	f.can = of.Can
 	f.launch = func(plan []nemesis.Fault) (running, error) { return redisserver.Launch(*of, plan) }
+	return f, nil
+}
+
+// etcdFleet is members of etcd.
+func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+	f := &fleet{plan: plan.Faults}
+	names := s.Targets()
+	of := &etcdserver.Config{Keeper: k, Members: names.Servers(), Failed: f.failed}
+	f.can = of.Can
+	f.launch = func(plan []nemesis.Fault) (running, error) { return etcdserver.Launch(*of, plan) }
 	return f, nil
 }
 

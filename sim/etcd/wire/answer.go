@@ -5,7 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text.
+// Answers are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or says that the request is
+// none.
 const (
 	LeaseNotFound = "etcdserver: requested lease not found"
 	LeaseExists   = "etcdserver: lease already exists"
@@ -13,6 +14,8 @@ const (
 	DuplicateKey  = "etcdserver: duplicate key given in txn request"
 	EmptyKey      = "etcdserver: key is not provided"
 	TimedOut      = "etcdserver: request timed out"
+	Unknown       = "fencepost: unknown request"
+	Empty         = "fencepost: empty request"
 )
 
 // AppendError writes an error.

@@ -280,3 +280,37 @@ func ReadWatch(args []string) (w Watch, err error) {
 	}
 	return w, err
 }
+
+// Lease is what is asked about leases.
+type Lease struct {
+	Command string // GRANT, KEEPALIVE, REVOKE or TIMETOLIVE
+	ID      int64  // of GRANT: 0 if any will do
+	TTL     int64  // s; of GRANT
+}
+
+// ReadLease reads "LEASE GRANT ttl [id]", "LEASE KEEPALIVE id", "LEASE REVOKE id" or "LEASE TIMETOLIVE id".
+func ReadLease(args []string) (l Lease, err error) {
+	w := Words(args[1:])
+	l.Command = w.Next()
+	n, err := w.Number("the operand of LEASE " + l.Command)
+	if err != nil {
+		return l, err
+	}
+	switch l.Command {
+	case "GRANT":
+		if l.TTL = n; len(w) > 0 {
+			l.ID, err = w.Number("the lease")
+		}
+	case "KEEPALIVE", "REVOKE", "TIMETOLIVE":
+		l.ID = n
+	default:
+		err = errors.New(Unknown)
+	}
+	return l, err
+}
+
+// ReadUnwatch reads "UNWATCH watch".
+func ReadUnwatch(args []string) (watch int64, err error) {
+	w := Words(args[1:])
+	return w.Number("the watch")
+}

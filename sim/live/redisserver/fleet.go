@@ -76,7 +76,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 // Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
 // none.
 func (f *Fleet) Begin(l relay.Loop) {
-	f.cfg.loop.begin(l)
+	f.cfg.loop.Begin(l)
 	if f.cfg.relay != nil {
 		f.cfg.relay.Begin(l)
 	}

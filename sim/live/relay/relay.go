@@ -147,6 +147,7 @@ type Port struct {
 	listener *net.TCPListener
 	process  string           // where that listens
 	places   []netip.AddrPort // or where it does that calls by way of a proxy
+	caller   func() int       // the number of its process, by which it is known who calls; nil: by own
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -187,7 +188,7 @@ func (p *Port) accept() {
 	r := p.relay
 	defer r.running.Done()
 	for tcp := p.next(); tcp != nil; tcp = p.next() {
-		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
+		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), tcp.LocalAddr().(*net.TCPAddr).AddrPort())
 		if caller == nil { // a stranger
 			tcp.Close()
 			continue
@@ -209,12 +210,13 @@ func (p *Port) next() *net.TCPConn {
 	return nil
 }
 
-// owner is the port of the server that calls from an address; nil if none does.
-func (r *Relay) owner(a netip.Addr) *Port {
+// owner is the port of the server that calls from an address to another; nil if none does.
+func (r *Relay) owner(from, to netip.AddrPort) *Port {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.ports {
-		if p.own == a.Unmap() {
+	ports := slices.Clone(r.ports)
+	r.mu.Unlock()
+	for _, p := range ports {
+		if p.calls(from, to) {
 			return p
 		}
 	}

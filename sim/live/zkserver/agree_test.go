@@ -171,7 +171,7 @@ func TestAnswersAreThoseOfTheSimulatedEnsemble(t *testing.T) {
 		var real, simulated []string
 		r.play(func(c *client) { real = converse(c, seed, requests) })
 		w := sim.New(1, sim.Options{})
-		zookeeper.NewEnsemble(zookeeper.Config{}, names(3)).AddTo(w, nil)
+		zookeeper.NewEnsemble(zookeeper.Config{}, names(3)).AddTo(w.AddServer)
 		w.AddClient("client-1", 0, func(e sim.Env) {
 			simulated = converse(&client{t: t, Env: e, w: w, server: "zookeeper-1"}, seed, requests)
 		})

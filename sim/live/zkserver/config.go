@@ -15,34 +15,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
-// gate keeps what is to be done on the world's goroutine until there is one.
-type gate struct {
-	mu    sync.Mutex
-	loop  relay.Loop
-	early []func()
-}
-
-// Do is the loop's.
-func (g *gate) Do(f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.loop == nil {
-		g.early = append(g.early, f)
-		return
-	}
-	g.loop.Do(f)
-}
-
-func (g *gate) begin(l relay.Loop) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.loop = l
-	for _, f := range g.early {
-		l.Do(f)
-	}
-	g.early = nil
-}
-
 // Config is what a run may choose about its ensemble.
 type Config struct {
 	Keeper *keeper.Keeper
@@ -59,7 +31,7 @@ type Config struct {
 // settings are a configuration, and what else all members have in common.
 type settings struct {
 	Config
-	loop     gate
+	loop     relay.Gate
 	relay    *relay.Relay
 	scribe   scribe
 	sessions sessions

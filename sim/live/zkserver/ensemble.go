@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
@@ -63,9 +64,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 func (e *Ensemble) prepare(library string) (err error) {
 	origin := &machine.Origin{}
 	for i, name := range e.cfg.Members {
-		p := &program{cfg: e.cfg, name: name, number: len(e.cfg.Members) - i,
-			folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}
-		if err := os.MkdirAll(p.folder, 0o700); err != nil {
+		p := &program{number: len(e.cfg.Members) - i, Daemon: &daemon.Daemon{Keeper: e.cfg.Keeper, Name: name,
+			Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
+		if err := os.MkdirAll(p.Folder, 0o700); err != nil {
 			return err
 		}
 		if e.cfg.relay != nil {
@@ -74,10 +75,11 @@ func (e *Ensemble) prepare(library string) (err error) {
 			}
 		}
 		if library != "" {
-			if p.shim, err = machine.NewShim(library, p.folder, origin); err != nil {
+			if p.shim, err = machine.NewShim(library, p.Folder, origin); err != nil {
 				return err
 			}
 		}
+		p.prepare(&e.cfg.Config)
 		m := &member{name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
 		e.members[name] = m
 		e.cfg.scribe.members = append(e.cfg.scribe.members, m)
@@ -102,7 +104,7 @@ func (e *Ensemble) elect() (err error) {
 			return nil
 		}
 		for _, p := range e.order {
-			p.kill()
+			p.Kill()
 			err = errors.Join(err, os.RemoveAll(p.data()))
 		}
 		if !errors.Is(err, errOther) && !strings.Contains(err.Error(), inUse) {
@@ -121,10 +123,10 @@ func (e *Ensemble) start() error {
 	}
 	for i, p := range e.order {
 		if err := p.configure(e.order); err != nil {
-			return fmt.Errorf("configuring %s: %w", p.name, err)
+			return fmt.Errorf("configuring %s: %w", p.Name, err)
 		}
 		if err := p.spawn(); err != nil {
-			return fmt.Errorf("starting %s: %w", p.name, err)
+			return fmt.Errorf("starting %s: %w", p.Name, err)
 		}
 		if i == 0 && len(e.order) > 1 {
 			if err := e.await(p, p.votes); err != nil {
@@ -163,13 +165,13 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 	for end := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
 		for _, o := range e.order {
 			select {
-			case <-o.ended():
-				return o.diedError()
+			case <-o.Ended():
+				return o.Died()
 			default:
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: ZooKeeper serves nobody within %v of its start%s", p.name, patience, p.lastWords())
+			return fmt.Errorf("%s: ZooKeeper serves nobody within %v of its start%s", p.Name, patience, p.LastWords())
 		}
 	}
 	return nil
@@ -178,7 +180,7 @@ func (e *Ensemble) await(p *program, is func() bool) error {
 // Begin gives the members the loop of the world that they were added to. Until then they take requests, and answer
 // none.
 func (e *Ensemble) Begin(l relay.Loop) {
-	e.cfg.loop.begin(l)
+	e.cfg.loop.Begin(l)
 	if e.cfg.relay != nil {
 		e.cfg.relay.Begin(l)
 	}

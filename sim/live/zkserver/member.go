@@ -102,8 +102,8 @@ func (m *member) boot(x *life, before <-chan struct{}) error {
 	}
 	go x.eye.run()
 	select {
-	case <-m.program.ended():
-		return m.program.diedError()
+	case <-m.program.Ended():
+		return m.program.Died()
 	case <-x.over:
 		return nil
 	}
@@ -195,7 +195,7 @@ func (m *member) Pause() { m.hold(true) }
 func (m *member) Resume() { m.hold(false) }
 
 func (m *member) hold(on bool) {
-	if err := m.program.hold(on); err != nil {
+	if err := m.program.Hold(on); err != nil {
 		m.fail(fmt.Errorf("pausing %s: %w", m.name, err))
 	}
 }
@@ -208,7 +208,7 @@ func (m *member) Stop(how sim.Stop) {
 	m.excluded = m.excluded || how == sim.LoseAllState
 	if how != sim.ShutDown {
 		m.program.gate.Off()
-		m.program.kill()
+		m.program.Kill()
 	}
 	ended := m.ended
 	go func() {
