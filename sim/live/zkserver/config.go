@@ -62,7 +62,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 
 // needsShim reports whether a fault takes the library that is loaded into a process.
 func (c *Config) needsShim(f nemesis.Fault) bool {
-	return c.isMember(f.Target) && (f.Kind == nemesis.Jump || f.Kind == nemesis.SlowFsync)
+	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }
 
 // session is what it takes to go on with one.

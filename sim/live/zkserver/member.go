@@ -170,21 +170,10 @@ func (m *member) ClockChanged() {
 	}
 }
 
-// Fault makes fsyncs slow, or ends the sessions of a client.
+// Fault ends the sessions of a client. All members are told, and one sees to it.
 func (m *member) Fault(f sim.ServerFault) {
-	switch f.Kind {
-	case sim.SlowFsync:
-		by := f.By
-		if !f.Begin {
-			by = -by
-		}
-		if err := m.program.shim.SlowFsync(by); err != nil {
-			m.fail(fmt.Errorf("making the fsyncs of %s slow: %w", m.name, err))
-		}
-	case sim.ExpireSession:
-		if m == m.cfg.scribe.members[0] { // all are told
-			go m.cfg.expire(history.Process(f.To))
-		}
+	if f.Kind == sim.ExpireSession && m == m.cfg.scribe.members[0] {
+		go m.cfg.expire(history.Process(f.To))
 	}
 }
 

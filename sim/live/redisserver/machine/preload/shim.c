@@ -76,15 +76,13 @@ time_t time(time_t *at) {
   return at ? *at = s.tv_sec : s.tv_sec;
 }
 
-/* isLog reports whether a file is the append-only file that grows, not its base or the list of its parts, or a
-   transaction log of ZooKeeper. */
+/* isLog reports whether a file is the append-only file that grows, not its base or the list of its parts. */
 static int isLog(int fd) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t n = readlink(link, path, sizeof path - 1);
   if (n < 4) return 0;
   path[n] = 0;
-  if (strstr(path, "/version-2/log.")) return 1;
   return strcmp(path + n - 4, ".aof") == 0 && !strstr(path, ".base.") && !strstr(path, "/temp-");
 }
 
