@@ -82,7 +82,7 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 			"its own: every law, and the cause of every violation, is held to the other side's.")
 	p.Blank()
 	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(35).Add(term.Plain, "times").
-		Right(52, "simulated").Right(62, "real"))
+		Right(54, "simulated").Right(64, "real"))
 	for i := range a.Rows {
 		row(p, &a.Rows[i])
 	}
@@ -115,7 +115,7 @@ func row(p *term.Writer, r *agree.Row) {
 	if r.Scaled > 1 {
 		scale = fmt.Sprintf("÷ %d", r.Scaled)
 	}
-	p.Put(l.To(35).Add(term.Plain, scale).Right(52, wall(r.Simulated.Wall)).Right(62, wall(r.Live.Wall)))
+	p.Put(l.To(35).Add(term.Plain, scale).Right(54, wall(r.Simulated.Wall)).Right(64, wall(r.Live.Wall)))
 	p.Text(term.Plain, 3, broken(r.Simulated.Verdict))
 	for _, d := range r.Differences() {
 		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))

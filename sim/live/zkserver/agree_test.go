@@ -167,26 +167,30 @@ func TestAnswersAreThoseOfTheSimulatedEnsemble(t *testing.T) {
 		runs, requests = 10, 3000
 	}
 	for seed := range runs {
-		r := start(t, 1+2*int(seed%2))
-		var real, simulated []string
-		r.play(func(c *client) { real = converse(c, seed, requests) })
-		w := sim.New(1, sim.Options{})
-		zookeeper.NewEnsemble(zookeeper.Config{}, names(3)).AddTo(w.AddServer)
-		w.AddClient("client-1", 0, func(e sim.Env) {
-			simulated = converse(&client{t: t, Env: e, w: w, server: "zookeeper-1"}, seed, requests)
-		})
-		w.Run(history.Of(time.Hour), nil)
-		if len(simulated) < requests {
-			t.Fatalf("seed %d: the simulated ensemble answered %d requests", seed, len(simulated))
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { agrees(t, seed, requests) })
+	}
+}
+
+func agrees(t *testing.T, seed uint64, requests int) {
+	r := start(t, 1+2*int(seed%2))
+	var real, simulated []string
+	r.play(func(c *client) { real = converse(c, seed, requests) })
+	w := sim.New(1, sim.Options{})
+	zookeeper.NewEnsemble(zookeeper.Config{}, names(3)).AddTo(w.AddServer)
+	w.AddClient("client-1", 0, func(e sim.Env) {
+		simulated = converse(&client{t: t, Env: e, w: w, server: "zookeeper-1"}, seed, requests)
+	})
+	w.Run(history.Of(time.Hour), nil)
+	if len(simulated) < requests {
+		t.Fatalf("the simulated ensemble answered %d requests", len(simulated))
+	}
+	for i := range min(len(real), len(simulated)) {
+		if real[i] != simulated[i] {
+			t.Fatalf("after\n%s\nreal      %s\nsimulated %s", strings.Join(simulated[max(0, i-6):i], "\n"), real[i],
+				simulated[i])
 		}
-		for i := range min(len(real), len(simulated)) {
-			if real[i] != simulated[i] {
-				t.Fatalf("seed %d, after\n%s\nreal      %s\nsimulated %s", seed,
-					strings.Join(simulated[max(0, i-6):i], "\n"), real[i], simulated[i])
-			}
-		}
-		if !slices.Equal(real, simulated) {
-			t.Fatalf("seed %d: %d lines and %d", seed, len(real), len(simulated))
-		}
+	}
+	if !slices.Equal(real, simulated) {
+		t.Fatalf("%d lines and %d", len(real), len(simulated))
 	}
 }

@@ -81,64 +81,68 @@ func TestRecordsTellWhatStands(t *testing.T) {
 		runs, lasts = 6, time.Minute
 	}
 	for seed := range runs {
-		r := start(t, 3)
-		d := rand.New(rand.NewPCG(seed, 0))
-		w := r.w
-		at := 2 * time.Second
-		for at < lasts-4*time.Second {
-			m := r.members[d.IntN(3)]
-			o := r.members[d.IntN(3)]
-			begin, length := history.Of(at), history.Of(time.Duration(1000+d.IntN(3000))*time.Millisecond)
-			switch kind := d.IntN(3); {
-			case kind == 0:
-				w.At(begin, func() { w.Stop(m, sim.PowerLoss) })
-				w.At(begin+length, func() { w.Restart(m) })
-			case kind == 1:
-				w.At(begin, func() { w.Pause(m) })
-				w.At(begin+length, func() { w.Resume(m) })
-			case m != o:
-				w.At(begin, func() { w.Cut(m, o); w.Cut(o, m) })
-				w.At(begin+length, func() { w.Heal(m, o); w.Heal(o, m) })
-			}
-			at += length.Duration() + time.Duration(d.IntN(2000))*time.Millisecond
-		}
-		ready, done := &sim.Signal{}, 0
-		clients := []func(*client){func(c *client) {
-			c.connect("6000")
-			c.folder("a")
-			ready.Raise()
-			for done < 3 {
-				c.Sleep(100 * time.Millisecond)
-			}
-			want, before := map[string]history.Attempt{}, map[string]history.Attempt{}
-			for c.n += 100; len(want) == 0; c.n++ { // until a member serves
-				c.connect("6000")
-				c.must("", zookeeper.ReqSync)
-				before = account(t, recorded(w))
-				want = c.standing()
-			}
-			after := account(t, recorded(w)) // a session may have ended meanwhile
-			for name, of := range want {
-				if before[name] != of && after[name] != of {
-					t.Errorf("seed %d: %s is of %s, by the records of %q", seed, name, of, after[name])
-				}
-			}
-			for name, of := range after {
-				if want[name] == "" && before[name] == of {
-					t.Errorf("seed %d: %s of %s stands by the records only", seed, name, of)
-				}
-			}
-			t.Logf("seed %d: %d records, %d stand", seed, len(recorded(w)), len(after))
-		}}
-		for i := range 3 {
-			clients = append(clients, func(c *client) {
-				c.Sleep(sim.Forever, ready)
-				wander(c, i+2, seed, r.members, lasts)
-				done++
-			})
-		}
-		r.play(clients...)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { stands(t, seed, lasts) })
 	}
+}
+
+func stands(t *testing.T, seed uint64, lasts time.Duration) {
+	r := start(t, 3)
+	d := rand.New(rand.NewPCG(seed, 0))
+	w := r.w
+	at := 2 * time.Second
+	for at < lasts-4*time.Second {
+		m := r.members[d.IntN(3)]
+		o := r.members[d.IntN(3)]
+		begin, length := history.Of(at), history.Of(time.Duration(1000+d.IntN(3000))*time.Millisecond)
+		switch kind := d.IntN(3); {
+		case kind == 0:
+			w.At(begin, func() { w.Stop(m, sim.PowerLoss) })
+			w.At(begin+length, func() { w.Restart(m) })
+		case kind == 1:
+			w.At(begin, func() { w.Pause(m) })
+			w.At(begin+length, func() { w.Resume(m) })
+		case m != o:
+			w.At(begin, func() { w.Cut(m, o); w.Cut(o, m) })
+			w.At(begin+length, func() { w.Heal(m, o); w.Heal(o, m) })
+		}
+		at += length.Duration() + time.Duration(d.IntN(2000))*time.Millisecond
+	}
+	ready, done := &sim.Signal{}, 0
+	clients := []func(*client){func(c *client) {
+		c.connect("6000")
+		c.folder("a")
+		ready.Raise()
+		for done < 3 {
+			c.Sleep(100 * time.Millisecond)
+		}
+		want, before := map[string]history.Attempt{}, map[string]history.Attempt{}
+		for c.n += 100; len(want) == 0; c.n++ { // until a member serves
+			c.connect("6000")
+			c.must("", zookeeper.ReqSync)
+			before = account(t, recorded(w))
+			want = c.standing()
+		}
+		after := account(t, recorded(w)) // a session may have ended meanwhile
+		for name, of := range want {
+			if before[name] != of && after[name] != of {
+				t.Errorf("%s is of %s, by the records of %q", name, of, after[name])
+			}
+		}
+		for name, of := range after {
+			if want[name] == "" && before[name] == of {
+				t.Errorf("%s of %s stands by the records only", name, of)
+			}
+		}
+		t.Logf("%d records, %d stand", len(recorded(w)), len(after))
+	}}
+	for i := range 3 {
+		clients = append(clients, func(c *client) {
+			c.Sleep(sim.Forever, ready)
+			wander(c, i+2, seed, r.members, lasts)
+			done++
+		})
+	}
+	r.play(clients...)
 }
 
 // standing reads all requests for lock a, and who made them. It has none if it was interrupted.
