@@ -41,7 +41,6 @@ var neededAlone = map[string][]string{
 	"fuzz tests make plans of bytes by it":       {"scenarios/search.Plans.PlanOf"},
 	"a test of interruptions puts its own there": {"cmd/fencepost/frame.ProgressOn"},
 	"tests of clients start them by it":          {"sim/live.Groups"},
-	"tests look at the process by it":            {"sim/live/keeper.Process.PID"},
 	"tests of sim/etcd look at the members": {"sim/consensus.Cluster.Members",
 		"sim/consensus.Member.Applied"},
 	"tests of sim/zookeeper read and write by it": {"scenarios/locks/zkclient.Client.SetData",

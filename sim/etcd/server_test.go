@@ -174,9 +174,10 @@ func TestTransactions(t *testing.T) {
 	d.want(1, "TXN IF VALUE l/1 = one ELSE 3 PUT a 1 ELSE 3 PUT b 2", "[4 0 [[4] [4]]]")
 	d.want(1, "RANGE b", "[4 1 [[b 2 4 4 1 0]]]")
 	d.want(1, "TXN THEN 5 PUT a 1 LEASE 77", wire.LeaseNotFound)
-	d.want(1, "TXN THEN 3 PUT a 1 THEN 3 PUT a 2", wire.DuplicateKey)
-	d.want(1, "TXN THEN 3 PUT ab 1 ELSE 3 DELETE a PREFIX THEN 3 DELETE a PREFIX", wire.DuplicateKey)
-	d.want(1, "TXN THEN 2 DELETE a ELSE 3 PUT a 2 ELSE 2 DELETE a", wire.DuplicateKey)
+	const twice = "etcdserver: duplicate key given in txn request"
+	d.want(1, "TXN THEN 3 PUT a 1 THEN 3 PUT a 2", twice)
+	d.want(1, "TXN THEN 3 PUT ab 1 ELSE 3 DELETE a PREFIX THEN 3 DELETE a PREFIX", twice)
+	d.want(1, "TXN THEN 2 DELETE a ELSE 3 PUT a 2 ELSE 2 DELETE a", twice)
 	d.want(1, "TXN THEN 2 DELETE none", "[4 1 [[4 0]]]")
 	d.want(1, "TXN", "[4 1 []]")
 }

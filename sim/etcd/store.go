@@ -81,7 +81,8 @@ func (s *store) put(revision int64, o *wire.Op, owner history.Attempt) *keyValue
 // remove deletes the keys at [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
-		s.changes = append(s.changes, change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: s.keys[i].Key, Mod: revision}}})
+		s.changes = append(s.changes,
+			change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: s.keys[i].Key, Mod: revision}}})
 	}
 	s.keys = slices.Delete(s.keys, from, to)
 }

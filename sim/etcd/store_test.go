@@ -52,7 +52,8 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 			if random.IntN(3) > 0 {
 				value := fmt.Sprint(revision)
 				s.put(revision, &wire.Op{Key: key, Value: value}, "")
-				p = append(p, change{revision, false, keyValue{KeyValue: wire.KeyValue{Key: key, Value: value, Mod: revision}}})
+				p = append(p, change{revision, false,
+					keyValue{KeyValue: wire.KeyValue{Key: key, Value: value, Mod: revision}}})
 			} else {
 				from, to := s.span(key, prefix)
 				for _, k := range s.keys[from:to] {

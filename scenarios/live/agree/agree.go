@@ -72,18 +72,31 @@ var explained = map[string]string{
 // Agrees reports whether both sides ran and every law came out alike.
 func (r *Row) Agrees() bool { return r.Refused == "" && len(r.Differences()) == 0 }
 
-// Names are the scenarios of the catalogue that have Redis servers.
-func Names() (names []string) {
-	for _, name := range scenarios.Names() {
-		if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnRedis {
+// Names are the scenarios that are given, for each of which servers must be found, or else all of the catalogue for
+// which some are.
+func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
+	list := given
+	if len(given) == 0 {
+		list = scenarios.Names()
+	}
+	for _, name := range list {
+		s, err := scenarios.Named(name)
+		if err == nil {
+			_, err = find(s)
+		}
+		switch {
+		case err == nil:
 			names = append(names, name)
+		case len(given) > 0:
+			return nil, err
 		}
 	}
-	return names
+	return names, nil
 }
 
-// narrow are scenarios in which something must happen within a hundredth of a lease: they are left as they are.
-var narrow = []string{"no-drift-allowance"}
+// narrow are scenarios that are left as they are: something must happen within a hundredth of a lease, or a client that
+// begins some tenths of a second later must wait in line when a pause strikes that would come sooner.
+var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked"}
 
 // seeds are those with which a scaled scenario must come out as the whole one: in real time no delay is that of a seed.
 const seeds = 20

@@ -2,8 +2,10 @@ package agree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,12 +34,12 @@ func TestMain(m *testing.M) {
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-rechecked", "zookeeper-pause-fenced"}
 	if testkit.Full() {
-		names = nil
-		for _, name := range scenarios.Names() {
-			if s, err := scenarios.Named(name); err != nil || s.Servers.Backend != locks.OnRedis {
-				names = append(names, name)
+		names, _ = Names(nil, func(s *scenarios.Scenario) (none bool, err error) {
+			if s.Servers.Backend == locks.OnRedis {
+				err = errors.New("of Redis")
 			}
-		}
+			return none, err
+		})
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -58,11 +60,15 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 }
 
-// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue on Redis, as it is run on both sides, has the
+// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue, as it is run on both sides, has the
 // verdict that the catalogue's has, and most take a fifth of the time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
-	for _, name := range Names() {
+	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
 		whole, err := scenarios.Named(name)
 		if err != nil {
 			t.Fatal(err)
@@ -86,8 +92,35 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 			short++
 		}
 	}
-	if all := len(Names()); short < all/2 {
+	if all := len(names); short < all/2 {
 		t.Errorf("%d of %d scenarios are divided by %d", short, all, scales[0].divisor)
+	}
+}
+
+// TestNames: for what is given there must be servers, and else all is taken for which there are.
+func TestNames(t *testing.T) {
+	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
+		if s.Servers.Backend != locks.OnEtcd {
+			err = errors.New(s.Name + " is not on etcd")
+		}
+		return none, err
+	}
+	for _, test := range []struct {
+		given []string
+		want  string
+	}{
+		{[]string{"etcd-leader-change"}, "[etcd-leader-change] <nil>"},
+		{[]string{"etcd-leader-change", "fenced-gc-pause"}, "[] fenced-gc-pause is not on etcd"},
+		{nil, "[consensus-under-faults etcd-keepalive-counted-from-receipt etcd-keepalive-lost " +
+			"etcd-keepalive-lost-ignored etcd-leader-change etcd-leader-change-late-renewal " +
+			"etcd-leader-change-late-renewal-fenced etcd-lease-not-rechecked etcd-lease-pause " +
+			"etcd-lease-pause-fenced etcd-lease-rechecked printed-etcd-keepalive-stops printed-etcd-lock] <nil>"},
+	} {
+		names, err := Names(test.given, onEtcd)
+		slices.Sort(names)
+		if got := fmt.Sprint(names, " ", err); got != test.want {
+			t.Errorf("%v: %s, want %s", test.given, got, test.want)
+		}
 	}
 }
 

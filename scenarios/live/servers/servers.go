@@ -27,8 +27,8 @@ import (
 // Words for what the lock servers are. Anything else is a list of addresses.
 const (
 	Simulated = "simulated"
-	Redis     = "redis"
-	Etcd      = "etcd"
+	redis     = "redis"
+	etcd      = "etcd"
 	zooKeeper = "zookeeper"
 )
 
@@ -41,8 +41,8 @@ type kind struct {
 
 // kinds are all of them.
 var kinds = []kind{
-	{Redis, locks.OnRedis, redisFleet},
-	{Etcd, locks.OnEtcd, etcdFleet},
+	{redis, locks.OnRedis, redisFleet},
+	{etcd, locks.OnEtcd, etcdFleet},
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
@@ -83,26 +83,28 @@ func Parse(text string) (Choice, error) {
 	return Choice{addresses: strings.Split(text, ",")}, nil
 }
 
-// of gives the real servers for scenarios on a backend; false if none can be started here.
-func of(b locks.Backend) (c Choice, known bool) {
+// Started is the choice of real servers that are started here for a scenario. A *live.RefusedError says that there are
+// none of its kind.
+func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
-		if kinds[i].backend == b {
-			return Choice{kind: &kinds[i]}, true
+		if kinds[i].backend == s.Servers.Backend {
+			return Choice{kind: &kinds[i]}, nil
 		}
 	}
-	return Choice{}, false
+	return Choice{}, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers, and no real ones can be started: they "+
+		"are simulated only", s.Name, s.Servers.Backend)}
 }
 
-// takes says why the servers take no scenario on a backend, or nil if they do.
-func (c Choice) takes(s *scenarios.Scenario) error {
+// For is the choice itself. A *live.RefusedError says that the servers do not take the scenario.
+func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
 	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
-		return nil
+		return c, nil
 	}
-	if real, known := of(b); known {
+	if real, err := Started(s); err == nil {
 		fits = real.kind.word + " or " + Simulated
 	}
-	return &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
+	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
 }
 
 // Real reports whether the servers are no simulated ones.
@@ -111,7 +113,7 @@ func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 // Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
 // other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
-	if err := c.takes(s); err != nil || len(c.addresses) == 0 {
+	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
 		return s, err
 	}
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())

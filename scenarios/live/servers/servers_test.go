@@ -33,11 +33,13 @@ func TestChoicesAreRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"simulated":            "",
 		"redis":                "",
+		"zookeeper":            "",
 		"127.0.0.1:6379,b:1":   "",
 		"redis://:pw@host:1/2": "",
-		"reddis": "--servers takes simulated, redis or the addresses of Redis servers as HOST:PORT,HOST:PORT, not " +
-			"\"reddis\" (did you mean redis?)",
-		"": "--servers takes simulated, redis or the addresses of Redis servers as HOST:PORT,HOST:PORT, not \"\"",
+		"reddis": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
+			"HOST:PORT,HOST:PORT, not \"reddis\" (did you mean redis?)",
+		"": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
+			"HOST:PORT,HOST:PORT, not \"\"",
 	} {
 		c, err := Parse(text)
 		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
@@ -51,8 +53,9 @@ func TestChoicesAreRead(t *testing.T) {
 
 // TestServersOfAnotherKindAreRefused, with those that fit.
 func TestServersOfAnotherKindAreRefused(t *testing.T) {
-	onEtcd, onRedis := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n"),
-		scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
+	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	onZooKeeper := scenario(t, "servers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n")
 	for _, test := range []struct {
 		word string
 		on   *scenarios.Scenario
@@ -60,10 +63,15 @@ func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	}{
 		{Simulated, onEtcd, "<nil>"},
 		{Simulated, onRedis, "<nil>"},
-		{Redis, onRedis, "<nil>"},
+		{redis, onRedis, "<nil>"},
 		{"127.0.0.1:1", onRedis, "<nil>"},
-		{Redis, onEtcd, "test has etcd servers: --servers takes simulated for it"},
-		{"127.0.0.1:1", onEtcd, "test has etcd servers: --servers takes simulated for it"},
+		{etcd, onEtcd, "<nil>"},
+		{redis, onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
+		{etcd, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
+		{"127.0.0.1:1", onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
+		{zooKeeper, onZooKeeper, "<nil>"},
+		{redis, onZooKeeper, "test has zookeeper servers: --servers takes zookeeper or simulated for it"},
+		{zooKeeper, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
 	} {
 		_, err := choice(t, test.word).Scenario(test.on)
 		if got := fmt.Sprint(err); got != test.want {
@@ -107,7 +115,7 @@ func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 		}
 		last = prefix
 	}
-	if same, err := choice(t, Redis).Scenario(s); err != nil || same != s {
+	if same, err := choice(t, redis).Scenario(s); err != nil || same != s {
 		t.Errorf("%v %v", same, err)
 	}
 }
@@ -121,7 +129,7 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}\n": "commands of Tair",
 	} {
 		s := scenario(t, text)
-		_, err := choice(t, Redis).fleet(s, s.Plan(1), nil)
+		_, err := choice(t, redis).fleet(s, s.Plan(1), nil)
 		var refused *live.RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s%v, want %q", text, err, want)
@@ -197,7 +205,7 @@ func TestRealServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{Simulated, Redis, address} {
+	for _, word := range []string{Simulated, redis, address} {
 		c := choice(t, word)
 		s, err := c.Scenario(scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 5s, "+
 			"elapsed-check: on}\nwork: {cycles: 3, writes: 1, hold: 10ms}\n"))

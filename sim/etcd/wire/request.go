@@ -71,11 +71,11 @@ func (t *Txn) ReadOnly() bool {
 	return true
 }
 
-// Words hands out the arguments of a request one by one.
-type Words []string
+// words hands out the arguments of a request one by one.
+type words []string
 
-// Next is the next one; empty if there is none.
-func (w *Words) Next() string {
+// next is the next one; empty if there is none.
+func (w *words) next() string {
 	if len(*w) == 0 {
 		return ""
 	}
@@ -84,9 +84,9 @@ func (w *Words) Next() string {
 	return s
 }
 
-// Number reads a whole number that is not negative.
-func (w *Words) Number(what string) (int64, error) {
-	s := w.Next()
+// number reads a whole number that is not negative.
+func (w *words) number(what string) (int64, error) {
+	s := w.next()
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("fencepost: %s is %q, not a number from 0", what, s)
@@ -96,12 +96,12 @@ func (w *Words) Number(what string) (int64, error) {
 
 // ReadOp reads "RANGE key options…", "PUT key value [LEASE id]" or "DELETE key [PREFIX]".
 func ReadOp(args []string) (o Op, err error) {
-	w := Words(args)
-	command := w.Next()
+	w := words(args)
+	command := w.next()
 	if len(w) == 0 || w[0] == "" {
-		return o, errors.New(EmptyKey)
+		return o, errors.New(emptyKey)
 	}
-	o.Key = w.Next()
+	o.Key = w.next()
 	switch command {
 	case "RANGE":
 		o.Kind = Range
@@ -109,7 +109,7 @@ func ReadOp(args []string) (o Op, err error) {
 		if len(w) == 0 {
 			return o, errors.New("fencepost: PUT without a value")
 		}
-		o.Kind, o.Value = Put, w.Next()
+		o.Kind, o.Value = Put, w.next()
 	case "DELETE":
 		o.Kind = Delete
 	default:
@@ -121,13 +121,13 @@ func ReadOp(args []string) (o Op, err error) {
 	return o, err
 }
 
-func (o *Op) option(w *Words) (err error) {
-	name := w.Next()
+func (o *Op) option(w *words) (err error) {
+	name := w.next()
 	switch {
 	case name == "PREFIX" && o.Kind != Put:
 		o.Prefix = true
 	case name == "LEASE" && o.Kind == Put:
-		o.Lease, err = w.Number(name)
+		o.Lease, err = w.number(name)
 	case o.Kind != Range:
 		return fmt.Errorf("fencepost: unknown option %q", name)
 	default:
@@ -136,22 +136,22 @@ func (o *Op) option(w *Words) (err error) {
 	return err
 }
 
-func (o *Op) rangeOption(name string, w *Words) (err error) {
+func (o *Op) rangeOption(name string, w *words) (err error) {
 	switch name {
 	case "LIMIT":
 		var n int64
-		n, err = w.Number(name)
+		n, err = w.number(name)
 		o.Limit = int(n)
 	case "SORT":
-		return o.sort(w.Next(), w.Next())
+		return o.sort(w.next(), w.next())
 	case "MINCREATE":
-		o.MinCreate, err = w.Number(name)
+		o.MinCreate, err = w.number(name)
 	case "MAXCREATE":
-		o.MaxCreate, err = w.Number(name)
+		o.MaxCreate, err = w.number(name)
 	case "MINMOD":
-		o.MinMod, err = w.Number(name)
+		o.MinMod, err = w.number(name)
 	case "MAXMOD":
-		o.MaxMod, err = w.Number(name)
+		o.MaxMod, err = w.number(name)
 	case "SERIALIZABLE":
 		o.Serializable = true
 	default:
@@ -181,9 +181,9 @@ func (o *Op) sort(by, direction string) error {
 // ReadTxn reads "TXN", any number of "IF target key relation operand", and of "THEN n op…" and "ELSE n op…", where n is
 // how many words the operation has.
 func ReadTxn(args []string) (t Txn, err error) {
-	w := Words(args[1:])
+	w := words(args[1:])
 	for len(w) > 0 && err == nil {
-		switch clause := w.Next(); clause {
+		switch clause := w.next(); clause {
 		case "IF":
 			var c Compare
 			c, err = readCompare(&w)
@@ -197,13 +197,13 @@ func ReadTxn(args []string) (t Txn, err error) {
 		}
 	}
 	if err == nil && (putsTwice(t.Then) || putsTwice(t.Else)) {
-		err = errors.New(DuplicateKey)
+		err = errors.New(duplicateKey)
 	}
 	return t, err
 }
 
-func readBranch(ops []Op, w *Words) ([]Op, error) {
-	n, err := w.Number("the number of words")
+func readBranch(ops []Op, w *words) ([]Op, error) {
+	n, err := w.number("the number of words")
 	if err != nil {
 		return ops, err
 	}
@@ -215,12 +215,12 @@ func readBranch(ops []Op, w *Words) ([]Op, error) {
 	return append(ops, o), err
 }
 
-func readCompare(w *Words) (c Compare, err error) {
+func readCompare(w *words) (c Compare, err error) {
 	if len(*w) < 4 {
 		return c, errors.New("fencepost: IF needs a target, a key, a relation and an operand")
 	}
-	c.Target, c.Key = w.Next(), w.Next()
-	switch rel := w.Next(); rel {
+	c.Target, c.Key = w.next(), w.next()
+	switch rel := w.next(); rel {
 	case "=", "!=", "<", ">":
 		c.Rel = rel[0]
 	default:
@@ -228,9 +228,9 @@ func readCompare(w *Words) (c Compare, err error) {
 	}
 	switch c.Target {
 	case "CREATE", "MOD", "VERSION", "LEASE":
-		c.Number, err = w.Number(c.Target)
+		c.Number, err = w.number(c.Target)
 	case "VALUE":
-		c.Text = w.Next()
+		c.Text = w.next()
 	default:
 		err = fmt.Errorf("fencepost: IF %q: CREATE, MOD, VERSION, LEASE or VALUE", c.Target)
 	}
@@ -264,16 +264,16 @@ type Watch struct {
 
 // ReadWatch reads "WATCH key [PREFIX] [REV n]".
 func ReadWatch(args []string) (w Watch, err error) {
-	in := Words(args[1:])
-	if w.Key = in.Next(); w.Key == "" {
-		return w, errors.New(EmptyKey)
+	in := words(args[1:])
+	if w.Key = in.next(); w.Key == "" {
+		return w, errors.New(emptyKey)
 	}
 	for len(in) > 0 && err == nil {
-		switch name := in.Next(); name {
+		switch name := in.next(); name {
 		case "PREFIX":
 			w.Prefix = true
 		case "REV":
-			w.From, err = in.Number(name)
+			w.From, err = in.number(name)
 		default:
 			err = fmt.Errorf("fencepost: unknown option %q", name)
 		}
@@ -290,16 +290,16 @@ type Lease struct {
 
 // ReadLease reads "LEASE GRANT ttl [id]", "LEASE KEEPALIVE id", "LEASE REVOKE id" or "LEASE TIMETOLIVE id".
 func ReadLease(args []string) (l Lease, err error) {
-	w := Words(args[1:])
-	l.Command = w.Next()
-	n, err := w.Number("the operand of LEASE " + l.Command)
+	w := words(args[1:])
+	l.Command = w.next()
+	n, err := w.number("the operand of LEASE " + l.Command)
 	if err != nil {
 		return l, err
 	}
 	switch l.Command {
 	case "GRANT":
 		if l.TTL = n; len(w) > 0 {
-			l.ID, err = w.Number("the lease")
+			l.ID, err = w.number("the lease")
 		}
 	case "KEEPALIVE", "REVOKE", "TIMETOLIVE":
 		l.ID = n
@@ -311,6 +311,6 @@ func ReadLease(args []string) (l Lease, err error) {
 
 // ReadUnwatch reads "UNWATCH watch".
 func ReadUnwatch(args []string) (watch int64, err error) {
-	w := Words(args[1:])
-	return w.Number("the watch")
+	w := words(args[1:])
+	return w.number("the watch")
 }

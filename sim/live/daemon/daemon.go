@@ -108,12 +108,12 @@ func (d *Daemon) ShutDown(patience time.Duration) {
 
 func (d *Daemon) log() string { return d.Folder + ".log" }
 
-// ErrDied reports that a process has ended by itself.
-var ErrDied = errors.New("ended by itself")
+// errDied reports that a process has ended by itself.
+var errDied = errors.New("ended by itself")
 
 // Died says how the process ended by itself, and its last words.
 func (d *Daemon) Died() error {
-	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], ErrDied, d.running().Status(), d.LastWords())
+	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().Status(), d.LastWords())
 }
 
 // LastWords are the last lines of the log, as the end of a sentence.

@@ -124,7 +124,8 @@ func (q *request) askLease(ctx context.Context, g *gateway) (a answer, err error
 			Result any      `json:"result"`
 			Error  *refused `json:"error"`
 		}{Result: &r}
-		if err = g.ask(ctx, "/v3/lease/keepalive", fields{"ID": q.lease.ID}, &stream); err == nil && stream.Error != nil {
+		if err = g.ask(ctx, "/v3/lease/keepalive", fields{"ID": q.lease.ID}, &stream); err == nil &&
+			stream.Error != nil {
 			err = stream.Error
 		}
 	}

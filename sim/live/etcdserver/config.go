@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
 // Config is what a run may choose about its members.
@@ -25,6 +26,8 @@ type Config struct {
 	Heartbeat, ElectionTimeout time.Duration
 	// Failed is told, on any goroutine, that a member has failed by itself and the run decides nothing.
 	Failed func(error)
+
+	port func(host string) (int, error) // finds one that is free; nil: relay.FreePort
 }
 
 func (c Config) withDefaults() Config {
@@ -36,6 +39,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ElectionTimeout == 0 {
 		c.ElectionTimeout = time.Second
+	}
+	if c.port == nil {
+		c.port = relay.FreePort
 	}
 	return c
 }
@@ -53,8 +59,6 @@ func (c *Config) Can(f nemesis.Fault) error {
 	case !slices.Contains(c.Members, at):
 	case f.Kind.Does().IsClock():
 		return fmt.Errorf("%s is a program in Go, which asks the kernel for the time: nothing can come between", at)
-	case f.Kind == nemesis.SlowFsync:
-		return fmt.Errorf("%s is a program in Go, which has the kernel write its files: nothing can come between", at)
 	case f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesEverything:
 		return fmt.Errorf("a real member without its data does not come back: let %s lose its unsynced writes", at)
 	}
@@ -80,11 +84,11 @@ func (c *Config) betweenMembers(f nemesis.Fault) (a, b sim.ProcessID, is bool) {
 // usual is the program that is executed unless another is named.
 const usual = "etcd"
 
-// Errors of [Launch] that a user can mend.
+// Errors that a user can mend.
 var (
-	ErrNoServer = errors.New("there is no etcd on this machine: install one of version 3.4 or later (Debian and " +
+	errNoServer = errors.New("there is no etcd on this machine: install one of version 3.4 or later (Debian and " +
 		"Ubuntu: apt install etcd-server), or leave the servers simulated")
-	ErrOldServer = errors.New("it is too old: 3.4 or later is needed")
+	errOldServer = errors.New("it is too old: 3.4 or later is needed")
 )
 
 var said = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
@@ -95,7 +99,7 @@ func look(program string) error {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		if program == usual {
-			return ErrNoServer
+			return errNoServer
 		}
 		return fmt.Errorf("%s is no etcd that can be executed: %w", program, errors.Unwrap(err))
 	}
@@ -107,7 +111,7 @@ func look(program string) error {
 	major, _ := strconv.Atoi(found[1])
 	minor, _ := strconv.Atoi(found[2])
 	if major < 3 || major == 3 && minor < 4 {
-		return fmt.Errorf("%s has version %d.%d: %w", path, major, minor, ErrOldServer)
+		return fmt.Errorf("%s has version %d.%d: %w", path, major, minor, errOldServer)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ type Fleet struct {
 	Config
 	relay   *relay.Relay
 	http    *http.Client
-	members []*Member
+	members []*member
 	term    uint64 // of the leader known last; the world's goroutine's
 	ledger  ledger // likewise
 
@@ -60,7 +61,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
 			Env: environment()}
 		p.CalledBy(d.PID)
-		f.members = append(f.members, &Member{name: name, fleet: f, program: d, port: p})
+		f.members = append(f.members, &member{name: name, fleet: f, program: d, port: p})
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {
@@ -75,42 +76,84 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member. It takes requests once there are others.
-func (m *Member) launch() error {
-	f := m.fleet
+// launch starts the process of a member, on other ports if those that were chosen are in use. It takes requests once
+// there are others.
+func (m *member) launch() (err error) {
 	if err := os.MkdirAll(m.program.Folder, 0o700); err != nil {
 		return err
 	}
-	clients, err := relay.FreePort(m.port.Own())
-	if err != nil {
-		return err
-	}
-	peers := clients
-	for peers == clients {
-		if peers, err = relay.FreePort(m.port.Own()); err != nil {
+	for range tries {
+		var ports [2]int
+		for i := range ports {
+			if ports[i], err = m.fleet.port(m.port.Own()); err != nil {
+				return fmt.Errorf("finding a port: %w", err)
+			}
+		}
+		clients, peers := m.own(ports[0]), m.own(ports[1])
+		m.gateway = gateway{"http://" + clients, m.fleet.http}
+		m.program.Args = m.arguments(peers)
+		if err = m.program.Start(); err == nil {
+			err = m.listens(clients, peers)
+		}
+		if err == nil {
+			m.port.Open(peers)
+		}
+		if err == nil || !strings.Contains(err.Error(), inUse) {
 			return err
 		}
 	}
+	return err
+}
+
+// tries is how many ports are tried if one is taken.
+const tries = 20
+
+// inUse is how etcd says that a port is taken.
+const inUse = "address already in use"
+
+// own is a port of the member's own address.
+func (m *member) own(port int) string { return fmt.Sprintf("%s:%d", m.port.Own(), port) }
+
+// arguments are the program's.
+func (m *member) arguments(peers string) []string {
+	f := m.fleet
 	var cluster []string
 	for _, o := range f.members {
 		cluster = append(cluster, fmt.Sprintf("%s=%s", o.name, o.peer()))
 	}
-	m.gateway = gateway{fmt.Sprintf("http://%s:%d", m.port.Own(), clients), f.http}
-	listens := fmt.Sprintf("%s:%d", m.port.Own(), peers)
-	m.program.Args = []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.program.Folder, "data"),
+	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.program.Folder, "data"),
 		"--listen-client-urls", m.gateway.url, "--advertise-client-urls", m.gateway.url,
-		"--listen-peer-urls", "http://" + listens, "--initial-advertise-peer-urls", m.peer(),
+		"--listen-peer-urls", "http://" + peers, "--initial-advertise-peer-urls", m.peer(),
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
 		"--initial-cluster-token", filepath.Base(f.Keeper.Folder()),
 		"--heartbeat-interval", fmt.Sprint(f.Heartbeat.Milliseconds()),
 		"--election-timeout", fmt.Sprint(f.ElectionTimeout.Milliseconds()),
 		"--logger", "zap", "--log-outputs", "stderr"}
-	m.port.Open(listens)
-	return m.program.Start()
+}
+
+// listens waits until the process listens at addresses, as it does before anything else.
+func (m *member) listens(addresses ...string) error {
+	for end := time.Now().Add(patience); len(addresses) > 0; {
+		if relay.Listens(m.program.PID(), netip.MustParseAddrPort(addresses[0])) {
+			addresses = addresses[1:]
+			continue
+		}
+		select {
+		case <-m.program.Ended():
+			return m.program.Died()
+		case <-time.After(again):
+		}
+		if time.Now().After(end) {
+			m.program.Kill()
+			return fmt.Errorf("%s does not listen within %v of its start%s", m.fleet.Program, patience,
+				m.program.LastWords())
+		}
+	}
+	return nil
 }
 
 // peer is where the others reach a member.
-func (m *Member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.port.Number()) }
+func (m *member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.port.Number()) }
 
 // enthrone waits until all members take requests and know the same leader, which is the first by then.
 func (f *Fleet) enthrone() error {
@@ -145,7 +188,7 @@ func (f *Fleet) enthrone() error {
 }
 
 // agreed is the leader that all members know.
-func (f *Fleet) agreed(ctx context.Context) (*Member, error) {
+func (f *Fleet) agreed(ctx context.Context) (*member, error) {
 	leader := ""
 	for i, m := range f.members {
 		s, err := m.gateway.status(ctx)
@@ -163,8 +206,8 @@ func (f *Fleet) agreed(ctx context.Context) (*Member, error) {
 }
 
 // numbered is the member that etcd calls so; nil if none.
-func (f *Fleet) numbered(number string) *Member {
-	if at := slices.IndexFunc(f.members, func(m *Member) bool { return m.number == number }); at >= 0 {
+func (f *Fleet) numbered(number string) *member {
+	if at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == number }); at >= 0 {
 		return f.members[at]
 	}
 	return nil
@@ -224,7 +267,7 @@ func (f *Fleet) End() {
 }
 
 // led takes note of what a member says of its leader, which was asked at a time.
-func (f *Fleet) led(m *Member, s *status, at sim.Time) {
+func (f *Fleet) led(m *member, s *status, at sim.Time) {
 	since := m.unled
 	if s.Leader != m.number {
 		m.unled = at

@@ -33,8 +33,8 @@ func newLedger(later func(time.Duration, func())) ledger {
 type revision struct {
 	number  int64
 	changes []change
-	first   *Member
-	copies  []*Member
+	first   *member
+	copies  []*member
 	urgent  bool // it has waited long enough
 }
 
@@ -58,26 +58,30 @@ type lease struct {
 	keys  []string // by name
 }
 
-// wait is what happens once a revision is recorded.
+// wait is what happens in a life once its member has told of a revision, and all up to that is recorded.
 type wait struct {
+	life     *life
 	revision int64
 	then     func()
 }
 
-// after does something once all up to a revision is recorded.
-func (l *ledger) after(revision int64, then func()) {
-	if revision <= l.recorded {
+func (l *ledger) isOver(w wait) bool { return w.revision <= l.recorded && w.revision <= w.life.m.seen }
+
+// after does something in a life once its member has told of a revision, and all up to that is recorded.
+func (l *ledger) after(x *life, revision int64, then func()) {
+	w := wait{x, revision, then}
+	if l.isOver(w) {
 		then()
 		return
 	}
-	l.waiting = append(l.waiting, wait{revision, then})
+	l.waiting = append(l.waiting, w)
 }
 
 // patient is how long a revision is held back that may be one thing or another.
 const patient = 250 * time.Millisecond
 
 // seen takes note of what a member has seen.
-func (l *ledger) seen(m *Member, number int64, changes []change) {
+func (l *ledger) seen(m *member, number int64, changes []change) {
 	if number <= m.seen {
 		return
 	}
@@ -87,7 +91,6 @@ func (l *ledger) seen(m *Member, number int64, changes []change) {
 		for _, o := range l.done[number] {
 			o.recordCopy(m)
 		}
-		return
 	case len(l.queue) == 0 || l.queue[len(l.queue)-1].number < number:
 		r := &revision{number: number, changes: changes, first: m}
 		l.queue = append(l.queue, r)
@@ -115,12 +118,10 @@ func (l *ledger) settle() {
 		l.recorded = r.number
 		delete(l.claimed, r.number)
 	}
-	ready := slices.Clone(l.waiting)
-	l.waiting = slices.DeleteFunc(l.waiting, func(w wait) bool { return w.revision <= l.recorded })
+	ready := slices.DeleteFunc(slices.Clone(l.waiting), func(w wait) bool { return !l.isOver(w) })
+	l.waiting = slices.DeleteFunc(l.waiting, l.isOver)
 	for _, w := range ready {
-		if w.revision <= l.recorded {
-			w.then()
-		}
+		w.then()
 	}
 }
 
@@ -195,7 +196,7 @@ func (l *ledger) forget(upTo int64) {
 	}
 }
 
-func (l *ledger) put(m *Member, now *wire.KeyValue, by *request) history.Attempt {
+func (l *ledger) put(m *member, now *wire.KeyValue, by *request) history.Attempt {
 	var owner history.Attempt
 	if by != nil {
 		owner = by.attempt
@@ -213,7 +214,7 @@ func (l *ledger) put(m *Member, now *wire.KeyValue, by *request) history.Attempt
 	return owner
 }
 
-func (l *ledger) gone(m *Member, name string, by *request, why history.Why) (owner history.Attempt) {
+func (l *ledger) gone(m *member, name string, by *request, why history.Why) (owner history.Attempt) {
 	id := l.attached(name)
 	if k := l.keys[name]; k != nil {
 		owner = k.owner
@@ -238,7 +239,7 @@ func (l *ledger) detach(name string) {
 }
 
 // recordCopy records that another member has a change too.
-func (o *owned) recordCopy(m *Member) {
+func (o *owned) recordCopy(m *member) {
 	f := history.KeyCopied
 	if o.deleted {
 		f = history.CopyGone
@@ -270,6 +271,7 @@ func (l *ledger) abandon(x *life) {
 		}
 	}
 	l.open = slices.DeleteFunc(l.open, of)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w wait) bool { return w.life == x })
 	l.settle()
 }
 
@@ -307,7 +309,7 @@ func (l *ledger) leased(q *request, a *answer) {
 const over = sim.Time(time.Minute)
 
 // prolonged records that the keys of a lease live longer, by a keepalive or, if by is empty, by a change of leader.
-func (l *ledger) prolonged(m *Member, x *lease, by history.Attempt) {
+func (l *ledger) prolonged(m *member, x *lease, by history.Attempt) {
 	for _, name := range x.keys {
 		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: wire.LockOf(name), Member: name,
 			Of: l.keys[name].owner, Until: x.until}
@@ -319,7 +321,7 @@ func (l *ledger) prolonged(m *Member, x *lease, by history.Attempt) {
 }
 
 // promoted takes note of a leader that has not ruled before a time.
-func (l *ledger) promoted(m *Member, since sim.Time, extend time.Duration) {
+func (l *ledger) promoted(m *member, since sim.Time, extend time.Duration) {
 	for _, id := range slices.Sorted(maps.Keys(l.leases)) {
 		x := l.leases[id]
 		x.until = since + history.Of(x.ttl+extend)

@@ -10,7 +10,7 @@ import (
 
 // life is one life of a member's process.
 type life struct {
-	m       *Member
+	m       *member
 	context context.Context // ends with the life
 	end     context.CancelFunc
 	started chan struct{} // closed when its process has been started, or will not be
@@ -21,7 +21,7 @@ type life struct {
 	lastWatch int64
 }
 
-func newLife(m *Member) *life {
+func newLife(m *member) *life {
 	x := &life{m: m, started: make(chan struct{}), ready: make(chan struct{}), conns: map[uint64]*connection{}}
 	x.context, x.end = context.WithCancel(context.Background())
 	return x
@@ -207,7 +207,7 @@ func (c *connection) answered(q *request, a *answer, err error) {
 	if err != nil {
 		a.text = wire.AppendError(nil, err.Error())
 	}
-	l.after(a.Revision, func() { c.reply(q, a.text) })
+	l.after(c.life, a.Revision, func() { c.reply(q, a.text) })
 }
 
 // reply answers the request under way, and begins the next.

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
-// Member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
-type Member struct {
+// member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
+type member struct {
 	name    sim.ProcessID
 	fleet   *Fleet
 	program *daemon.Daemon
@@ -34,14 +34,14 @@ var _ interface {
 	sim.Peer
 	sim.Closer
 	sim.Pauser
-} = (*Member)(nil)
+} = (*member)(nil)
 
 // now is the world's time.
-func (m *Member) now() sim.Time { return m.host.Due(0) }
+func (m *member) now() sim.Time { return m.host.Due(0) }
 
 // Start begins a life: the first with the process that the fleet has started, each later one with a new process.
 // Requests that arrive before it is ready wait.
-func (m *Member) Start(h sim.Host) {
+func (m *member) Start(h sim.Host) {
 	m.host = h
 	x := newLife(m)
 	m.life = x
@@ -52,33 +52,33 @@ func (m *Member) Start(h sim.Host) {
 }
 
 // Receive takes what another member has sent.
-func (m *Member) Receive(_ sim.ProcessID, body any) { m.port.Receive(body) }
+func (m *member) Receive(_ sim.ProcessID, body any) { m.port.Receive(body) }
 
 // Serve puts a request to the process, after those that came on the same connection before.
-func (m *Member) Serve(r *sim.Incoming) {
+func (m *member) Serve(r *sim.Incoming) {
 	q := &request{Incoming: r, member: m, life: m.life, conn: r.ConnID, attempt: r.Attempt, args: slices.Clone(r.Args)}
 	m.life.connection(r.ConnID).add(q)
 }
 
 // Closed ends the watches of a connection. What it has asked goes on.
-func (m *Member) Closed(conn uint64) { m.life.close(conn) }
+func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
 // Wake does nothing: it sets no timer.
-func (m *Member) Wake(uint64) {}
+func (m *member) Wake(uint64) {}
 
 // ClockChanged does nothing: its clocks are the host's, and faults that strike them are refused.
-func (m *Member) ClockChanged() {}
+func (m *member) ClockChanged() {}
 
 // Fault does nothing: what it is told of is refused.
-func (m *Member) Fault(sim.ServerFault) {}
+func (m *member) Fault(sim.ServerFault) {}
 
 // Pause stops the process.
-func (m *Member) Pause() { m.hold(true) }
+func (m *member) Pause() { m.hold(true) }
 
 // Resume lets it go on.
-func (m *Member) Resume() { m.hold(false) }
+func (m *member) Resume() { m.hold(false) }
 
-func (m *Member) hold(on bool) {
+func (m *member) hold(on bool) {
 	if err := m.program.Hold(on); err != nil {
 		m.fail(fmt.Errorf("pausing %s: %w", m.name, err))
 	}
@@ -88,7 +88,7 @@ func (m *Member) hold(on bool) {
 const patience = 30 * time.Second
 
 // Stop ends the life.
-func (m *Member) Stop(how sim.Stop) {
+func (m *member) Stop(how sim.Stop) {
 	x := m.life
 	m.life = nil
 	x.end()
@@ -106,4 +106,4 @@ func (m *Member) Stop(how sim.Stop) {
 }
 
 // fail reports, once, why the run cannot go on.
-func (m *Member) fail(err error) { m.failed.Do(func() { m.fleet.Failed(err) }) }
+func (m *member) fail(err error) { m.failed.Do(func() { m.fleet.Failed(err) }) }

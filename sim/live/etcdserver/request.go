@@ -12,7 +12,7 @@ import (
 // request is a request of a client. What is the kernel's is touched on the world's goroutine only.
 type request struct {
 	*sim.Incoming
-	member  *Member
+	member  *member
 	life    *life
 	conn    uint64
 	attempt history.Attempt

@@ -101,13 +101,13 @@ func (c *connection) watch(q *request) {
 			if t.Result.Created {
 				b := sim.AppendInt(sim.AppendArray(nil, 2), t.Result.Header.Revision)
 				b = sim.AppendInt(b, w.id)
-				x.do(func() { l.after(t.Result.Header.Revision, func() { c.reply(q, b) }) })
+				x.do(func() { l.after(x, t.Result.Header.Revision, func() { c.reply(q, b) }) })
 				return
 			}
 			revisions := t.revisions()
 			x.do(func() {
 				for _, n := range slices.Sorted(maps.Keys(revisions)) {
-					l.after(n, func() { c.push(q.conn, w, n, revisions[n]) })
+					l.after(x, n, func() { c.push(q.conn, w, n, revisions[n]) })
 				}
 			})
 		})

@@ -20,6 +20,11 @@ func (p *Port) calls(from, to netip.AddrPort) bool {
 	return holds(p.caller(), from, to)
 }
 
+// Listens reports whether a process of this machine listens on a port of an address of IPv4.
+func Listens(process int, at netip.AddrPort) bool {
+	return holds(process, at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+}
+
 // holds reports whether a process of this machine has a TCP connection between two addresses of IPv4.
 func holds(process int, local, remote netip.AddrPort) bool {
 	inode := socketOf(local, remote)
