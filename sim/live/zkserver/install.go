@@ -21,10 +21,8 @@ const (
 const logger = "slf4j-simple.jar"
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
-var ErrNoServer = errors.New(
-	"there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java to " +
-		"run it (Debian and Ubuntu: apt install libzookeeper-java default-jre-headless), or leave the servers " +
-		"simulated")
+var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java " +
+	"to run it (Debian and Ubuntu: apt install libzookeeper-java default-jre-headless), or leave the servers simulated")
 
 // ErrOldServer reports a ZooKeeper that is too old.
 var ErrOldServer = errors.New("it is too old: 3.6 or later is needed")
