@@ -29,7 +29,7 @@ type link struct {
 	news   *sync.Cond // something is to be said, or nothing more
 	conn   net.Conn   // nil until it is there
 	calls  []*call    // not answered yet, the oldest first
-	said   int        // how many of these have been sent
+	said   int        // how many of these are being asked
 	closed bool
 
 	// The fields below are those of the goroutine that reads.
@@ -42,8 +42,8 @@ type link struct {
 	over  bool
 }
 
-func newLink(x *life, id uint64, client history.Process) *link {
-	l := &link{x: x, id: id, client: client}
+func newLink(x *life, id uint64, client history.Process, first *call) *link {
+	l := &link{x: x, id: id, client: client, calls: []*call{first}, said: 1}
 	l.news = sync.NewCond(&l.mu)
 	return l
 }
@@ -68,8 +68,8 @@ func (l *link) close() {
 }
 
 // run speaks with the process until the connection ends, which the client is told then.
-func (l *link) run() {
-	if l.open() && l.connect() {
+func (l *link) run(first *call) {
+	if l.open() && l.connect(first) {
 		go l.write()
 		for l.read() {
 		}
@@ -119,13 +119,10 @@ func (l *link) open() bool {
 	return true
 }
 
-// connect asks for a session, and answers the client when there is one. It reports whether there is.
-func (l *link) connect() bool {
+// connect asks for a session, as the first request does, and answers the client when there is one. It reports whether
+// there is.
+func (l *link) connect(first *call) bool {
 	m := l.x.m
-	l.mu.Lock()
-	first := l.calls[0]
-	l.said = 1
-	l.mu.Unlock()
 	number := func(i int) int64 {
 		if i >= len(first.args) {
 			return 0

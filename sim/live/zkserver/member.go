@@ -140,15 +140,18 @@ func (m *member) Serve(r *sim.Incoming) {
 	case len(args) == 0, (l == nil) != (args[0] == zookeeper.ReqConnect):
 		r.Reply([]byte(zookeeper.Closed))
 		return
-	case l == nil:
-		l = newLink(x, r.ConnID, r.Client)
+	}
+	c := &call{Incoming: r, args: args, attempt: r.Attempt}
+	if l == nil {
+		l = newLink(x, r.ConnID, r.Client, c)
 		x.links[r.ConnID] = l
-		go l.run()
+		go l.run(c)
+		return
 	}
 	if l.visit != nil {
 		l.visit.heard(m.host.Due(l.visit.timeout), m.host.Due(0))
 	}
-	l.add(&call{Incoming: r, args: args, attempt: r.Attempt})
+	l.add(c)
 }
 
 // Closed closes the connection that stands for a client's.
