@@ -125,14 +125,18 @@ func draw(d *rand.Rand, made []string) []string {
 }
 
 // converse has a client make a number of requests on three connections with sessions of their own, one at a time, and
-// in the end close the sessions one after the other.
-func converse(c *client, seed uint64, requests int) []string {
+// in the end close the sessions one after the other. The connections are to different members, if there are several;
+// before a request the member catches up.
+func converse(c *client, members []sim.ProcessID, seed uint64, requests int) []string {
 	d := rand.New(rand.NewPCG(seed, 1))
 	tr := &transcript{names: map[int64]string{}}
 	var made []string
 	pushed := [3]int64{}
 	say := func(n int, args ...string) {
-		c.n = n
+		c.n, c.server = n, members[n%len(members)]
+		if args[0] != zookeeper.ReqConnect && len(members) > 1 {
+			c.must("", zookeeper.ReqSync)
+		}
 		a, ok := c.ask("", args...)
 		tr.answer(args, a, ok)
 		if ok && a.Events > pushed[n] {
@@ -174,11 +178,11 @@ func TestAnswersAreThoseOfTheSimulatedEnsemble(t *testing.T) {
 func agrees(t *testing.T, seed uint64, requests int) {
 	r := start(t, 1+2*int(seed%2))
 	var real, simulated []string
-	r.play(func(c *client) { real = converse(c, seed, requests) })
+	r.play(func(c *client) { real = converse(c, r.members, seed, requests) })
 	w := sim.New(1, sim.Options{})
-	zookeeper.NewEnsemble(zookeeper.Config{}, names(3)).AddTo(w.AddServer)
+	zookeeper.NewEnsemble(zookeeper.Config{}, r.members).AddTo(w.AddServer)
 	w.AddClient("client-1", 0, func(e sim.Env) {
-		simulated = converse(&client{t: t, Env: e, w: w, server: "zookeeper-1"}, seed, requests)
+		simulated = converse(&client{t: t, Env: e, w: w}, r.members, seed, requests)
 	})
 	w.Run(history.Of(time.Hour), nil)
 	if len(simulated) < requests {
