@@ -43,7 +43,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
-	newer := Config{Java: says(t, "Apache ZooKeeper, version 3.10.0 2027"), Jar: jar}
+	newer := Config{Java: says(t, "Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027"), Jar: jar}
 	if err := newer.install(); err != nil {
 		t.Error(err)
 	}

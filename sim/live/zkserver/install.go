@@ -50,7 +50,7 @@ func (c *Config) install() error {
 	text, err := exec.Command(java, append(flags, "-cp", c.Jar,
 		"org.apache.zookeeper.version.VersionInfoMain")...).CombinedOutput()
 	line, _, _ := strings.Cut(string(text), "\n")
-	found := said.FindStringSubmatch(line)
+	found := said.FindStringSubmatch(string(text)) // Java may say something of its own first
 	if err != nil || found == nil {
 		return fmt.Errorf("%s with %s does not say the version of a ZooKeeper, but %q", java, c.Jar, line)
 	}
