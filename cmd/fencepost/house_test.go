@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 		"sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/resource": {"checker/history", "sim"},
 	"scenarios/live/agree": {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
-		"scenarios/parallel"},
+		"scenarios/parallel", "sim"},
 	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
 		"scenarios/locks", "sim", "sim/live", "sim/live/etcdserver", "sim/live/keeper",
 		"sim/live/redisserver", "sim/live/relay", "sim/live/zkserver"},

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Row is one scenario on both sides.
@@ -102,15 +104,17 @@ var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-le
 const seeds = 20
 
 // scaled is s with its longer times divided by as much as leaves its simulated verdict as it is, whatever the seed. by
-// is the divisor. One with replicas is left as it is: a Sentinel takes its own time to fail over. So is one on
-// ZooKeeper, which keeps sessions by ticks of 2 s.
+// is the divisor. One with replicas is left as it is: a Sentinel takes its own time to fail over; and so is one that
+// strikes members of a cluster, which take theirs to elect a leader, and one on ZooKeeper, which keeps sessions by
+// ticks of 2 s.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, c := range scales {
-		if s.Servers.Replicas > 0 || s.Servers.Backend == locks.OnZooKeeper || slices.Contains(narrow, s.Name) {
+		if s.Servers.Replicas > 0 || strikesMembers(s) || s.Servers.Backend == locks.OnZooKeeper ||
+			slices.Contains(narrow, s.Name) {
 			break
 		}
 		if short, err = c.changed(s); err != nil {
@@ -129,6 +133,16 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 		}
 	}
 	return s, 1, nil
+}
+
+// strikesMembers reports whether a fault strikes a member of a cluster that agrees on one log, or a link between two.
+func strikesMembers(s *scenarios.Scenario) bool {
+	members := s.Targets().Consensus
+	is := func(p sim.ProcessID) bool { return slices.Contains(members, p) }
+	return slices.ContainsFunc(s.Plan(1).Faults, func(f nemesis.Fault) bool {
+		return is(f.Target) && (is(f.Peer) || !f.Kind.Has(nemesis.FieldPeer)) ||
+			slices.ContainsFunc(f.Left, is) && slices.ContainsFunc(f.Right, is)
+	})
 }
 
 func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {

@@ -124,6 +124,20 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestElectionsAreNotHurried: a scenario that strikes members of a cluster is left as it is.
+func TestElectionsAreNotHurried(t *testing.T) {
+	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
+		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, by, err := scaled(s); err != nil || strikesMembers(s) != strikes || strikes && by != 1 {
+			t.Errorf("%s: strikes members: %t; divided by %d, %v", name, !strikes, by, err)
+		}
+	}
+}
+
 func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	for text, want := range map[string]string{
 		"10s":                            "2s",

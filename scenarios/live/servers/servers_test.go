@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	host "github.com/fencepost-sim/fencepost/sim/live"
@@ -229,5 +231,40 @@ func TestRealServers(t *testing.T) {
 	}
 	if got := ask("KEYS *"); got != "*1\r\n$4\r\nmine\r\n" {
 		t.Errorf("the user's server holds %q", got)
+	}
+}
+
+// TestRealMembersOfEtcd: a scenario on etcd has its sections with members that are started for it, as with simulated
+// ones.
+func TestRealMembersOfEtcd(t *testing.T) {
+	if _, err := exec.LookPath("etcd"); err != nil {
+		if testkit.Full() {
+			t.Fatal("FENCEPOST_FULL=1 asks for real servers: ", err)
+		}
+		t.Skip("etcd is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{Simulated, etcd} {
+		s := scenario(t, "servers: {etcd: 3}\nclients: 2\nlock: {protocol: etcd, ttl: 5s}\n"+
+			"work: {cycles: 3, writes: 1, hold: 10ms}\n")
+		r, err := choice(t, word).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
+			Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+		if err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		did := map[history.F]int{}
+		for i := range r.History.Events {
+			if e := &r.History.Events[i]; e.Type == history.OK && e.Process != history.Probe {
+				did[e.F]++
+			}
+		}
+		// beside the six, the probe's
+		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
+			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
+				did[history.KeyGone])
+		}
 	}
 }

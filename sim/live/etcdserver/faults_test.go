@@ -143,15 +143,21 @@ func TestWhyKeysGo(t *testing.T) {
 	})
 }
 
-// TestALeaderThatCrashes: another is elected, and gives each lease its whole time; what was answered is kept, and the
+// TestALeaderThatStops: another is elected, and gives each lease its whole time; what was answered is kept, and the
 // member that comes back learns of what it has missed.
-func TestALeaderThatCrashes(t *testing.T) {
+func TestALeaderThatStops(t *testing.T) {
+	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
+		t.Run(name, func(t *testing.T) { leaderStops(t, how) })
+	}
+}
+
+func leaderStops(t *testing.T, how sim.Stop) {
 	both(t, func(p *player) {
 		p.say(p.ask("etcd-1", patiently, "client-1/1", "LEASE", "GRANT", "60", "7"))
 		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "l/7", "x", "LEASE", "7"))
 		p.until("etcd-2", "l/7", "RANGE", "l/7", "SERIALIZABLE")
 		p.until("etcd-3", "l/7", "RANGE", "l/7", "SERIALIZABLE")
-		p.then(func() { p.w.Stop("etcd-1", sim.PowerLoss) })
+		p.then(func() { p.w.Stop("etcd-1", how) })
 		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
 		p.until("etcd-3", ":3\r\n", "STATUS")
 		for range 200 { // a new leader's word on leases comes with its first look

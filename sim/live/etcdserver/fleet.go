@@ -170,8 +170,8 @@ func (f *Fleet) enthrone() error {
 		case led == first:
 			return nil
 		default:
-			err = led.gateway.ask(ctx, "/v3/maintenance/transfer-leadership", fields{"targetID": first.number},
-				&struct{}{})
+			_ = led.gateway.ask(ctx, "/v3/maintenance/transfer-leadership", fields{"targetID": first.number},
+				&struct{}{}) // if that fails, another leads by now, or it is asked again
 		}
 		for _, m := range f.members {
 			select {
