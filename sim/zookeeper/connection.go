@@ -55,7 +55,7 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 func (s *server) serve(m *consensus.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
-		if s.behind(r.Args) {
+		if !m.Leading() && s.behind(r.Args) {
 			s.drop(c)
 		} else if cmd, write := s.command(c, r); write {
 			s.propose(m, c, &cmd)
@@ -68,7 +68,7 @@ func (s *server) serve(m *consensus.Member, c *connection) {
 }
 
 // behind reports whether a client wants to connect that has seen more than this member has: it must try another
-// (ZooKeeperServer.processConnectRequest).
+// (ZooKeeperServer.processConnectRequest). A leader has all, also if the log has not confirmed that yet.
 func (s *server) behind(args []string) bool {
 	if args[0] != ReqConnect || len(args) < 4 {
 		return false
