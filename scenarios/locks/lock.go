@@ -161,8 +161,8 @@ func (l *Library) counted(taken bool) {
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
 // prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too
-// late, after a pause, prolongs nothing: what it states is over. Of a hold whose client has not been told of it yet, only
-// the deadline moves. While one hold's client is told, in real time others come and go.
+// late, after a pause, prolongs nothing: what it states is over. Of a hold whose client has not been told of it yet,
+// only the deadline moves. While one hold's client is told, in real time others come and go.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
