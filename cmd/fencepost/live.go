@@ -78,9 +78,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	}
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
-	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; "+
-		"redis, etcd or\nzookeeper, processes that it starts; or `ADDRESSES` of Redis servers\n"+
-		"of yours, HOST:PORT,HOST:PORT")
+	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
+		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT")
 	c.Flags().BoolVar(&both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
 		"simulated and in real time on real servers of their kind, and hold\n"+
 		"the verdicts to each other; --servers takes those of one kind")

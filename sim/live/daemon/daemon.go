@@ -91,19 +91,21 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, and kills it if it has not within a time.
-func (d *Daemon) ShutDown(patience time.Duration) {
+// ShutDown asks the process to end, again each time that some time has passed, and kills it if it has not within its
+// patience.
+func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
-	if p == nil {
+	if p == nil || p.Cont() != nil {
 		return
 	}
-	if p.Cont() == nil && p.Terminate() == nil {
+	defer d.Kill()
+	for end := time.Now().Add(patience); time.Now().Before(end) && p.Terminate() == nil; {
 		select {
 		case <-p.Done():
-		case <-time.After(patience):
+			return
+		case <-time.After(min(again, time.Until(end))):
 		}
 	}
-	d.Kill()
 }
 
 func (d *Daemon) log() string { return d.Folder + ".log" }

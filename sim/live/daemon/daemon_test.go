@@ -86,7 +86,7 @@ func TestHowADaemonEnds(t *testing.T) {
 		if err := d.Hold(held); err != nil {
 			t.Fatal(err)
 		}
-		d.ShutDown(time.Minute)
+		d.ShutDown(time.Minute, time.Minute)
 		if got := d.running().Status().Code; got != 3 {
 			t.Errorf("asked to end it ends with %d", got)
 		}
@@ -100,7 +100,7 @@ func TestHowADaemonEnds(t *testing.T) {
 	d = newDaemon(t, `trap '' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	start(t, d)
 	awaitLog(t, d, "ready")
-	d.ShutDown(time.Millisecond)
+	d.ShutDown(10*time.Millisecond, time.Millisecond)
 	<-d.Ended()
 
 	d = newDaemon(t, "for i in 1 2 3 4 5 6 7; do echo $i; done; exit 4")

@@ -129,8 +129,11 @@ func TestWhyKeysGo(t *testing.T) {
 		for i, ask := range [][]string{{"LEASE", "KEEPALIVE", "1"}, {"LEASE", "REVOKE", "2"}, {"DELETE", "l/3"},
 			{"TXN", "IF", "CREATE", "l/4", ">", "1", "THEN", "2", "DELETE", "l/4"}} {
 			id := fmt.Sprint(i + 1)
-			key, of := "l/"+id, history.Attempt("client-1/"+id)
-			p.say(p.ask("etcd-2", patiently, of, "LEASE", "GRANT", "2", id))
+			key, of, ttl := "l/"+id, history.Attempt("client-1/"+id), "60"
+			if i == 0 {
+				ttl = "3" // it is to end
+			}
+			p.say(p.ask("etcd-2", patiently, of, "LEASE", "GRANT", ttl, id))
 			p.say(p.ask("etcd-3", patiently, of+"0", "PUT", key, "x", "LEASE", id))
 			if i > 1 {
 				of = "client-2/1"

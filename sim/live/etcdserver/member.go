@@ -100,8 +100,8 @@ func (m *member) Stop(how sim.Stop) {
 	ended := m.ended
 	go func() {
 		defer close(ended)
-		<-x.started // so the process that is ended is this life's
-		m.program.ShutDown(patience)
+		<-x.started                            // so the process that is ended is this life's
+		m.program.ShutDown(patience, patience) // asked twice, etcd ends at once
 	}()
 }
 

@@ -187,7 +187,7 @@ func (f *Fleet) awaitReplicas() error {
 			err = fmt.Errorf("only %d follow within %v", v.number(), patience)
 		}
 		if err != nil {
-			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.lastWords())
+			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.daemon.LastWords())
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func (p *program) spawn() error {
 // end ends the process, and its data if they go with it.
 func (p *program) end(how sim.Stop) error {
 	if how == sim.ShutDown {
-		p.ShutDown(patience)
+		p.ShutDown(patience, patience)
 	}
 	p.Kill()
 	if how == sim.LoseAllState {
