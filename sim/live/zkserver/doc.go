@@ -5,8 +5,8 @@
 // of package zookeeper, travels the simulated links and arrives at a member, which says it to its process in
 // ZooKeeper's own protocol, on a connection for each of the client's, and has the answers and events travel back in
 // the words of package zookeeper. Nothing here knows how a client keeps a session: sessions, time-outs and watches are
-// those of the process. Pauses are SIGSTOP, crashes kill -9; a wall clock that jumps is a small
-// library that is loaded into the process (package machine).
+// those of the process. Pauses are SIGSTOP, crashes kill -9; a wall clock jumps by a small library that is loaded into
+// the process (package machine).
 //
 // What members say to each other, for an election and after it, travels the simulated links too: a Java program calls
 // by way of a SOCKS proxy if it is told to, and each member's is one of package relay.
