@@ -96,9 +96,10 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow are scenarios that are left as they are: something must happen within a hundredth of a lease, or a client that
-// begins some tenths of a second later must wait in line when a pause strikes that would come sooner.
-var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked"}
+// narrow are scenarios that are left as they are: something must happen within a hundredth of a lease, or within the
+// tenths of a second by which one client begins after another, which are not divided.
+var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
+	"zookeeper-fence-parent-czxid"}
 
 // seeds are those with which a scaled scenario must come out as the whole one: in real time no delay is that of a seed.
 const seeds = 20
