@@ -98,8 +98,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 // The columns of the table: right of the longest name in the catalogue, and wide enough for minutes.
 const (
 	timesAt       = 43
-	simulatedEnds = 60
-	realEnds      = 70
+	simulatedEnds = 63
+	realEnds      = 73
 )
 
 func row(p *term.Writer, r *agree.Row) {

@@ -1,9 +1,10 @@
 // Package servers chooses the lock servers of a live run: simulated ones, real ones that it starts, which are
-// redis-server processes and a Sentinel or the members of an etcd cluster, or Redis servers that the user runs. It is a
-// room of the host, as sim/live is.
+// redis-server processes and a Sentinel, the members of an etcd cluster or those of a ZooKeeper ensemble, or Redis
+// servers that the user runs. It is a room of the host, as sim/live is.
 //
 // Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
-// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/live/redisserver, sim/live/etcdserver).
+// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and sim/live/redisserver, etcdserver
+// and zkserver).
 package servers
 
 import (
