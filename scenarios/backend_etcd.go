@@ -22,7 +22,7 @@ type etcdCluster struct {
 	config consensus.Config
 }
 
-func (c *etcdCluster) add(w *sim.World, _ tap) {
+func (c *etcdCluster) add(w *sim.World, wrap tap) {
 	c.Reset(c.config)
-	c.AddTo(w)
+	c.AddTo(wrap.before(w))
 }

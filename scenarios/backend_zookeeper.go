@@ -22,7 +22,7 @@ type zooKeeperCluster struct {
 	config zookeeper.Config
 }
 
-func (c *zooKeeperCluster) add(w *sim.World, _ tap) {
+func (c *zooKeeperCluster) add(w *sim.World, wrap tap) {
 	c.Reset(c.config)
-	c.AddTo(w)
+	c.AddTo(wrap.before(w))
 }

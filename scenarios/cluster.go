@@ -11,8 +11,13 @@ import (
 // Observer is the Sentinel of replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// tap may put something before a Redis node; benchmarks listen in on the commands.
+// tap may put something before a lock server; benchmarks listen in on the commands.
 type tap func(sim.ProcessID, sim.Server) sim.Server
+
+// before adds servers to a world with what is put before them.
+func (t tap) before(w *sim.World) func(sim.ProcessID, sim.Server) {
+	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
+}
 
 // cluster is the lock servers of a run. It is used for one run after the other.
 type cluster interface {

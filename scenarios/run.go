@@ -35,7 +35,7 @@ type Runner struct {
 	cluster  cluster
 	header   history.Header
 	targets  nemesis.Names
-	tap      tap            // if set, put before every Redis node
+	tap      tap            // if set, put before every lock server
 	onlooker func(sim.Sent) // if set, told of what servers send unasked
 	watch    func(sim.Moment)
 	clients  []*client // of the run, the probe aside

@@ -52,13 +52,19 @@ var arrows = map[string][]string{
 	"sim/live/addresses": {"sim/redis/resp"},
 	"sim/live/relay":     {"sim", "sim/live/socket"},
 	"sim/live/keeper":    {},
-	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/addresses", "sim/live/keeper",
-		"sim/live/redisserver/machine", "sim/live/redisserver/release", "sim/live/relay", "sim/redis/aof",
-		"sim/redis/keyspace", "sim/redis/resp"},
+	"sim/live/daemon":    {"sim", "sim/live/keeper"},
+	"sim/live/etcdserver": {"checker/history", "nemesis", "sim", "sim/etcd/wire", "sim/live/daemon",
+		"sim/live/keeper", "sim/live/relay"},
+	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/addresses", "sim/live/daemon",
+		"sim/live/keeper", "sim/live/redisserver/machine", "sim/live/redisserver/release", "sim/live/relay",
+		"sim/redis/aof", "sim/redis/keyspace", "sim/redis/resp"},
+	"sim/live/zkserver": {"checker/history", "nemesis", "sim", "sim/consensus", "sim/live/daemon", "sim/live/keeper",
+		"sim/live/redisserver/machine", "sim/live/relay", "sim/zookeeper"},
 	"sim/live/redisserver/release": {},
 	"sim/live/redisserver/machine": {"sim"},
 	"sim/consensus":                {"checker/history", "sim"},
-	"sim/etcd":                     {"checker/history", "sim", "sim/consensus"},
+	"sim/etcd":                     {"checker/history", "sim", "sim/consensus", "sim/etcd/wire"},
+	"sim/etcd/wire":                {"checker/history", "sim"},
 	"sim/zookeeper":                {"checker/history", "sim", "sim/consensus"},
 	"nemesis":                      {"checker/history", "checker/nearest", "sim"},
 	"nemesis/cast":                 {"sim"},
@@ -76,9 +82,10 @@ var arrows = map[string][]string{
 		"sim/etcd", "sim/redis", "sim/redis/aof", "sim/redis/sentinel", "sim/zookeeper"},
 	"scenarios/resource": {"checker/history", "sim"},
 	"scenarios/live/agree": {"checker", "nemesis", "scenarios", "scenarios/format", "scenarios/live", "scenarios/locks",
-		"scenarios/parallel"},
+		"scenarios/parallel", "sim"},
 	"scenarios/live/servers": {"checker/nearest", "nemesis", "scenarios", "scenarios/format", "scenarios/live",
-		"scenarios/locks", "sim", "sim/live", "sim/live/keeper", "sim/live/redisserver"},
+		"scenarios/locks", "sim", "sim/live", "sim/live/etcdserver", "sim/live/keeper",
+		"sim/live/redisserver", "sim/live/relay", "sim/live/zkserver"},
 	"reports/agreed": {"checker", "reports/phrase", "reports/report", "reports/term", "scenarios/expect",
 		"scenarios/live/agree"},
 	"scenarios/live": {"checker/history", "checker/nearest", "nemesis", "scenarios", "scenarios/locks", "sim",
@@ -405,8 +412,9 @@ const recordsFiles = "checker/history/recorder"
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime are the rooms that start programs, listen for them and keep files for them: live runs.
-var inRealTime = []string{"sim/live", "sim/live/keeper", "sim/live/redisserver", "sim/live/redisserver/machine",
-	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "scenarios/live",
+var inRealTime = []string{"sim/live", "sim/live/daemon", "sim/live/etcdserver", "sim/live/keeper",
+	"sim/live/redisserver", "sim/live/redisserver/machine",
+	"sim/live/redisserver/release", "sim/live/relay", "sim/live/socket", "sim/live/zkserver", "scenarios/live",
 	"scenarios/live/agree", "scenarios/live/servers"}
 
 // netErrors are the errors of the operating system that a connection in memory gives as a real one does.

@@ -89,9 +89,10 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
-		"processes that\nit starts; or `ADDRESSES` of yours, HOST:PORT,HOST:PORT")
-	c.Flags().BoolVar(&both, "agree", false, "run the scenarios of the catalogue that are named, or all on Redis,\n"+
-		"simulated and in real time on real servers, and hold the verdicts to each other")
+		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT")
+	c.Flags().BoolVar(&both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
+		"simulated and in real time on real servers of their kind, and hold\n"+
+		"the verdicts to each other; --servers takes those of one kind")
 	c.Flags().IntVar(&workers, "workers", 0, "with --agree, how many to run at once (default: one a core)")
 	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
@@ -167,43 +168,43 @@ func (j *liveJob) options() (live.Options, error) {
 		Own: keeper.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
-// agree runs scenarios on both sides, all on Redis if no name is given.
-func (j *liveJob) agree(names []string, workers int) error {
-	if !j.chosen {
-		j.servers = servers.Redis
+// agree runs scenarios on both sides: those that are named, or all that the servers take. Those are real ones of each
+// scenario's kind, unless the call has chosen some.
+func (j *liveJob) agree(given []string, workers int) error {
+	told := &agreed.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
+	choose := servers.Started
+	if j.chosen {
+		choice, err := servers.Parse(j.servers)
+		if err != nil {
+			return err
+		}
+		choose, told.Servers = choice.For, j.servers
+		told.Repeat += " --servers " + shellWord(j.servers)
 	}
-	choice, err := servers.Parse(j.servers)
 	o, failed := j.options()
+	names, err := agree.Names(given, choose)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if _, err := scenarios.Named(name); err != nil {
-			return err
-		}
-	}
-	repeat := fmt.Sprintf("%s live --agree --servers %s", program(), shellWord(j.servers))
-	if len(names) > 0 {
-		repeat += " " + strings.Join(names, " ")
-	} else {
-		names = agree.Names()
-	}
+	told.Repeat = strings.Join(append([]string{told.Repeat}, given...), " ")
 	defer j.Close()
 	if err := j.Open("agree"); err != nil {
 		return err
 	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	told := &agreed.Agreement{Servers: j.servers, Repeat: repeat}
 	err = agree.Run(ctx, parallel.Crew{Workers: workers, Progress: j.Progress()}, names,
 		func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
-			s, err := choice.Scenario(s)
+			choice, err := choose(s)
+			if err == nil {
+				s, err = choice.Scenario(s)
+			}
 			if err != nil {
 				return nil, err
 			}
-			here := o
-			here.Context, here.Scenario = ctx, s
-			return choice.Run(here, s.Plan(1))
+			o := o
+			o.Context, o.Scenario = ctx, s
+			return choice.Run(o, s.Plan(1))
 		}, func(r agree.Row) { told.Rows = append(told.Rows, r) })
 	if err != nil && !errors.Is(err, live.ErrInterrupted) {
 		return err

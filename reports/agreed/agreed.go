@@ -87,8 +87,8 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 		"The same scenarios simulated, and in real time on "+a.Servers+", with each client a process of "+
 			"its own: every law, and the cause of every violation, is held to the other side's.")
 	p.Blank()
-	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(35).Add(term.Plain, "times").
-		Right(52, "simulated").Right(62, "real"))
+	p.Put(new(term.Line).Add(term.Bold, "   scenario").To(timesAt).Add(term.Plain, "times").
+		Right(simulatedEnds, "simulated").Right(realEnds, "real"))
 	for i := range a.Rows {
 		row(p, &a.Rows[i])
 	}
@@ -100,6 +100,13 @@ func (a *Agreement) Text(w io.Writer, opt report.TextOptions) error {
 	report.Closing(p, "", a.Repeat)
 	return p.Err()
 }
+
+// The columns of the table: right of the longest name in the catalogue, and wide enough for minutes.
+const (
+	timesAt       = 43
+	simulatedEnds = 63
+	realEnds      = 73
+)
 
 func row(p *term.Writer, r *agree.Row) {
 	sign := "✓"
@@ -121,7 +128,8 @@ func row(p *term.Writer, r *agree.Row) {
 	if r.Scaled > 1 {
 		scale = fmt.Sprintf("÷ %d", r.Scaled)
 	}
-	p.Put(l.To(35).Add(term.Plain, scale).Right(52, wall(r.Simulated.Wall)).Right(62, wall(r.Live.Wall)))
+	p.Put(l.To(timesAt).Add(term.Plain, scale).Right(simulatedEnds, wall(r.Simulated.Wall)).
+		Right(realEnds, wall(r.Live.Wall)))
 	p.Text(term.Plain, 3, broken(r.Simulated.Verdict))
 	for _, d := range r.Differences() {
 		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))

@@ -34,8 +34,8 @@ func TestAnAgreementIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		" ✓ alike                           ÷ 5       10.0 ms    5.00 s\n   broken: lease-exclusion\n",
-		" ✗ other                           as they are",
+		" ✓ alike                                   ÷ 5          10.0 ms    5.00 s\n   broken: lease-exclusion\n",
+		" ✗ other                                   as they are  10.0 ms    5.00 s\n",
 		"   lease-exclusion simulated violated: expired early, real holds\n",
 		" ± split-vote-fixed-delay",
 		"   Three clients win",

@@ -340,8 +340,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{user("pause client-1 for 1s after clock-read"), "clock-read is inside of the client's library"},
 		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside of"},
 		{partial, "these servers have no clocks of their own"},
-		{catalogued("etcd-lease-pause", ""), "has etcd servers"},
-		{catalogued("zookeeper-pause", ""), "has zookeeper servers"},
+		{catalogued("etcd-lease-pause", "x"), "has etcd servers, and the ports that a client of yours would find " +
+			"speak Redis' protocol"},
+		{catalogued("zookeeper-pause", "x"), "has zookeeper servers"},
 	} {
 		o := test.o
 		_, err := Run(o, o.Scenario.Plan(1))

@@ -33,9 +33,9 @@ var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.Befo
 func refuse(o *Options, faults []nemesis.Fault) error {
 	s := o.Scenario
 	switch {
-	case s.Servers.Backend != locks.OnRedis:
-		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which clients cannot reach over TCP: live takes "+
-			"scenarios on Redis", s.Name, s.Servers.Backend)}
+	case o.Command != "" && s.Servers.Backend != locks.OnRedis:
+		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, and the ports that a client of yours would find "+
+			"speak Redis' protocol: leave --client out, or take a scenario on Redis", s.Name, s.Servers.Backend)}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}

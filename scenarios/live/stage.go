@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live"
 	"github.com/fencepost-sim/fencepost/sim/live/addresses"
@@ -26,8 +27,8 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // when the scenario began
 	servers []sim.ProcessID
-	over    bool // the processes that end now are ended by us
-	masters []sim.Server
+	over    bool              // the processes that end now are ended by us
+	masters []sim.Server      // of Redis
 	groups  [][]sim.ProcessID // that hold the same data
 
 	locks     []history.Lock
@@ -55,15 +56,15 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 // Server gives the fleet's.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
-	if slices.Contains(st.Scenario.Clients[0].Lock.Servers, id) {
+	if o := st.Scenario; o.Servers.Backend == locks.OnRedis && slices.Contains(o.Clients[0].Lock.Servers, id) {
 		st.masters = append(st.masters, s)
 	}
 	return s
 }
 
-// prime has each master write something that leaves nothing. In virtual time the servers start as the scenario begins,
-// and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would do so at
-// once, with the first write (flushAppendOnlyFile of aof.c).
+// prime has each master of Redis write something that leaves nothing. In virtual time the servers start as the scenario
+// begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been idle would
+// do so at once, with the first write (flushAppendOnlyFile of aof.c).
 func (st *stage) prime() {
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", beginKey, "1"}, {"DEL", beginKey}} {

@@ -161,14 +161,18 @@ func (l *Library) counted(taken bool) {
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
 // prolonged tells the holds that hang on a session that it lives until the given deadline. An answer that was read too
-// late, after a pause, prolongs nothing: what it states is over.
+// late, after a pause, prolongs nothing: what it states is over. Of a hold whose client has not been told of it yet,
+// only the deadline moves. While one hold's client is told, in real time others come and go.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
 	}
-	for _, h := range l.holds {
-		if of(h) {
-			h.Grant.Until, h.Grant.Granted = until, env.Mark()
+	for _, h := range slices.Clone(l.holds) {
+		if !slices.Contains(l.holds, h) || !of(h) {
+			continue
+		}
+		if h.Grant.Until = until; h.Prolonged != nil {
+			h.Grant.Granted = env.Mark()
 			h.Prolonged(env)
 		}
 	}

@@ -88,7 +88,7 @@ func names(n int) (all []sim.ProcessID) {
 func newLab(t testing.TB, members int, c Config) *lab {
 	l := &lab{World: sim.New(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		Cluster: NewCluster(c, names(members), func() Machine { return &register{} })}
-	l.AddTo(l.World)
+	l.AddTo(l.World.AddServer)
 	return l
 }
 
@@ -96,7 +96,7 @@ func newLab(t testing.TB, members int, c Config) *lab {
 func (l *lab) again(seed uint64, opts sim.Options, c Config) {
 	l.World.Reset(seed, opts)
 	l.Cluster.Reset(c)
-	l.AddTo(l.World)
+	l.AddTo(l.World.AddServer)
 	l.clients, l.log = 0, nil
 }
 

@@ -22,7 +22,7 @@
 // Everything is fsynced before it is acknowledged, so a power loss takes nothing that counts. A member whose disk is
 // gone ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote
 // above all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of
-// the cluster for the rest of the run and refuses clients with [unavailable], as etcd does ("has already been
+// the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been
 // bootstrapped").
 package consensus
 
@@ -72,8 +72,8 @@ func (c Config) withDefaults() Config {
 // errTimeout tells that a command or read was not confirmed in time. The command may be committed later all the same.
 var errTimeout = errors.New("request timed out")
 
-// unavailable is the RESP error with which a member answers whose disk is gone.
-const unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
+// Unavailable is the RESP error with which a member answers whose disk is gone.
+const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
 // Command is a change of the replicated state, as a member proposes it.
 type Command struct {
@@ -150,10 +150,10 @@ func (c *Cluster) Reset(config Config) {
 // Members lists the members in the order of their names.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo adds the members to a world as servers.
-func (c *Cluster) AddTo(w *sim.World) {
+// AddTo has the members added to a world as servers.
+func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
-		w.AddServer(m.name, m)
+		add(m.name, m)
 	}
 }
 

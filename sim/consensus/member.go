@@ -76,7 +76,7 @@ func (m *Member) Start(h sim.Host) {
 // Serve takes a client's request.
 func (m *Member) Serve(r *sim.Incoming) {
 	if m.excluded {
-		r.Reply([]byte(unavailable))
+		r.Reply([]byte(Unavailable))
 		return
 	}
 	m.machine.Serve(m, r)

@@ -4,6 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // write is a change under way: what one entry of the log does to the keys, all at one revision.
@@ -26,18 +27,18 @@ func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 	}
 	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
 	if e.Args[0] == "TXN" {
-		t, err := readTxn(e.Args)
+		t, err := wire.ReadTxn(e.Args)
 		if err != nil {
-			return appendError(s.out, err.Error())
+			return wire.AppendError(s.out, err.Error())
 		}
 		return s.carryOut(m, &t, &w)
 	}
-	o, err := readOp(e.Args)
+	o, err := wire.ReadOp(e.Args)
 	if err != nil {
-		return appendError(s.out, err.Error())
+		return wire.AppendError(s.out, err.Error())
 	}
 	if !s.possible(&o) {
-		return appendError(s.out, errLeaseNotFound)
+		return wire.AppendError(s.out, wire.LeaseNotFound)
 	}
 	reply := s.operate(m, &o, &w, s.out)
 	s.commit(m, &w)
@@ -45,23 +46,23 @@ func (s *server) Apply(m *consensus.Member, e *consensus.Entry) []byte {
 }
 
 // possible reports whether an operation finds the lease it names.
-func (s *server) possible(o *op) bool {
-	return o.kind != opPut || o.lease == 0 || s.lessor.find(o.lease) != nil
+func (s *server) possible(o *wire.Op) bool {
+	return o.Kind != wire.Put || o.Lease == 0 || s.lessor.find(o.Lease) != nil
 }
 
 // carryOut does what a txn says: all of one branch, or nothing.
-func (s *server) carryOut(m *consensus.Member, t *txn, w *write) []byte {
-	ops, held := t.then, int64(1)
-	for i := range t.conditions {
-		if !s.store.holds(&t.conditions[i]) {
-			ops, held = t.els, 0
+func (s *server) carryOut(m *consensus.Member, t *wire.Txn, w *write) []byte {
+	ops, held := t.Then, int64(1)
+	for i := range t.Conditions {
+		if !s.store.holds(&t.Conditions[i]) {
+			ops, held = t.Else, 0
 			break
 		}
 	}
 	revision := s.store.revision
 	for i := range ops {
 		if !s.possible(&ops[i]) {
-			return appendError(s.out, errLeaseNotFound)
+			return wire.AppendError(s.out, wire.LeaseNotFound)
 		}
 		if s.changes(&ops[i]) {
 			revision = w.revision
@@ -78,22 +79,22 @@ func (s *server) carryOut(m *consensus.Member, t *txn, w *write) []byte {
 }
 
 // changes reports whether an operation makes a new revision: a put always, a deletion if there is something to delete.
-func (s *server) changes(o *op) bool {
-	if o.kind == opDelete {
-		from, to := s.store.span(o.key, o.prefix)
+func (s *server) changes(o *wire.Op) bool {
+	if o.Kind == wire.Delete {
+		from, to := s.store.span(o.Key, o.Prefix)
 		return from < to
 	}
-	return o.kind == opPut
+	return o.Kind == wire.Put
 }
 
 // operate carries out one operation and appends its answer.
-func (s *server) operate(m *consensus.Member, o *op, w *write, b []byte) []byte {
-	switch o.kind {
-	case opPut:
+func (s *server) operate(m *consensus.Member, o *wire.Op, w *write, b []byte) []byte {
+	switch o.Kind {
+	case wire.Put:
 		s.put(m, o, w)
 		return sim.AppendInt(sim.AppendArray(b, 1), w.revision)
-	case opDelete:
-		n := s.remove(m, w, o.key, o.prefix)
+	case wire.Delete:
+		n := s.remove(m, w, o.Key, o.Prefix)
 		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), s.at(w)), int64(n))
 	}
 	return s.appendRangeAt(b, o, s.at(w))
@@ -107,30 +108,32 @@ func (s *server) at(w *write) int64 {
 	return s.store.revision
 }
 
-func (s *server) appendRange(b []byte, o *op) []byte { return s.appendRangeAt(b, o, s.store.revision) }
+func (s *server) appendRange(b []byte, o *wire.Op) []byte {
+	return s.appendRangeAt(b, o, s.store.revision)
+}
 
-func (s *server) appendRangeAt(b []byte, o *op, revision int64) []byte {
+func (s *server) appendRangeAt(b []byte, o *wire.Op, revision int64) []byte {
 	count, found := s.store.query(o)
 	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), revision), int64(count))
 	b = sim.AppendArray(b, len(found))
 	for _, k := range found {
-		b = appendKey(b, k)
+		b = wire.AppendKey(b, &k.KeyValue)
 	}
 	return b
 }
 
-func (s *server) put(m *consensus.Member, o *op, w *write) {
-	if old := s.store.get(o.key); old != nil && old.lease != 0 && old.lease != o.lease {
-		if x := s.lessor.find(old.lease); x != nil {
-			x.detach(o.key)
+func (s *server) put(m *consensus.Member, o *wire.Op, w *write) {
+	if old := s.store.get(o.Key); old != nil && old.Lease != 0 && old.Lease != o.Lease {
+		if x := s.lessor.find(old.Lease); x != nil {
+			x.detach(o.Key)
 		}
 	}
 	k := s.store.put(w.revision, o, w.by)
 	w.changed = true
 	var x *lease
-	if o.lease != 0 {
-		x = s.lessor.find(o.lease)
-		x.attach(k.key)
+	if o.Lease != 0 {
+		x = s.lessor.find(o.Lease)
+		x.attach(k.Key)
 	}
 	switch {
 	case w.entry.First:
@@ -145,8 +148,8 @@ func (s *server) remove(m *consensus.Member, w *write, key string, prefix bool) 
 	from, to := s.store.span(key, prefix)
 	for i := from; i < to; i++ {
 		k := &s.store.keys[i]
-		if x := s.lessor.find(k.lease); x != nil {
-			x.detach(k.key)
+		if x := s.lessor.find(k.Lease); x != nil {
+			x.detach(k.Key)
 		}
 		switch {
 		case w.entry.First:

@@ -6,6 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // ask is a question about a lease that only the leader can answer: a keepalive, or the time it has left.
@@ -45,7 +46,7 @@ func (s *server) askLeader(m *consensus.Member, r *sim.Incoming, lease int64, re
 // dropLateAsks gives up the questions whose time is over. Their clients have given up long before.
 func (s *server) dropLateAsks(m *consensus.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
-		s.asks[0].request.Reply(appendError(nil, errTimeout))
+		s.asks[0].request.Reply(wire.AppendError(nil, wire.TimedOut))
 		s.asks = append(s.asks[:0], s.asks[1:]...)
 	}
 }

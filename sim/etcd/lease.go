@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // lease is a promise to keep keys for ttl seconds after the latest keepalive.
@@ -127,7 +128,7 @@ func (s *server) Wake(m *consensus.Member, reign uint64) {
 func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
 	if s.lessor.find(id) != nil {
-		return appendError(s.out, errLeaseExists)
+		return wire.AppendError(s.out, wire.LeaseExists)
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
@@ -142,7 +143,7 @@ func (s *server) applyGrant(m *consensus.Member, e *consensus.Entry) []byte {
 func (s *server) applyRevoke(m *consensus.Member, e *consensus.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
 	if x == nil {
-		return appendError(s.out, errLeaseNotFound)
+		return wire.AppendError(s.out, wire.LeaseNotFound)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
 	if e.Args[0] == logExpire {

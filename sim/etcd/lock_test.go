@@ -42,7 +42,7 @@ func newLab(t testing.TB, members int) *lab {
 func (l *lab) begin(seed uint64) {
 	l.World.Reset(seed, network)
 	l.Cluster.Reset(consensus.Config{})
-	l.AddTo(l.World)
+	l.AddTo(l.World.AddServer)
 	l.done, l.later = 0, nil
 }
 

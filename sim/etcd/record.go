@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // due is the true time at which a lease ends if nothing more is heard. Only the leader knows; any other member that
@@ -20,7 +21,7 @@ func due(m *consensus.Member, x *lease) history.Time {
 }
 
 func (s *server) recordSet(m *consensus.Member, k *keyValue, x *lease) {
-	m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: lockOf(k.key), Member: k.key, Value: k.key,
+	m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: wire.LockOf(k.Key), Member: k.Key, Value: k.Key,
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
@@ -28,7 +29,7 @@ func (s *server) recordSet(m *consensus.Member, k *keyValue, x *lease) {
 func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
-		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: lockOf(key), Member: key, Of: k.owner,
+		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: wire.LockOf(key), Member: key, Of: k.owner,
 			Until: due(m, x)}
 		if by != "" {
 			e.By = x.agent(by, k.owner)
@@ -38,7 +39,7 @@ func (s *server) recordProlonged(m *consensus.Member, x *lease, by history.Attem
 }
 
 func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
-	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: lockOf(k.key), Member: k.key, Of: k.owner,
+	e := history.Event{Type: history.OK, F: history.KeyGone, Lock: wire.LockOf(k.Key), Member: k.Key, Of: k.owner,
 		Why: w.why}
 	switch {
 	case w.why == history.Expired:
@@ -52,7 +53,7 @@ func (s *server) recordGone(m *consensus.Member, k *keyValue, w *write) {
 
 // recordCopy records that another member has the key too, or no longer.
 func recordCopy(m *consensus.Member, f history.F, k *keyValue) {
-	m.Record(history.Event{Type: history.OK, F: f, Lock: lockOf(k.key), Member: k.key, Of: k.owner})
+	m.Record(history.Event{Type: history.OK, F: f, Lock: wire.LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
 // agent is the attempt for which a lease's keeper acts on a key: its owner, unless the lease is another's.

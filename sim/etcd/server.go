@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // New makes a cluster with a member of each name; see [consensus.Cluster] for its use.
@@ -77,14 +78,14 @@ const (
 // Serve takes a client's request.
 func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 	if len(r.Args) == 0 {
-		r.Reply(appendError(s.out, "fencepost: empty request"))
+		r.Reply(wire.AppendError(s.out, wire.Empty))
 		return
 	}
 	switch r.Args[0] {
 	case "RANGE":
 		s.serveRange(m, r)
 	case "PUT", "DELETE":
-		if _, err := readOp(r.Args); err != nil {
+		if _, err := wire.ReadOp(r.Args); err != nil {
 			s.refuse(r, err)
 			return
 		}
@@ -101,17 +102,17 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 		b := sim.AppendInt(sim.AppendArray(s.out, 3), s.store.revision)
 		r.Reply(sim.AppendInt(sim.AppendBulk(b, string(m.Leader())), int64(m.Term())))
 	default:
-		r.Reply(appendError(s.out, "fencepost: unknown request"))
+		r.Reply(wire.AppendError(s.out, wire.Unknown))
 	}
 }
 
-func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(appendError(s.out, err.Error())) }
+func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(wire.AppendError(s.out, err.Error())) }
 
 // propose puts a command into the log and answers once this member has applied it.
 func (s *server) propose(m *consensus.Member, r *sim.Incoming, args []string) {
 	m.Propose(consensus.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
 		if err != nil {
-			reply = appendError(s.out, errTimeout)
+			reply = wire.AppendError(s.out, wire.TimedOut)
 		}
 		r.Reply(reply)
 	})
@@ -121,7 +122,7 @@ func (s *server) propose(m *consensus.Member, r *sim.Incoming, args []string) {
 func (s *server) read(m *consensus.Member, r *sim.Incoming, answer func() []byte) {
 	m.ReadIndex(func(err error) {
 		if err != nil {
-			r.Reply(appendError(s.out, errTimeout))
+			r.Reply(wire.AppendError(s.out, wire.TimedOut))
 			return
 		}
 		r.Reply(answer())
@@ -129,11 +130,11 @@ func (s *server) read(m *consensus.Member, r *sim.Incoming, answer func() []byte
 }
 
 func (s *server) serveRange(m *consensus.Member, r *sim.Incoming) {
-	o, err := readOp(r.Args)
+	o, err := wire.ReadOp(r.Args)
 	switch {
 	case err != nil:
 		s.refuse(r, err)
-	case o.serializable:
+	case o.Serializable:
 		r.Reply(s.appendRange(s.out, &o))
 	default:
 		s.read(m, r, func() []byte { return s.appendRange(s.out, &o) })
@@ -141,11 +142,11 @@ func (s *server) serveRange(m *consensus.Member, r *sim.Incoming) {
 }
 
 func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
-	t, err := readTxn(r.Args)
+	t, err := wire.ReadTxn(r.Args)
 	switch {
 	case err != nil:
 		s.refuse(r, err)
-	case t.readOnly():
+	case t.ReadOnly():
 		s.read(m, r, func() []byte { return s.carryOut(m, &t, &write{revision: s.store.revision + 1}) })
 	default:
 		s.propose(m, r, r.Args)
@@ -153,38 +154,26 @@ func (s *server) serveTxn(m *consensus.Member, r *sim.Incoming) {
 }
 
 func (s *server) serveLease(m *consensus.Member, r *sim.Incoming) {
-	w := words(r.Args[1:])
-	command := w.next()
-	n, err := w.number("the operand of LEASE " + command)
+	l, err := wire.ReadLease(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
 	}
-	switch command {
+	switch l.Command {
 	case "GRANT":
-		s.serveGrant(m, r, n, &w)
+		s.grant(m, r, l.ID, l.TTL)
 	case "REVOKE":
-		s.propose(m, r, []string{logRevoke, format(n)})
+		s.propose(m, r, []string{logRevoke, format(l.ID)})
 	case "KEEPALIVE":
-		s.askLeader(m, r, n, true)
+		s.askLeader(m, r, l.ID, true)
 	case "TIMETOLIVE":
-		s.askLeader(m, r, n, false)
-	default:
-		r.Reply(appendError(s.out, "fencepost: unknown request"))
+		s.askLeader(m, r, l.ID, false)
 	}
 }
 
-func (s *server) serveGrant(m *consensus.Member, r *sim.Incoming, ttl int64, w *words) {
-	var id int64
-	if len(*w) > 0 {
-		var err error
-		if id, err = w.number("the lease"); err != nil {
-			s.refuse(r, err)
-			return
-		}
-	}
+func (s *server) grant(m *consensus.Member, r *sim.Incoming, id, ttl int64) {
 	if ttl > maxTTL {
-		r.Reply(appendError(s.out, errTTLTooLarge))
+		r.Reply(wire.AppendError(s.out, wire.TTLTooLarge))
 		return
 	}
 	if id == 0 { // etcd's are as unique: member, time, count

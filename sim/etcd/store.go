@@ -6,16 +6,12 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // keyValue is a key as etcd keeps it.
 type keyValue struct {
-	key     string
-	value   string
-	create  int64 // revision of the put that created it
-	mod     int64 // revision of the latest put
-	version int64 // puts since creation
-	lease   int64 // 0 without
+	wire.KeyValue
 	// owner is the attempt that put it last. etcd knows nothing of attempts; records do.
 	owner history.Attempt
 }
@@ -45,7 +41,7 @@ func (s *store) reset() {
 
 // find is the position of key, or where it would stand.
 func (s *store) find(key string) (i int, found bool) {
-	return slices.BinarySearchFunc(s.keys, key, func(k keyValue, key string) int { return strings.Compare(k.key, key) })
+	return slices.BinarySearchFunc(s.keys, key, func(k keyValue, key string) int { return strings.Compare(k.Key, key) })
 }
 
 func (s *store) get(key string) *keyValue {
@@ -64,20 +60,20 @@ func (s *store) span(key string, prefix bool) (from, to int) {
 		}
 		return from, from
 	}
-	for to = from; to < len(s.keys) && strings.HasPrefix(s.keys[to].key, key); to++ {
+	for to = from; to < len(s.keys) && strings.HasPrefix(s.keys[to].Key, key); to++ {
 	}
 	return from, to
 }
 
 // put writes a key at the given revision.
-func (s *store) put(revision int64, o *op, owner history.Attempt) *keyValue {
-	i, found := s.find(o.key)
+func (s *store) put(revision int64, o *wire.Op, owner history.Attempt) *keyValue {
+	i, found := s.find(o.Key)
 	if !found {
-		s.keys = slices.Insert(s.keys, i, keyValue{key: o.key, create: revision})
+		s.keys = slices.Insert(s.keys, i, keyValue{KeyValue: wire.KeyValue{Key: o.Key, Create: revision}})
 	}
 	k := &s.keys[i]
-	k.value, k.mod, k.lease, k.owner = o.value, revision, o.lease, owner
-	k.version++
+	k.Value, k.Mod, k.Lease, k.owner = o.Value, revision, o.Lease, owner
+	k.Version++
 	s.changes = append(s.changes, change{revision, false, *k})
 	return k
 }
@@ -85,25 +81,26 @@ func (s *store) put(revision int64, o *op, owner history.Attempt) *keyValue {
 // remove deletes the keys at [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
-		s.changes = append(s.changes, change{revision, true, keyValue{key: s.keys[i].key, mod: revision}})
+		s.changes = append(s.changes,
+			change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: s.keys[i].Key, Mod: revision}}})
 	}
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
 // query answers a range: how many keys have that name or prefix, and those asked for, in order.
-func (s *store) query(o *op) (count int, found []*keyValue) {
-	from, to := s.span(o.key, o.prefix)
+func (s *store) query(o *wire.Op) (count int, found []*keyValue) {
+	from, to := s.span(o.Key, o.Prefix)
 	count = to - from
 	for i := from; i < to; i++ {
-		if k := &s.keys[i]; within(k.create, o.minCreate, o.maxCreate) && within(k.mod, o.minMod, o.maxMod) {
+		if k := &s.keys[i]; within(k.Create, o.MinCreate, o.MaxCreate) && within(k.Mod, o.MinMod, o.MaxMod) {
 			found = append(found, k)
 		}
 	}
-	if o.order != byKey || o.descending {
-		slices.SortStableFunc(found, o.compare)
+	if o.Order != wire.ByKey || o.Descending {
+		slices.SortStableFunc(found, func(a, b *keyValue) int { return compare(o, a, b) })
 	}
-	if o.limit > 0 && o.limit < len(found) {
-		found = found[:o.limit]
+	if o.Limit > 0 && o.Limit < len(found) {
+		found = found[:o.Limit]
 	}
 	return count, found
 }
@@ -111,17 +108,17 @@ func (s *store) query(o *op) (count int, found []*keyValue) {
 // within reports whether lo <= n <= hi, where hi = 0 is no bound.
 func within(n, lo, hi int64) bool { return lo <= n && (hi == 0 || n <= hi) }
 
-func (o *op) compare(a, b *keyValue) int {
+func compare(o *wire.Op, a, b *keyValue) int {
 	var c int
-	switch o.order {
-	case byCreate:
-		c = cmp.Compare(a.create, b.create)
-	case byMod:
-		c = cmp.Compare(a.mod, b.mod)
+	switch o.Order {
+	case wire.ByCreate:
+		c = cmp.Compare(a.Create, b.Create)
+	case wire.ByMod:
+		c = cmp.Compare(a.Mod, b.Mod)
 	default:
-		c = strings.Compare(a.key, b.key)
+		c = strings.Compare(a.Key, b.Key)
 	}
-	if o.descending {
+	if o.Descending {
 		return -c
 	}
 	return c
@@ -129,25 +126,25 @@ func (o *op) compare(a, b *keyValue) int {
 
 // holds judges a condition. A key that is not there has create revision, mod revision, version and lease 0, and no
 // value.
-func (s *store) holds(c *compare) bool {
-	k := s.get(c.key)
-	if c.target == "VALUE" {
-		return k != nil && related(strings.Compare(k.value, c.text), c.rel)
+func (s *store) holds(c *wire.Compare) bool {
+	k := s.get(c.Key)
+	if c.Target == "VALUE" {
+		return k != nil && related(strings.Compare(k.Value, c.Text), c.Rel)
 	}
 	var n int64
 	if k != nil {
-		switch c.target {
+		switch c.Target {
 		case "CREATE":
-			n = k.create
+			n = k.Create
 		case "MOD":
-			n = k.mod
+			n = k.Mod
 		case "VERSION":
-			n = k.version
+			n = k.Version
 		case "LEASE":
-			n = k.lease
+			n = k.Lease
 		}
 	}
-	return related(cmp.Compare(n, c.number), c.rel)
+	return related(cmp.Compare(n, c.Number), c.Rel)
 }
 
 func related(c int, rel byte) bool {

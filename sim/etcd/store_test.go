@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // plainStore is the store as one would write it first: a list of all puts and deletions, read from the beginning.
@@ -13,25 +15,25 @@ type plainStore []change
 
 func (p plainStore) keys() (all []keyValue) {
 	for _, c := range p {
-		i := slices.IndexFunc(all, func(k keyValue) bool { return k.key == c.key })
+		i := slices.IndexFunc(all, func(k keyValue) bool { return k.Key == c.Key })
 		switch {
 		case c.deleted && i >= 0:
 			all = slices.Delete(all, i, i+1)
 		case i >= 0:
-			all[i].value, all[i].mod, all[i].version = c.value, c.mod, all[i].version+1
+			all[i].Value, all[i].Mod, all[i].Version = c.Value, c.Mod, all[i].Version+1
 		case !c.deleted:
 			k := c.keyValue
-			k.create, k.version = c.mod, 1
+			k.Create, k.Version = c.Mod, 1
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b keyValue) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(all, func(a, b keyValue) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }
 
 func (p plainStore) count(key string, prefix bool) (n int) {
 	for _, k := range p.keys() {
-		if k.key == key || prefix && strings.HasPrefix(k.key, key) {
+		if k.Key == key || prefix && strings.HasPrefix(k.Key, key) {
 			n++
 		}
 	}
@@ -49,12 +51,13 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 			key, prefix := names[random.IntN(len(names))], random.IntN(2) == 0
 			if random.IntN(3) > 0 {
 				value := fmt.Sprint(revision)
-				s.put(revision, &op{key: key, value: value}, "")
-				p = append(p, change{revision, false, keyValue{key: key, value: value, mod: revision}})
+				s.put(revision, &wire.Op{Key: key, Value: value}, "")
+				p = append(p, change{revision, false,
+					keyValue{KeyValue: wire.KeyValue{Key: key, Value: value, Mod: revision}}})
 			} else {
 				from, to := s.span(key, prefix)
 				for _, k := range s.keys[from:to] {
-					p = append(p, change{revision, true, keyValue{key: k.key, mod: revision}})
+					p = append(p, change{revision, true, keyValue{KeyValue: wire.KeyValue{Key: k.Key, Mod: revision}}})
 				}
 				if n := p[:len(p)-(to-from)].count(key, prefix); n != to-from {
 					t.Fatalf("%q prefix %v: %d keys, want %d", key, prefix, to-from, n)

@@ -1,13 +1,12 @@
 package etcd
 
 import (
-	"errors"
-	"fmt"
 	"sort"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
+	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
 )
 
 // watcher is a watch of a client of this member.
@@ -20,17 +19,17 @@ type watcher struct {
 }
 
 func (w *watcher) sees(c *change) bool {
-	return c.revision >= w.next && (c.key == w.key || w.prefix && strings.HasPrefix(c.key, w.key))
+	return c.revision >= w.next && (c.Key == w.key || w.prefix && strings.HasPrefix(c.Key, w.key))
 }
 
 func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
-	w, err := readWatch(r.Args)
+	asked, err := wire.ReadWatch(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
 	}
 	s.lastWatch++
-	w.id, w.conn = s.lastWatch, r.ConnID
+	w := watcher{s.lastWatch, r.ConnID, asked.Key, asked.Prefix, asked.From}
 	if w.next == 0 {
 		w.next = s.store.revision + 1
 	}
@@ -39,27 +38,8 @@ func (s *server) serveWatch(m *consensus.Member, r *sim.Incoming) {
 	s.push(m, &s.watchers[len(s.watchers)-1])
 }
 
-func readWatch(args []string) (w watcher, err error) {
-	in := words(args[1:])
-	if w.key = in.next(); w.key == "" {
-		return w, errors.New(errEmptyKey)
-	}
-	for len(in) > 0 && err == nil {
-		switch name := in.next(); name {
-		case "PREFIX":
-			w.prefix = true
-		case "REV":
-			w.next, err = in.number(name)
-		default:
-			err = fmt.Errorf("fencepost: unknown option %q", name)
-		}
-	}
-	return w, err
-}
-
 func (s *server) serveUnwatch(r *sim.Incoming) {
-	in := words(r.Args[1:])
-	id, err := in.number("the watch")
+	id, err := wire.ReadUnwatch(r.Args)
 	if err != nil {
 		s.refuse(r, err)
 		return
@@ -96,8 +76,8 @@ func (s *server) push(m *consensus.Member, w *watcher) {
 				kind = "DELETE"
 			}
 			n++
-			key = key.Text(all[i].key)
-			b = appendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue)
+			key = key.Text(all[i].Key)
+			b = wire.AppendKey(sim.AppendBulk(sim.AppendArray(b, 2), kind), &all[i].keyValue.KeyValue)
 		}
 		s.pushed = b
 		if n > 0 {

@@ -69,5 +69,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo adds the servers to a world.
-func (e *Ensemble) AddTo(w *sim.World) { e.cluster.AddTo(w) }
+// AddTo has the servers added to a world.
+func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

@@ -37,7 +37,7 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 	}
 	c := s.connection(r.ConnID)
 	if m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect {
-		r.Reply([]byte(closed))
+		r.Reply([]byte(Closed))
 		return
 	}
 	if c == nil {
@@ -55,7 +55,9 @@ func (s *server) Serve(m *consensus.Member, r *sim.Incoming) {
 func (s *server) serve(m *consensus.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
-		if cmd, write := s.command(c, r); write {
+		if !m.Leading() && s.behind(r.Args) {
+			s.drop(c)
+		} else if cmd, write := s.command(c, r); write {
 			s.propose(m, c, &cmd)
 		} else if r.Args[0] == ReqSync {
 			s.sync(m, c)
@@ -65,11 +67,20 @@ func (s *server) serve(m *consensus.Member, c *connection) {
 	}
 }
 
+// behind reports whether a client wants to connect that has seen more than this member has: it must try another
+// (ZooKeeperServer.processConnectRequest). A leader has all, also if the log has not confirmed that yet.
+func (s *server) behind(args []string) bool {
+	if args[0] != ReqConnect || len(args) < 4 {
+		return false
+	}
+	seen, _ := strconv.ParseInt(args[3], 10, 64)
+	return Zxid(seen) > s.zxid
+}
+
 // answer gives the first request its answer.
 func (s *server) answer(c *connection, body []byte) {
 	var room [256]byte
-	b := sim.AppendInt(sim.AppendInt(sim.AppendArray(room[:0], 3), int64(s.zxid)), c.events)
-	c.queue[0].Reply(append(b, body...))
+	c.queue[0].Reply(append(AppendHead(room[:0], s.zxid, c.events), body...))
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
@@ -110,7 +121,7 @@ func (s *server) sync(m *consensus.Member, c *connection) {
 			s.hangUp(m, c)
 			return
 		}
-		s.answer(c, appendOK(s.out[:0]))
+		s.answer(c, AppendOK(s.out[:0]))
 		s.serve(m, c)
 	})
 }
@@ -119,7 +130,7 @@ func (s *server) sync(m *consensus.Member, c *connection) {
 func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
 		c.events++
-		s.out = appendEvent(s.out[:0], c.events, e)
+		s.out = AppendEvent(s.out[:0], c.events, e)
 		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), s.out)
 	}
 }
@@ -127,13 +138,13 @@ func (s *server) notify(m *consensus.Member, conn uint64, e Event) {
 // hangUp closes a connection: whatever waits on it gets no other answer.
 func (s *server) hangUp(m *consensus.Member, c *connection) {
 	s.drop(c)
-	m.Push(c.id, m.Second(), []byte(closed))
+	m.Push(c.id, m.Second(), []byte(Closed))
 }
 
 // drop forgets a connection: what waits on it, and what still comes, is told that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
-		r.Reply([]byte(closed))
+		r.Reply([]byte(Closed))
 	}
 	c.gone, c.queue = true, nil
 	if i := slices.Index(s.conns, c); i >= 0 {

@@ -19,8 +19,10 @@
 // ensemble has been up before the run begins, with its first member as leader.
 //
 // Which connection speaks for a session is agreed on through the log, where ZooKeeper's leader only remembers it: a
-// late request of an earlier connection is refused with SESSIONMOVED also after a change of leader. Sync asks a
-// majority, where ZooKeeper's only asks the leader.
+// late request of an earlier connection is refused with SESSIONMOVED also after a change of leader, and an earlier
+// connection is closed at once, where ZooKeeper closes it when it next writes. Sync asks a majority, where ZooKeeper's
+// only asks the leader. The ephemeral znodes of a session that ends go in the order of their creation, where
+// ZooKeeper's order is that of its hashes.
 //
 // A member serves one request of a connection at a time. If it leaves its leader, or its leader hangs up on it since it
 // hears nothing from there (LearnerHandler), it closes all connections, as ZooKeeper does; how long either takes to

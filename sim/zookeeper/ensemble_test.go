@@ -52,7 +52,7 @@ func (s *service) again(seed uint64) { s.begin(seed, varied, zookeeper.Config{})
 func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
 	s.Reset(seed, sim.Options{Delay: delay})
 	s.ensemble.Reset(c)
-	s.ensemble.AddTo(s.World)
+	s.ensemble.AddTo(s.World.AddServer)
 	s.told = nil
 	s.header = history.Header{Servers: members, Groups: [][]sim.ProcessID{members}, Quorum: 2,
 		Locks: []history.Lock{"order"},

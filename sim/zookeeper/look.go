@@ -11,7 +11,7 @@ import (
 func (s *server) look(m *consensus.Member, c *connection, args []string) []byte {
 	switch args[0] {
 	case ReqPing:
-		return appendOK(s.out[:0])
+		return AppendOK(s.out[:0])
 	case ReqWatches:
 		if len(args)%2 == 0 {
 			return s.setWatches(m, c, args)
@@ -21,7 +21,7 @@ func (s *server) look(m *consensus.Member, c *connection, args []string) []byte 
 			return s.lookAt(c, args)
 		}
 	}
-	return appendCode(s.out[:0], BadArguments)
+	return AppendCode(s.out[:0], BadArguments)
 }
 
 // lookAt reads one znode, and leaves a watch where it is asked for and there is something to wait for.
@@ -36,7 +36,7 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 		}
 	}
 	if n == nil {
-		return appendCode(s.out[:0], NoNode)
+		return AppendCode(s.out[:0], NoNode)
 	}
 	return appendNode(s.out[:0], args[0], n)
 }
@@ -44,11 +44,11 @@ func (s *server) lookAt(c *connection, args []string) []byte {
 func appendNode(b []byte, request string, n *znode) []byte {
 	switch request {
 	case ReqExists:
-		return appendStat(sim.AppendArray(b, StatLength), n.stat())
+		return AppendStat(sim.AppendArray(b, StatLength), n.stat())
 	case ReqGetData:
-		return appendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), n.data), n.stat())
+		return AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), n.data), n.stat())
 	default:
-		b = appendStat(sim.AppendArray(b, StatLength+len(n.children)), n.stat())
+		b = AppendStat(sim.AppendArray(b, StatLength+len(n.children)), n.stat())
 		for _, name := range n.children {
 			b = sim.AppendBulk(b, name)
 		}
@@ -56,30 +56,36 @@ func appendNode(b []byte, request string, n *znode) []byte {
 	}
 }
 
-// setWatches sets a reconnected client's watches again. One that missed its event while the client was away fires at
-// once (DataTree.setWatches).
+// setWatches sets a reconnected client's watches again, sort by sort. One that missed its event while the client was
+// away fires at once (DataTree.setWatches).
 func (s *server) setWatches(m *consensus.Member, c *connection, args []string) []byte {
 	number, _ := strconv.ParseInt(args[1], 10, 64)
-	seen := Zxid(number)
-	for i := 2; i+1 < len(args); i += 2 {
-		kind, path := args[i], args[i+1]
-		n := s.nodes[path]
-		switch {
-		case kind == WatchExists && n != nil:
-			s.notify(m, c.id, Event{NodeCreated, path})
-		case kind == WatchExists:
-			add(s.watches.data, path, c.id)
-		case n == nil:
-			s.notify(m, c.id, Event{NodeDeleted, path})
-		case kind == WatchData && n.mzxid > seen:
-			s.notify(m, c.id, Event{NodeDataChanged, path})
-		case kind == WatchData:
-			add(s.watches.data, path, c.id)
-		case n.pzxid > seen:
-			s.notify(m, c.id, Event{NodeChildrenChanged, path})
-		default:
-			add(s.watches.child, path, c.id)
+	for _, kind := range []string{WatchData, WatchExists, WatchChild} {
+		for i := 2; i+1 < len(args); i += 2 {
+			if args[i] == kind {
+				s.setWatch(m, c, kind, args[i+1], Zxid(number))
+			}
 		}
 	}
-	return appendOK(s.out[:0])
+	return AppendOK(s.out[:0])
+}
+
+func (s *server) setWatch(m *consensus.Member, c *connection, kind, path string, seen Zxid) {
+	n := s.nodes[path]
+	switch {
+	case kind == WatchExists && n != nil:
+		s.notify(m, c.id, Event{NodeCreated, path})
+	case kind == WatchExists:
+		add(s.watches.data, path, c.id)
+	case n == nil:
+		s.notify(m, c.id, Event{NodeDeleted, path})
+	case kind == WatchData && n.mzxid > seen:
+		s.notify(m, c.id, Event{NodeDataChanged, path})
+	case kind == WatchData:
+		add(s.watches.data, path, c.id)
+	case n.pzxid > seen:
+		s.notify(m, c.id, Event{NodeChildrenChanged, path})
+	default:
+		add(s.watches.child, path, c.id)
+	}
 }

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -101,6 +102,50 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.0 {NodeChildrenChanged /folder}",
 		"20.0 { }", "20.0 { }", "20.0 { }",
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
+}
+
+// TestMissedEventsComeSortBySort: those of data first, then those of znodes that were awaited, then those of children.
+func TestMissedEventsComeSortBySort(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.AddClient("client-1", 0, func(env sim.Env) {
+		conn := sim.Conn{Server: "zookeeper-1"}
+		ask := func(args ...string) {
+			env.Call(time.Second, nil, sim.Request{Conn: conn, Args: args, Phase: args[0]})
+		}
+		ask(zookeeper.ReqConnect, "0", "6000", "0")
+		ask(zookeeper.ReqCreate, "/a", "", "0")
+		ask(zookeeper.ReqWatches, "0", zookeeper.WatchChild, "/a", zookeeper.WatchExists, "/a", zookeeper.WatchData,
+			"/a")
+		for range 3 {
+			data, _ := env.Receive(conn, time.Second)
+			_, e, _ := zookeeper.ReadEvent(data)
+			s.say("%v", e)
+		}
+	})
+	s.run(time.Minute)
+	want(t, s.told, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
+}
+
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore: what a client has seen once it sees at every member.
+func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
+	s := newCalm(t, zookeeper.Config{})
+	s.AddClient("client-1", 0, func(env sim.Env) {
+		ask := func(n int, args ...string) zookeeper.Answer {
+			r := env.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: "zookeeper-2", N: n}, Args: args,
+				Phase: args[0]})
+			a, _ := zookeeper.ReadAnswer(&r[0])
+			return a
+		}
+		first := ask(0, zookeeper.ReqConnect, "0", "6000", "0")
+		session := strconv.FormatInt(first.Int(0), 10)
+		for n, ahead := range []zookeeper.Zxid{0, 1} {
+			seen := ask(n, zookeeper.ReqPing).Zxid + ahead
+			a := ask(n+1, zookeeper.ReqConnect, session, "6000", strconv.FormatInt(int64(seen), 10))
+			s.say("%v", a.Int(0) != 0)
+		}
+	})
+	s.run(time.Minute)
+	want(t, s.told, "0.0 true", "0.0 false")
 }
 
 func TestWatchesEndWithTheSession(t *testing.T) {

@@ -10,14 +10,21 @@ import (
 // LocksFolder is where locks live: the children of LocksFolder + NAME are the requests for lock NAME.
 const LocksFolder = "/locks/"
 
-// lockOf is the lock that a znode asks for. Folders are persistent and not sequential, and ask for none.
-func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
-	if n == nil || n.owner == 0 && !n.sequential {
+// LockOf is the lock that a znode asks for. Folders are persistent and not sequential, and ask for none.
+func LockOf(path string, ephemeral, sequential bool) (lock history.Lock, name string, ok bool) {
+	if !ephemeral && !sequential {
 		return "", "", false
 	}
-	parent, name, ok := split(n.path)
+	parent, name, ok := split(path)
 	under, below := strings.CutPrefix(parent, LocksFolder)
 	return history.Lock(under), name, ok && below
+}
+
+func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
+	if n == nil {
+		return "", "", false
+	}
+	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
 // recordCopies tells which requests for locks another server has now too, or no longer.

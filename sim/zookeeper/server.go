@@ -102,13 +102,13 @@ func (s *server) outcome(c *command, r *result) []byte {
 	b := s.out[:0]
 	switch {
 	case r.code != "":
-		b = appendCode(b, r.code)
+		b = AppendCode(b, r.code)
 	case c.kind == createSession || c.kind == moveSession:
 		b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
 	case r.node != nil:
-		b = appendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.node.path), r.node.stat())
+		b = AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.node.path), r.node.stat())
 	default:
-		b = appendOK(b)
+		b = AppendOK(b)
 	}
 	s.out = b
 	return b

@@ -149,7 +149,7 @@ func TestLateRequestOfAnEarlierConnectionIsRefused(t *testing.T) {
 func TestSingleMemberExpiresSessions(t *testing.T) {
 	names := members[:1]
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}})
-	zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w)
+	zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer)
 	var states []zkclient.State
 	for _, id := range []sim.ProcessID{"client-1", "client-2"} {
 		w.AddClient(id, 0, func(env sim.Env) {

@@ -51,27 +51,30 @@ func (t *tree) note(kind EventType, path string, n *znode) {
 	t.changes = append(t.changes, change{Event{kind, path}, n})
 }
 
-// create adds a znode; path comes back with the number if the mode is sequential.
+// create adds a znode; path comes back with the number if the mode is sequential. What is wrong is found in the order
+// of PrepRequestProcessor.pRequest2TxnCreate: the number may make a path of what is none, such as "/locks/".
 func (t *tree) create(at Zxid, path, data string, mode Mode, owner SessionID, by history.Attempt) (*znode, Code) {
 	parentPath, name, ok := split(path)
-	if !ok || !validPath(path) || mode > EphemeralSequential {
+	if !ok || mode > EphemeralSequential {
 		return nil, BadArguments
 	}
 	parent := t.nodes[parentPath]
-	switch {
-	case parent == nil:
+	if parent == nil {
 		return nil, NoNode
-	case parent.owner != 0:
-		return nil, NoChildrenForEphemerals
 	}
-	if mode.sequential() {
+	if mode.Sequential() {
 		path = numbered(path, parent.creates)
 		name = numbered(name, parent.creates)
 	}
-	if t.nodes[path] != nil {
+	switch {
+	case !validPath(path):
+		return nil, BadArguments
+	case t.nodes[path] != nil:
 		return nil, NodeExists
+	case parent.owner != 0:
+		return nil, NoChildrenForEphemerals
 	}
-	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.sequential()}
+	n := &znode{path: path, data: data, czxid: at, mzxid: at, pzxid: at, by: by, sequential: mode.Sequential()}
 	if mode.ephemeral() {
 		n.owner = owner
 	}
@@ -102,7 +105,7 @@ func (t *tree) find(path string, version int64) (*znode, Code) {
 
 func (t *tree) delete(at Zxid, path string, version int64) Code {
 	parentPath, name, ok := split(path)
-	if !ok {
+	if !ok || path == "/" {
 		return BadArguments
 	}
 	n, code := t.find(path, version)
@@ -124,6 +127,9 @@ func (t *tree) delete(at Zxid, path string, version int64) Code {
 }
 
 func (t *tree) setData(at Zxid, path, data string, version int64) (*znode, Code) {
+	if !validPath(path) {
+		return nil, BadArguments
+	}
 	n, code := t.find(path, version)
 	if code != "" {
 		return nil, code

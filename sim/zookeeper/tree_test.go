@@ -86,6 +86,14 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	}
 }
 
+// TestANumberMayMakeAName: what is checked is the path with its number.
+func TestANumberMayMakeAName(t *testing.T) {
+	e := newEnsemble(t)
+	e.create(e.a, "/q", Persistent)
+	same(t, "a slash", e.create(e.a, "/q/", EphemeralSequential), "/q/0000000000")
+	same(t, "dots", e.create(e.a, "/q/..", PersistentSequential), "/q/..0000000001")
+}
+
 func TestZxidsCountWithinTheEpoch(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -115,9 +123,13 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		{"below an ephemeral node", Code(e.create(e.a, "/e/c", Persistent)), NoChildrenForEphemerals},
 		{"relative", Code(e.create(e.a, "q", Persistent)), BadArguments},
 		{"empty", Code(e.create(e.a, "", Persistent)), BadArguments},
-		{"root", Code(e.create(e.a, "/", Persistent)), BadArguments},
-		{"trailing slash", Code(e.create(e.a, "/q/", EphemeralSequential)), BadArguments},
-		{"dots", Code(e.create(e.a, "/q/../r", Persistent)), BadArguments},
+		{"root", Code(e.create(e.a, "/", Persistent)), NodeExists},
+		{"trailing slash", Code(e.create(e.a, "/q/", Persistent)), BadArguments},
+		{"below no znode", Code(e.create(e.a, "/q/../r", Persistent)), NoNode},
+		{"dots", Code(e.create(e.a, "/q/..", Persistent)), BadArguments},
+		{"delete of what is no path", e.delete(e.a, "q", AnyVersion), BadArguments},
+		{"delete of what ends in a slash", e.delete(e.a, "/q/", AnyVersion), NoNode},
+		{"set of what is no path", e.set("/q/.", AnyVersion), BadArguments},
 		{"no such mode", Code(e.create(e.a, "/r", 4)), BadArguments},
 		{"delete of nothing", e.delete(e.a, "/none", AnyVersion), NoNode},
 		{"delete of the root", e.delete(e.a, "/", AnyVersion), BadArguments},
@@ -188,7 +200,7 @@ type plainTree map[string]int
 
 func (p plainTree) children(path string) (names []string) {
 	for other := range p {
-		if parent, name, ok := split(other); ok && parent == path {
+		if parent, name, _ := split(other); other != "/" && parent == path {
 			names = append(names, name)
 		}
 	}
@@ -235,7 +247,7 @@ func TestTreeIsWhatItsPathsSay(t *testing.T) {
 				path = "/a/" + names[r.IntN(len(names))]
 			}
 			if r.IntN(2) == 0 {
-				got, code := e.create(e.a, path, mode), plain.create(path, mode.sequential())
+				got, code := e.create(e.a, path, mode), plain.create(path, mode.Sequential())
 				if code != "" {
 					same(t, "create "+path, Code(got), code)
 				}

@@ -4,7 +4,7 @@ import "github.com/fencepost-sim/fencepost/sim"
 
 // Requests, by their first argument. The others follow in the order given.
 const (
-	ReqConnect  = "CONNECT"    // session, 0 for a new one; timeout in ms
+	ReqConnect  = "CONNECT"    // session, 0 for a new one; timeout in ms; highest zxid that the client has seen
 	ReqPing     = "PING"       //
 	ReqClose    = "CLOSE"      // the session
 	ReqCreate   = "CREATE"     // path, data, mode
@@ -24,24 +24,33 @@ const (
 	WatchChild  = "child"
 )
 
-// closed is the answer of a member that has closed the connection, and its push when it does so unasked.
-const closed = "-CLOSED\r\n"
+// Closed is the answer of a member that has closed the connection, and its push when it does so unasked.
+const Closed = "-CLOSED\r\n"
 
 // Every other answer is *3 [zxid of the member] [events pushed on this connection so far] [body]; the body is +OK, an
 // error with its Code, or a list. A watch event is *3 [its number on the connection] +type $path.
 
-func appendCode(b []byte, c Code) []byte {
+// AppendHead begins an answer: the member's zxid, and how many events it has pushed on the connection. The body
+// follows.
+func AppendHead(b []byte, at Zxid, events int64) []byte {
+	return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), int64(at)), events)
+}
+
+// AppendCode appends the body that tells of an error.
+func AppendCode(b []byte, c Code) []byte {
 	b = append(b, '-')
 	b = append(b, c...)
 	return append(b, "\r\n"...)
 }
 
-func appendOK(b []byte) []byte { return append(b, "+OK\r\n"...) }
+// AppendOK appends the body of an answer that says nothing more.
+func AppendOK(b []byte) []byte { return append(b, "+OK\r\n"...) }
 
 // StatLength is the number of elements of a stat.
 const StatLength = 7
 
-func appendStat(b []byte, s Stat) []byte {
+// AppendStat appends a stat, within a list.
+func AppendStat(b []byte, s Stat) []byte {
 	b = sim.AppendInt(b, int64(s.Czxid))
 	b = sim.AppendInt(b, int64(s.Mzxid))
 	b = sim.AppendInt(b, int64(s.Pzxid))
@@ -51,7 +60,8 @@ func appendStat(b []byte, s Stat) []byte {
 	return sim.AppendInt(b, s.NumChildren)
 }
 
-func appendEvent(b []byte, number int64, e Event) []byte {
+// AppendEvent appends a push: what a watch saw, and its number on the connection.
+func AppendEvent(b []byte, number int64, e Event) []byte {
 	b = sim.AppendArray(b, 3)
 	b = sim.AppendInt(b, number)
 	b = sim.AppendBulk(b, string(e.Type))

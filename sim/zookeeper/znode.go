@@ -25,8 +25,10 @@ const (
 	EphemeralSequential
 )
 
-func (m Mode) ephemeral() bool  { return m == Ephemeral || m == EphemeralSequential }
-func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
+func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequential }
+
+// Sequential reports whether the ensemble ends the name with a number.
+func (m Mode) Sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
 
 // Stat is what ZooKeeper tells about a znode beside its data.
 type Stat struct {
@@ -60,10 +62,10 @@ func (n *znode) stat() Stat {
 		EphemeralOwner: n.owner, NumChildren: c}
 }
 
-// split divides a path into its parent's and its own name; ok is false for the root and for what is no path.
+// split divides a path into its parent's and its own name, which may be empty; ok is false without a slash.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
-	if i < 0 || i == len(path)-1 {
+	if i < 0 {
 		return "", "", false
 	}
 	return path[:max(i, 1)], path[i+1:], true

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Row is one scenario on both sides.
@@ -72,31 +74,48 @@ var explained = map[string]string{
 // Agrees reports whether both sides ran and every law came out alike.
 func (r *Row) Agrees() bool { return r.Refused == "" && len(r.Differences()) == 0 }
 
-// Names are the scenarios of the catalogue that have Redis servers.
-func Names() (names []string) {
-	for _, name := range scenarios.Names() {
-		if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnRedis {
+// Names are the scenarios that are given, for each of which servers must be found, or else all of the catalogue for
+// which some are.
+func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
+	list := given
+	if len(given) == 0 {
+		list = scenarios.Names()
+	}
+	for _, name := range list {
+		s, err := scenarios.Named(name)
+		if err == nil {
+			_, err = find(s)
+		}
+		switch {
+		case err == nil:
 			names = append(names, name)
+		case len(given) > 0:
+			return nil, err
 		}
 	}
-	return names
+	return names, nil
 }
 
-// narrow are scenarios in which something must happen within a hundredth of a lease: they are left as they are.
-var narrow = []string{"no-drift-allowance"}
+// narrow are scenarios that are left as they are: something must happen within a hundredth of a lease, or within the
+// tenths of a second by which one client begins after another, which are not divided.
+var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
+	"zookeeper-fence-parent-czxid"}
 
 // seeds are those with which a scaled scenario must come out as the whole one: in real time no delay is that of a seed.
 const seeds = 20
 
 // scaled is s with its longer times divided by as much as leaves its simulated verdict as it is, whatever the seed. by
-// is the divisor. One with replicas is left as it is: a Sentinel takes its own time to fail over.
+// is the divisor. One with replicas is left as it is: a Sentinel takes its own time to fail over; and so is one that
+// strikes members of a cluster, which take theirs to elect a leader, and one on ZooKeeper, which keeps sessions by
+// ticks of 2 s.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, c := range scales {
-		if s.Servers.Replicas > 0 || slices.Contains(narrow, s.Name) {
+		if s.Servers.Replicas > 0 || strikesMembers(s) || s.Servers.Backend == locks.OnZooKeeper ||
+			slices.Contains(narrow, s.Name) {
 			break
 		}
 		if short, err = c.changed(s); err != nil {
@@ -115,6 +134,16 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 		}
 	}
 	return s, 1, nil
+}
+
+// strikesMembers reports whether a fault strikes a member of a cluster that agrees on one log, or a link between two.
+func strikesMembers(s *scenarios.Scenario) bool {
+	members := s.Targets().Consensus
+	is := func(p sim.ProcessID) bool { return slices.Contains(members, p) }
+	return slices.ContainsFunc(s.Plan(1).Faults, func(f nemesis.Fault) bool {
+		return is(f.Target) && (is(f.Peer) || !f.Kind.Has(nemesis.FieldPeer)) ||
+			slices.ContainsFunc(f.Left, is) && slices.ContainsFunc(f.Right, is)
+	})
 }
 
 func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {

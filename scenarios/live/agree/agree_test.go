@@ -1,23 +1,83 @@
+//go:build linux
+
 package agree
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
-// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue on Redis, as it is run on both sides, has the
+func TestMain(m *testing.M) {
+	keeper.Main()
+	if os.Getenv("FENCEPOST_CLIENT") != "" {
+		if err := live.Child(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestFramesChangeNoVerdict: what clients of our own say to simulated servers of etcd and ZooKeeper crosses sockets in
+// frames, and every scenario of the catalogue comes out in real time as it does in virtual time.
+func TestFramesChangeNoVerdict(t *testing.T) {
+	names := []string{"etcd-lease-rechecked", "zookeeper-pause-fenced"}
+	if testkit.Full() {
+		names, _ = Names(nil, func(s *scenarios.Scenario) (none bool, err error) {
+			if s.Servers.Backend == locks.OnRedis {
+				err = errors.New("of Redis")
+			}
+			return none, err
+		})
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := keeper.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	simulated := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
+		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
+			Context: ctx, Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+	}
+	// most of the time they wait
+	err = Run(context.Background(), parallel.Crew{Workers: 4}, names, simulated, func(r Row) {
+		if !r.Agrees() {
+			t.Errorf("%s divided by %d: %v %s", r.Name, r.Scaled, r.Differences(), r.Refused)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue, as it is run on both sides, has the
 // verdict that the catalogue's has, and most take a fifth of the time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
-	for _, name := range Names() {
+	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
 		whole, err := scenarios.Named(name)
 		if err != nil {
 			t.Fatal(err)
@@ -41,17 +101,58 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 			short++
 		}
 	}
-	if all := len(Names()); short < all/2 {
+	if all := len(names); short < all/2 {
 		t.Errorf("%d of %d scenarios are divided by %d", short, all, scales[0].divisor)
 	}
 }
 
 // TestWhatIsSaidOfScenariosIsSaidOfSome: whoever is explained or left as it is, is in the catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
-	names := Names()
+	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
 		if !slices.Contains(names, name) {
-			t.Errorf("there is no scenario %s on Redis", name)
+			t.Errorf("there is no scenario %s", name)
+		}
+	}
+}
+
+// TestNames: for what is given there must be servers, and else all is taken for which there are.
+func TestNames(t *testing.T) {
+	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
+		if s.Servers.Backend != locks.OnEtcd {
+			err = errors.New(s.Name + " is not on etcd")
+		}
+		return none, err
+	}
+	for _, test := range []struct {
+		given []string
+		want  string
+	}{
+		{[]string{"etcd-leader-change"}, "[etcd-leader-change] <nil>"},
+		{[]string{"etcd-leader-change", "fenced-gc-pause"}, "[] fenced-gc-pause is not on etcd"},
+		{nil, "[consensus-under-faults etcd-keepalive-counted-from-receipt etcd-keepalive-lost " +
+			"etcd-keepalive-lost-ignored etcd-leader-change etcd-leader-change-late-renewal " +
+			"etcd-leader-change-late-renewal-fenced etcd-lease-not-rechecked etcd-lease-pause " +
+			"etcd-lease-pause-fenced etcd-lease-rechecked printed-etcd-keepalive-stops printed-etcd-lock] <nil>"},
+	} {
+		names, err := Names(test.given, onEtcd)
+		slices.Sort(names)
+		if got := fmt.Sprint(names, " ", err); got != test.want {
+			t.Errorf("%v: %s, want %s", test.given, got, test.want)
+		}
+	}
+}
+
+// TestElectionsAreNotHurried: a scenario that strikes members of a cluster is left as it is.
+func TestElectionsAreNotHurried(t *testing.T) {
+	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
+		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {
+		s, err := scenarios.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, by, err := scaled(s); err != nil || strikesMembers(s) != strikes || strikes && by != 1 {
+			t.Errorf("%s: strikes members: %t; divided by %d, %v", name, !strikes, by, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
 // Times above long are divided, but not to less than least. What lies below, as retries and time-outs do, stays.
@@ -48,6 +49,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 		d.Set("network.delay", slow)
 	}
 	c.change(d, "")
+	roundTTL(d, s)
 	faults := d.List("faults")
 	for i := range faults {
 		faults[i] = c.text(faults[i], c.slowed)
@@ -74,6 +76,16 @@ func (c scale) change(d *format.Document, path string) {
 			d.Set(below, c.text(text, false))
 		}
 		c.change(d, below)
+	}
+}
+
+// roundTTL makes the TTL one that the protocol takes: those of etcd are whole seconds, and sessions of ZooKeeper have a
+// least.
+func roundTTL(d *format.Document, s *scenarios.Scenario) {
+	text, _ := d.Get("lock.ttl")
+	ttl := locks.Define(s.Clients[0].Lock.Protocol).Setting("ttl")
+	if t, err := nemesis.ParseDuration(text); err == nil && ttl != nil {
+		d.Set("lock.ttl", time.Duration(ttl.Form.Nearest(int64(t))).String())
 	}
 }
 

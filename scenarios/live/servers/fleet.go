@@ -9,19 +9,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/sim"
 	host "github.com/fencepost-sim/fencepost/sim/live"
-	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
+	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
+
+// running is real servers that have been launched.
+type running interface {
+	// Server is the one of that name; nil if there is none.
+	Server(name sim.ProcessID) sim.Server
+	// Begin gives the servers the loop of the world that they were added to.
+	Begin(l relay.Loop)
+	// End ends what they do for the world.
+	End()
+}
 
 // fleet is real servers, which are launched when the first is asked for: the run has looked by then whether they can
 // suffer the plan.
 type fleet struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
-	launch func([]nemesis.Fault) (*redisserver.Fleet, error)
+	launch func([]nemesis.Fault) (running, error)
 	end    func() error // nil: nothing is left over
 
 	launched bool
-	real     *redisserver.Fleet
+	real     running
 	err      error // of the launch
 
 	mu   sync.Mutex
@@ -36,7 +46,9 @@ func (f *fleet) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 func (f *fleet) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true
-		f.real, f.err = f.launch(f.plan)
+		if f.real, f.err = f.launch(f.plan); f.err != nil {
+			f.real = nil
+		}
 	}
 	if f.err == nil {
 		if s := f.real.Server(id); s != nil {

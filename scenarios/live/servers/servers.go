@@ -1,8 +1,10 @@
-// Package servers chooses the lock servers of a live run: simulated ones, redis-server processes and a Sentinel that it
-// starts, or servers that the user runs. It is a room of the host, as sim/live is.
+// Package servers chooses the lock servers of a live run: simulated ones, real ones that it starts, which are
+// redis-server processes and a Sentinel, the members of an etcd cluster or those of a ZooKeeper ensemble, or Redis
+// servers that the user runs. It is a room of the host, as sim/live is.
 //
 // Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
-// is started. Non-goals: how servers work (sim/redis, sim/live/redisserver).
+// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and sim/live/redisserver, etcdserver
+// and zkserver).
 package servers
 
 import (
@@ -18,31 +20,64 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/etcdserver"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver"
+	"github.com/fencepost-sim/fencepost/sim/live/zkserver"
 )
 
 // Words for what the lock servers are. Anything else is a list of addresses.
 const (
 	Simulated = "simulated"
-	Redis     = "redis"
+	redis     = "redis"
+	etcd      = "etcd"
+	zooKeeper = "zookeeper"
 )
+
+// kind is a kind of real servers that are started here.
+type kind struct {
+	word    string
+	backend locks.Backend // whose scenarios they take
+	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error)
+}
+
+// kinds are all of them.
+var kinds = []kind{
+	{redis, locks.OnRedis, redisFleet},
+	{etcd, locks.OnEtcd, etcdFleet},
+	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
+}
+
+// words are all that choose servers.
+func words() []string {
+	list := []string{Simulated}
+	for i := range kinds {
+		list = append(list, kinds[i].word)
+	}
+	return list
+}
 
 // Choice is what the lock servers are.
 type Choice struct {
-	word      string
+	kind      *kind    // nil: simulated, or the user's
 	addresses []string // of the user's
 }
 
-// Parse reads a choice: "simulated", "redis", or addresses of servers, HOST:PORT or redis:// URLs, with commas between.
+// Parse reads a choice: "simulated", a word for real servers, or addresses of Redis servers, HOST:PORT or redis://
+// URLs, with commas between.
 func Parse(text string) (Choice, error) {
-	if text == Simulated || text == Redis {
-		return Choice{word: text}, nil
+	if text == Simulated {
+		return Choice{}, nil
+	}
+	for i := range kinds {
+		if kinds[i].word == text {
+			return Choice{kind: &kinds[i]}, nil
+		}
 	}
 	if !strings.Contains(text, ":") {
-		problem := fmt.Sprintf("--servers takes %s, %s or the addresses of servers as HOST:PORT,HOST:PORT, not %q",
-			Simulated, Redis, text)
-		if near := nearest.Word(text, []string{Simulated, Redis}); near != "" {
+		problem := fmt.Sprintf("--servers takes %s or the addresses of Redis servers as HOST:PORT,HOST:PORT, not %q",
+			strings.Join(words(), ", "), text)
+		if near := nearest.Word(text, words()); near != "" {
 			problem += fmt.Sprintf(" (did you mean %s?)", near)
 		}
 		return Choice{}, errors.New(problem)
@@ -50,14 +85,38 @@ func Parse(text string) (Choice, error) {
 	return Choice{addresses: strings.Split(text, ",")}, nil
 }
 
+// Started is the choice of real servers that are started here for a scenario. A *live.RefusedError says that there are
+// none of its kind.
+func Started(s *scenarios.Scenario) (Choice, error) {
+	for i := range kinds {
+		if kinds[i].backend == s.Servers.Backend {
+			return Choice{kind: &kinds[i]}, nil
+		}
+	}
+	return Choice{}, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers, and no real ones can be started: they "+
+		"are simulated only", s.Name, s.Servers.Backend)}
+}
+
+// For is the choice itself. A *live.RefusedError says that the servers do not take the scenario.
+func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
+	b, fits := s.Servers.Backend, Simulated
+	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
+		return c, nil
+	}
+	if real, err := Started(s); err == nil {
+		fits = real.kind.word + " or " + Simulated
+	}
+	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
+}
+
 // Real reports whether the servers are no simulated ones.
-func (c Choice) Real() bool { return c.word != Simulated }
+func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
 // Scenario is s as it can be run on the servers: on the user's, the names of all locks begin with a prefix that no
 // other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
-	if len(c.addresses) == 0 {
-		return s, nil
+	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
+		return s, err
 	}
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -102,25 +161,41 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 
 // fleet is the servers, for a run of s by the plan. Nothing is started before the run has begun to.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
-	if !c.Real() {
+	switch {
+	case !c.Real():
 		return live.Simulated{}, nil
+	case c.kind != nil:
+		return c.kind.fleet(s, plan, k)
 	}
+	return c.users(s, plan)
+}
+
+// users is servers that the user runs.
+func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
+	if err := beyond(s); err != nil {
+		return nil, err
+	}
+	names := s.Targets()
+	if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
+		return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
+			len(c.addresses))
+	}
+	name := string(s.Locks()[0])
+	prefix := name[:strings.LastIndexByte(name, '/')+1]
+	f := &fleet{plan: plan.Faults}
+	of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
+	f.can, f.end = of.Can, of.Sweep
+	f.launch = func(plan []nemesis.Fault) (running, error) { return of.Attach(plan) }
+	return f, nil
+}
+
+// redisFleet is redis-server processes, and a Sentinel if there are replicas.
+func redisFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
 	}
 	names := s.Targets()
 	f := &fleet{plan: plan.Faults}
-	if len(c.addresses) > 0 {
-		if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
-			return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
-				len(c.addresses))
-		}
-		name := string(s.Locks()[0])
-		prefix := name[:strings.LastIndexByte(name, '/')+1]
-		of := redisserver.Foreign{Servers: names.Redis, Addresses: c.addresses, Prefix: prefix, Failed: f.failed}
-		f.can, f.launch, f.end = of.Can, of.Attach, of.Sweep
-		return f, nil
-	}
 	of := &redisserver.Config{Keeper: k, Groups: names.Groups, Persistence: s.Servers.Persistence,
 		MinReplicasToWrite: s.Servers.MinReplicasToWrite, MinReplicasMaxLag: s.Servers.MinReplicasMaxLag,
 		Sentinel: names.Sentinel, DownAfter: s.Servers.DownAfter, ReconfigureAfter: s.Servers.ReconfigureAfter,
@@ -131,7 +206,26 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper
 		}
 	}
 	f.can = of.Can
-	f.launch = func(plan []nemesis.Fault) (*redisserver.Fleet, error) { return redisserver.Launch(*of, plan) }
+	f.launch = func(plan []nemesis.Fault) (running, error) { return redisserver.Launch(*of, plan) }
+	return f, nil
+}
+
+// etcdFleet is members of etcd.
+func etcdFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+	f := &fleet{plan: plan.Faults}
+	names := s.Targets()
+	of := &etcdserver.Config{Keeper: k, Members: names.Servers(), Failed: f.failed}
+	f.can = of.Can
+	f.launch = func(plan []nemesis.Fault) (running, error) { return etcdserver.Launch(*of, plan) }
+	return f, nil
+}
+
+// zooKeeperFleet is the members of a ZooKeeper ensemble.
+func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *keeper.Keeper) (live.Fleet, error) {
+	f := &fleet{plan: plan.Faults}
+	of := &zkserver.Config{Keeper: k, Members: s.Targets().Consensus, Failed: f.failed}
+	f.can = of.Can
+	f.launch = func(plan []nemesis.Fault) (running, error) { return zkserver.Launch(*of, plan) }
 	return f, nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
@@ -34,11 +36,13 @@ func TestChoicesAreRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"simulated":            "",
 		"redis":                "",
+		"zookeeper":            "",
 		"127.0.0.1:6379,b:1":   "",
 		"redis://:pw@host:1/2": "",
-		"reddis": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not " +
-			"\"reddis\" (did you mean redis?)",
-		"": "--servers takes simulated, redis or the addresses of servers as HOST:PORT,HOST:PORT, not \"\"",
+		"reddis": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
+			"HOST:PORT,HOST:PORT, not \"reddis\" (did you mean redis?)",
+		"": "--servers takes simulated, redis, etcd, zookeeper or the addresses of Redis servers as " +
+			"HOST:PORT,HOST:PORT, not \"\"",
 	} {
 		c, err := Parse(text)
 		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
@@ -46,6 +50,35 @@ func TestChoicesAreRead(t *testing.T) {
 		}
 		if err == nil && c.Real() != (text != Simulated) {
 			t.Errorf("%q: real is %t", text, c.Real())
+		}
+	}
+}
+
+// TestServersOfAnotherKindAreRefused, with those that fit.
+func TestServersOfAnotherKindAreRefused(t *testing.T) {
+	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
+	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
+	onZooKeeper := scenario(t, "servers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n")
+	for _, test := range []struct {
+		word string
+		on   *scenarios.Scenario
+		want string
+	}{
+		{Simulated, onEtcd, "<nil>"},
+		{Simulated, onRedis, "<nil>"},
+		{redis, onRedis, "<nil>"},
+		{"127.0.0.1:1", onRedis, "<nil>"},
+		{etcd, onEtcd, "<nil>"},
+		{redis, onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
+		{etcd, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
+		{"127.0.0.1:1", onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
+		{zooKeeper, onZooKeeper, "<nil>"},
+		{redis, onZooKeeper, "test has zookeeper servers: --servers takes zookeeper or simulated for it"},
+		{zooKeeper, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
+	} {
+		_, err := choice(t, test.word).Scenario(test.on)
+		if got := fmt.Sprint(err); got != test.want {
+			t.Errorf("%s on %s: %s, want %s", test.word, test.on.Servers.Backend, got, test.want)
 		}
 	}
 }
@@ -85,7 +118,7 @@ func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 		}
 		last = prefix
 	}
-	if same, err := choice(t, Redis).Scenario(s); err != nil || same != s {
+	if same, err := choice(t, redis).Scenario(s); err != nil || same != s {
 		t.Errorf("%v %v", same, err)
 	}
 }
@@ -99,7 +132,7 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 		"servers: {redis: 1}\nlock: {protocol: set-nx-px, extension: {mode: cas}}\n": "commands of Tair",
 	} {
 		s := scenario(t, text)
-		_, err := choice(t, Redis).fleet(s, s.Plan(1), nil)
+		_, err := choice(t, redis).fleet(s, s.Plan(1), nil)
 		var refused *live.RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s%v, want %q", text, err, want)
@@ -154,7 +187,7 @@ func TestRealServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{Simulated, Redis, address} {
+	for _, word := range []string{Simulated, redis, address} {
 		c := choice(t, word)
 		s, err := c.Scenario(scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 5s, "+
 			"elapsed-check: on}\nwork: {cycles: 3, writes: 1, hold: 10ms}\n"))
@@ -178,5 +211,40 @@ func TestRealServers(t *testing.T) {
 	}
 	if got := ask("KEYS *"); got != "*1\r\n$4\r\nmine\r\n" {
 		t.Errorf("the user's server holds %q", got)
+	}
+}
+
+// TestRealMembersOfEtcd: a scenario on etcd has its sections with members that are started for it, as with simulated
+// ones.
+func TestRealMembersOfEtcd(t *testing.T) {
+	if _, err := exec.LookPath("etcd"); err != nil {
+		if testkit.Full() {
+			t.Fatal("FENCEPOST_FULL=1 asks for real servers: ", err)
+		}
+		t.Skip("etcd is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{Simulated, etcd} {
+		s := scenario(t, "servers: {etcd: 3}\nclients: 2\nlock: {protocol: etcd, ttl: 5s}\n"+
+			"work: {cycles: 3, writes: 1, hold: 10ms}\n")
+		r, err := choice(t, word).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
+			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+		if err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		did := map[history.F]int{}
+		for i := range r.History.Events {
+			if e := &r.History.Events[i]; e.Type == history.OK && e.Process != history.Probe {
+				did[e.F]++
+			}
+		}
+		// beside the six, the probe's
+		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
+			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
+				did[history.KeyGone])
+		}
 	}
 }

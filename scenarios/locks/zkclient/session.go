@@ -55,7 +55,7 @@ func (c *Client) connect(env sim.Env) bool {
 	}
 	now := env.Monotonic()
 	args := []string{zookeeper.ReqConnect, strconv.FormatInt(int64(id), 10),
-		strconv.FormatInt(c.config.Timeout.Milliseconds(), 10)}
+		strconv.FormatInt(c.config.Timeout.Milliseconds(), 10), strconv.FormatInt(int64(c.zxid), 10)}
 	r := &env.Call(c.untilLost(env, c.timeout()/time.Duration(n)), nil,
 		sim.Request{Conn: c.conn, Args: args, Phase: "connect"})[0]
 	a, ok := zookeeper.ReadAnswer(r)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -17,38 +16,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
-
-// Loop is the world's goroutine. Do has f run there, once, with the world's time advanced to now; or never, if the run
-// is over. It may return before that. What one goroutine has it do is done in that order.
-type Loop interface{ Do(f func()) }
-
-// gate keeps what is to be done on the world's goroutine until there is one.
-type gate struct {
-	mu    sync.Mutex
-	loop  Loop
-	early []func()
-}
-
-// Do is the loop's.
-func (g *gate) Do(f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.loop == nil {
-		g.early = append(g.early, f)
-		return
-	}
-	g.loop.Do(f)
-}
-
-func (g *gate) begin(l Loop) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.loop = l
-	for _, f := range g.early {
-		l.Do(f)
-	}
-	g.early = nil
-}
 
 // Config is what a run may choose about its servers.
 type Config struct {
@@ -76,7 +43,7 @@ type Config struct {
 // settings are a configuration, and what else all servers of a fleet have in common.
 type settings struct {
 	Config
-	loop     gate
+	loop     relay.Gate
 	relay    *relay.Relay    // nil: no server talks to another
 	names    *addresses.Book // nil likewise
 	absolute bool            // PEXPIRETIME is known

@@ -12,7 +12,7 @@
 // simulated servers; only that there are no messages to be counted.
 //
 // This room runs in real time, with goroutines, processes, sockets and files. It touches the world on the world's
-// goroutine only: in the calls of the kernel, and in what it has the [Loop] do.
+// goroutine only: in the calls of the kernel, and in what it has the loop do.
 //
 // # Records
 //

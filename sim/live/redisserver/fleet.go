@@ -79,8 +79,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 
 // Begin gives the servers the loop of the world that they were added to. Until then they take requests, and answer
 // none.
-func (f *Fleet) Begin(l Loop) {
-	f.cfg.loop.begin(l)
+func (f *Fleet) Begin(l relay.Loop) {
+	f.cfg.loop.Begin(l)
 	if f.cfg.relay != nil {
 		f.cfg.relay.Begin(l)
 	}
@@ -191,7 +191,7 @@ func (f *Fleet) awaitReplicas() error {
 			err = fmt.Errorf("only %d follow within %v", v.Number(), patience)
 		}
 		if err != nil {
-			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.lastWords())
+			return fmt.Errorf("%s has %d replicas: %w%s", master.name, replicas, err, master.program.daemon.LastWords())
 		}
 	}
 	return nil

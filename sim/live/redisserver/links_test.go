@@ -286,11 +286,11 @@ func TestNothingRemainsOpen(t *testing.T) {
 				c.as("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
 			})
 			for _, s := range r.fleet.servers {
-				_ = s.program.hold(false)
+				_ = s.program.daemon.Hold(false)
 			}
 			r.fleet.End()
 			for _, s := range r.fleet.servers {
-				s.program.kill()
+				s.program.daemon.Kill()
 			}
 		},
 		"a launch that fails": func() {

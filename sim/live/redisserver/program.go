@@ -6,11 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live/keeper"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
@@ -28,10 +27,7 @@ type program struct {
 	cuts   bool        // a loss of power takes what was not fsynced
 	shim   *machine.Shim
 	disk   machine.Disk
-
-	mu      sync.Mutex
-	process *keeper.Process
-	held    bool
+	daemon daemon.Daemon
 }
 
 // patience is how long a process may take to start or to end: some hundred times what it takes.
@@ -39,9 +35,6 @@ const patience = 30 * time.Second
 
 // tries is how many ports are tried if one is taken.
 const tries = 20
-
-// errDied reports that a process has ended by itself.
-var errDied = errors.New("ended by itself")
 
 // inUse is how redis-server says that a port is taken.
 const inUse = "Address already in use"
@@ -56,6 +49,9 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 			return err
 		}
 	}
+	p.daemon.Keeper, p.daemon.Name, p.daemon.Folder = p.cfg.Keeper, p.name, p.folder
+	p.daemon.Args = append([]string{p.cfg.Program, filepath.Join(p.folder, "redis.conf")}, p.args...)
+	p.daemon.Env = append(os.Environ(), p.shim.Environment()...)
 	for range tries {
 		if p.gate != nil && (p.port == 0 || err != nil) {
 			if p.port, err = relay.FreePort(p.gate.Own()); err != nil {
@@ -101,11 +97,10 @@ func (p *program) start(stop <-chan struct{}) error {
 	if err := p.spawn(); err != nil {
 		return err
 	}
-	process := p.running()
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Microsecond) {
 		select {
-		case <-process.Done():
-			return p.diedError()
+		case <-p.daemon.Ended():
+			return p.daemon.Died()
 		case <-stop:
 			return errLifeOver
 		default:
@@ -115,7 +110,7 @@ func (p *program) start(stop <-chan struct{}) error {
 		}
 		if time.Now().After(end) {
 			return fmt.Errorf("%s: %s takes no commands within %v of its start%s", p.name, p.cfg.Program, patience,
-				p.lastWords())
+				p.daemon.LastWords())
 		}
 	}
 }
@@ -133,28 +128,12 @@ func (p *program) ready() bool {
 }
 
 // spawn starts the process, stopped if it is to be.
-func (p *program) spawn() (err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	log := p.log()
+func (p *program) spawn() error {
 	p.disk.Begin(p.folder)
 	if err := p.shim.Begin(); err != nil {
 		return err
 	}
-	p.process, err = p.cfg.Keeper.Start(keeper.Command{
-		Args: append([]string{p.cfg.Program, filepath.Join(p.folder, "redis.conf")}, p.args...),
-		Env:  append(os.Environ(), p.shim.Environment()...), Dir: p.folder, Stdout: log, Stderr: log})
-	if err == nil && p.held {
-		err = p.process.Stop()
-	}
-	return err
-}
-
-// running is the process that was started last.
-func (p *program) running() *keeper.Process {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.process
+	return p.daemon.Start()
 }
 
 // ended is closed once the process that was started last has ended; nil if it could not be started.
@@ -162,43 +141,15 @@ func (p *program) ended() <-chan struct{} {
 	if p == nil {
 		return nil // it is not ours
 	}
-	if process := p.running(); process != nil {
-		return process.Done()
-	}
-	return nil
-}
-
-// hold stops the process, or lets it go on; one that is started later too.
-func (p *program) hold(on bool) (err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held = on
-	switch {
-	case p.process == nil:
-	case on:
-		err = p.process.Stop()
-	default:
-		err = p.process.Cont()
-	}
-	if errors.Is(err, keeper.ErrEnded) {
-		return nil // nothing is down longer than that
-	}
-	return err
-}
-
-// kill kills the process, and returns once it has ended.
-func (p *program) kill() {
-	if process := p.running(); process != nil {
-		_ = process.Kill() // whether or not it had ended; without the keeper it is gone as well
-	}
+	return p.daemon.Ended()
 }
 
 // end ends the process and does to its files what the end has done to the machine.
 func (p *program) end(how sim.Stop) error {
-	if process := p.running(); process != nil && how == sim.ShutDown {
-		p.shutDown(process)
+	if how == sim.ShutDown {
+		p.daemon.ShutDown(patience, askAgain)
 	}
-	p.kill()
+	p.daemon.Kill()
 	switch {
 	case how == sim.LoseAllState:
 		return p.loseFiles()
@@ -212,20 +163,6 @@ func (p *program) end(how sim.Stop) error {
 // (finishShutdown in server.c), as a replica does that has just got all data.
 const askAgain = 100 * time.Millisecond
 
-// shutDown asks a process to shut down, and returns once it has or will not.
-func (p *program) shutDown(process *keeper.Process) {
-	if process.Cont() != nil {
-		return
-	}
-	for end := time.Now().Add(patience); time.Now().Before(end) && process.Terminate() == nil; {
-		select {
-		case <-process.Done():
-			return
-		case <-time.After(askAgain):
-		}
-	}
-}
-
 // loseFiles deletes all data. Who is whose replica stays, as it does with the simulated node.
 func (p *program) loseFiles() error {
 	entries, err := os.ReadDir(p.folder)
@@ -235,23 +172,4 @@ func (p *program) loseFiles() error {
 		}
 	}
 	return err
-}
-
-// log is the file that the process writes its log to, beside its folder.
-func (p *program) log() string { return p.folder + ".log" }
-
-// diedError says how the process ended by itself, and its last words.
-func (p *program) diedError() error {
-	return fmt.Errorf("%s: %s %w: it %v%s", p.name, p.cfg.Program, errDied, p.running().Status(), p.lastWords())
-}
-
-// lastWords are the last lines of the log.
-func (p *program) lastWords() string {
-	const most = 5
-	b, err := os.ReadFile(p.log())
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	if err != nil || len(b) == 0 {
-		return ", and said nothing"
-	}
-	return "; it said\n  " + strings.Join(lines[max(len(lines)-most, 0):], "\n  ")
 }

@@ -71,7 +71,7 @@ func (f *Fleet) launchSentinel() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s does not know the replicas: %w%s", c.Sentinel, err, p.lastWords())
+		return fmt.Errorf("%s does not know the replicas: %w%s", c.Sentinel, err, p.daemon.LastWords())
 	}
 	return nil
 }

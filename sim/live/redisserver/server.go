@@ -107,7 +107,7 @@ func (s *Server) watch(x *life) {
 	select {
 	case <-s.program.ended():
 		if !x.isOver() {
-			s.fail(s.program.diedError())
+			s.fail(s.program.daemon.Died())
 		}
 	case <-x.over:
 	}
@@ -117,7 +117,7 @@ func (s *Server) watch(x *life) {
 func (s *Server) explain(x *life, err error) {
 	select {
 	case <-s.program.ended():
-		err = s.program.diedError()
+		err = s.program.daemon.Died()
 	case <-x.over:
 	case <-time.After(patience / 10): // it runs, or was never started
 	}
@@ -261,7 +261,7 @@ func (s *Server) Pause() { s.hold(true) }
 func (s *Server) Resume() { s.hold(false) }
 
 func (s *Server) hold(on bool) {
-	if err := s.program.hold(on); err != nil {
+	if err := s.program.daemon.Hold(on); err != nil {
 		s.fail(fmt.Errorf("pausing %s: %w", s.name, err))
 	}
 }
@@ -282,7 +282,7 @@ func (s *Server) Stop(how sim.Stop) {
 	}
 	if how != sim.ShutDown {
 		s.gate().Off()
-		s.program.kill()
+		s.program.daemon.Kill()
 	}
 	ended := s.ended
 	go func() {

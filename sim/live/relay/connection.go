@@ -21,6 +21,15 @@ type end struct {
 	asked bool     // of who is called: the beginning has come
 	early [][]byte // what has come before it was connected
 	gone  bool     // nothing of the process will come any more, nor go there
+	at    string   // of who is called: where its process listens
+	// greeting is what who calls is told once it is connected; nil: it is not.
+	greeting []byte
+}
+
+func newConnection(caller, called *Port, at string) *connection {
+	c := &connection{}
+	c.ends = [2]*end{{c: c, port: caller}, {c: c, port: called, at: at}}
+	return c
 }
 
 func (e *end) other() *end {
@@ -41,6 +50,7 @@ type kind uint8
 
 const (
 	beginning kind = iota // of a connection
+	connected             // which its beginner is told, if it waits for that
 	stream
 	ending
 	// retry stands for what TCP sends again to a machine that has not acknowledged it.
@@ -73,6 +83,8 @@ func (c *chunk) arrive() {
 	case beginning:
 		e.asked = true
 		e.connect()
+	case connected:
+		e.write(e.greeting)
 	case stream:
 		e.write(c.b)
 	case ending:
@@ -108,7 +120,7 @@ func (e *end) connect() {
 				return
 			}
 		}
-		conn, err := net.Dial("tcp", p.process)
+		conn, err := net.Dial("tcp", e.at)
 		if err != nil {
 			r.do(e.hangUp)
 			return
@@ -123,6 +135,9 @@ func (e *end) connected(g *plug) {
 	if e.gone {
 		g.finish()
 		return
+	}
+	if e.other().greeting != nil {
+		e.send(connected, nil)
 	}
 	for _, b := range e.early {
 		e.write(b)

@@ -2,9 +2,10 @@
 //
 // A server is reached at its [Port], which has an address of the relay's, the same for everyone, so that servers can
 // name each other. Its process listens elsewhere, at a loopback address of its own, from which it also calls: by that
-// the relay knows who does. What a process sends is cut into chunks as it comes, and each is a message between two
-// servers ([sim.Host], Send): it takes as long as the link takes, waits while that is cut, is held up by delays, and is
-// lost with the machine that it is for. So are the beginning of a connection and its end.
+// the relay knows who does. Where a program has no way to call from an address, its port is a SOCKS proxy instead. What
+// a process sends is cut into chunks as it comes, and each is a message between two servers ([sim.Host], Send): it
+// takes as long as the link takes, waits while that is cut, is held up by delays, and is lost with the machine that it
+// is for. So are the beginning of a connection and its end.
 //
 // A machine that loses its power says nothing any more. Who is connected to it learns of that once it has come back:
 // by an end of the connection, as a machine says that knows nothing of it.
@@ -144,7 +145,9 @@ type Port struct {
 	name     sim.ProcessID
 	own      netip.Addr // of its process
 	listener *net.TCPListener
-	process  string // where that listens
+	process  string           // where that listens
+	places   []netip.AddrPort // or where it does that calls by way of a proxy
+	caller   func() int       // the number of its process, by which it is known who calls; nil: by own
 
 	// The fields below are the loop's.
 	host  sim.Host
@@ -184,32 +187,36 @@ func (p *Port) Open(process string) {
 func (p *Port) accept() {
 	r := p.relay
 	defer r.running.Done()
-	for {
-		tcp, err := p.listener.AcceptTCP()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			r.failed(fmt.Errorf("connections to %s: %w", p.name, err))
-			return
-		}
-		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
+	for tcp := p.next(); tcp != nil; tcp = p.next() {
+		caller := r.owner(tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), tcp.LocalAddr().(*net.TCPAddr).AddrPort())
 		if caller == nil { // a stranger
 			tcp.Close()
 			continue
 		}
-		c := &connection{}
-		c.ends = [2]*end{{c: c, port: caller}, {c: c, port: p}}
+		c := newConnection(caller, p, p.process)
 		r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
 	}
 }
 
-// owner is the port of the server that calls from an address; nil if none does.
-func (r *Relay) owner(a netip.Addr) *Port {
+// next is the next who calls at the port; nil once that is closed.
+func (p *Port) next() *net.TCPConn {
+	tcp, err := p.listener.AcceptTCP()
+	if err == nil {
+		return tcp
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		p.relay.failed(fmt.Errorf("connections to %s: %w", p.name, err))
+	}
+	return nil
+}
+
+// owner is the port of the server that calls from an address to another; nil if none does.
+func (r *Relay) owner(from, to netip.AddrPort) *Port {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.ports {
-		if p.own == a.Unmap() {
+	ports := slices.Clone(r.ports)
+	r.mu.Unlock()
+	for _, p := range ports {
+		if p.calls(from, to) {
 			return p
 		}
 	}

@@ -1,5 +1,6 @@
-// Package machine is what happens to a real redis-server from below: clocks that jump and drift, fsyncs that are slow,
-// and a loss of power, which takes what was not fsynced.
+// Package machine is what happens to a real server, redis-server or ZooKeeper, from below: clocks that jump and drift,
+// fsyncs that are slow, and a loss of power, which takes what was not fsynced. (A Java program waits by the clocks of
+// the kernel: of its clocks only the wall clock may be moved, and that only by jumps.)
 //
 // A small library is loaded into the process (LD_PRELOAD, preload/shim.c). It reads what the clocks are to show, and
 // how slow fsyncs are, from a file, and writes there how much of the append-only file is on disk. This room runs in

@@ -1,6 +1,6 @@
-/* What fencepost loads into a redis-server (LD_PRELOAD), so that a run can move its clocks, slow its fsyncs down and
-   know what a loss of power would take. All goes by the file $FENCEPOST_SHIM, eight bytes a field in the machine's
-   order; shim.go has the other side. While version is 0 the clocks are the machine's. */
+/* What fencepost loads into a redis-server or a ZooKeeper (LD_PRELOAD), so that a run can move its clocks, slow its
+   fsyncs down and know what a loss of power would take. All goes by the file $FENCEPOST_SHIM, eight bytes a field in
+   the machine's order; shim.go has the other side. While version is 0 the clocks are the machine's. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

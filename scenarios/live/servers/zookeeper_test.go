@@ -1,0 +1,53 @@
+package servers
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/scenarios/parallel"
+	host "github.com/fencepost-sim/fencepost/sim/live"
+)
+
+// TestARealEnsembleGivesTheSimulatedVerdicts: every law and every cause, for each scenario of the catalogue on
+// ZooKeeper at full size, else for one.
+func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
+	names := []string{"zookeeper-predecessor"}
+	if testkit.Full() {
+		names = nil
+		for _, name := range scenarios.Names() {
+			if s, err := scenarios.Named(name); err == nil && s.Servers.Backend == locks.OnZooKeeper {
+				names = append(names, name)
+			}
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
+		return choice(t, zooKeeper).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: ctx,
+			Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+	}
+	rows := 0
+	err = agree.Run(context.Background(), parallel.Crew{Workers: 2}, names, real, func(r agree.Row) {
+		rows++
+		if !r.Agrees() {
+			t.Errorf("%s: %v %s", r.Name, r.Differences(), r.Refused)
+		}
+	})
+	switch {
+	case err != nil && strings.Contains(err.Error(), "there is no ZooKeeper on this machine") && !testkit.Full():
+		t.Skip("no real servers here: ", err)
+	case err != nil:
+		t.Error(err)
+	case rows != len(names):
+		t.Errorf("%d rows of %d", rows, len(names))
+	}
+}

@@ -1,0 +1,106 @@
+package relay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ListenSOCKS opens the port of a server whose process calls others by way of a SOCKS proxy (RFC 1928), as a Java
+// program does that is told of one: the port is that proxy. So who calls is known by where, and where to by what it
+// asks for: a process needs no address of its own.
+func (r *Relay) ListenSOCKS(server sim.ProcessID) (*Port, error) {
+	p, err := r.Listen(server)
+	if err == nil {
+		r.running.Add(1)
+		go p.acceptSOCKS()
+	}
+	return p, err
+}
+
+// Serve says where the server's process listens. Others reach it at the same address, by their proxies.
+func (p *Port) Serve(addresses ...netip.AddrPort) {
+	p.relay.mu.Lock()
+	defer p.relay.mu.Unlock()
+	p.places = addresses
+}
+
+// at is the port of the server whose process listens at an address; nil if none does.
+func (r *Relay) at(a netip.AddrPort) *Port {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.ports {
+		if slices.Contains(p.places, a) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (p *Port) acceptSOCKS() {
+	r := p.relay
+	defer r.running.Done()
+	for tcp := p.next(); tcp != nil; tcp = p.next() {
+		r.running.Add(1)
+		go func() {
+			defer r.running.Done()
+			to, err := asked(tcp)
+			called := r.at(to)
+			if err != nil || called == nil {
+				tcp.Close()
+				return
+			}
+			c := newConnection(p, called, to.String())
+			c.ends[0].greeting = granted
+			r.plug(c.ends[0], tcp, func(g *plug) { c.begin(g) })
+		}()
+	}
+}
+
+// What is said by a SOCKS proxy and to it.
+const (
+	socks       = 5 // the version
+	noPassword  = 0
+	connectTo   = 1
+	addressIPv4 = 1
+)
+
+// granted is how a proxy says that the connection is there.
+var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
+
+// handshake is how long a process may take to say where it wants to go.
+const handshake = 10 * time.Second
+
+// asked reads where a process wants to go. It is told whether it can once that is known.
+func asked(tcp net.Conn) (to netip.AddrPort, err error) {
+	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {
+		return to, err
+	}
+	var b [256]byte
+	if _, err := io.ReadFull(tcp, b[:2]); err != nil {
+		return to, err
+	}
+	if _, err := io.ReadFull(tcp, b[2:2+b[1]]); err != nil {
+		return to, err
+	}
+	if b[0] != socks || !slices.Contains(b[2:2+b[1]], noPassword) {
+		return to, fmt.Errorf("it speaks SOCKS %d, or wants a password", b[0])
+	}
+	if _, err := tcp.Write([]byte{socks, noPassword}); err != nil {
+		return to, err
+	}
+	if _, err := io.ReadFull(tcp, b[:10]); err != nil {
+		return to, err
+	}
+	if b[1] != connectTo || b[3] != addressIPv4 {
+		return to, fmt.Errorf("it asks for %v", b[:4])
+	}
+	to = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[8:10]))
+	return to, tcp.SetReadDeadline(time.Time{})
+}

@@ -1,0 +1,115 @@
+package relay
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// socks is a server whose process calls by way of a proxy and listens at an address of the machine's.
+func (r *rig) socks(name sim.ProcessID) *server {
+	r.Helper()
+	p, err := r.relay.ListenSOCKS(name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { ln.Close() })
+	p.Serve(ln.Addr().(*net.TCPAddr).AddrPort())
+	s := &server{Port: p, TCPListener: ln, w: r.w, ready: make(chan struct{})}
+	close(s.ready)
+	return s
+}
+
+// ask asks the proxy of a server for a connection, as a Java program does. Whether it is granted comes later.
+func (r *rig) ask(from *server, to netip.AddrPort) *side {
+	r.Helper()
+	s := r.side(net.Dial("tcp", from.listener.Addr().String()))
+	if _, err := s.Write([]byte{5, 2, 0, 2}); err != nil {
+		r.Fatal(err)
+	}
+	var b [2]byte
+	if _, err := io.ReadFull(s.in, b[:]); err != nil || b != [2]byte{5, 0} {
+		r.Fatalf("the proxy says %v: %v", b, err)
+	}
+	ip := to.Addr().As4()
+	if _, err := s.Write(binary.BigEndian.AppendUint16(append([]byte{5, 1, 0, 1}, ip[:]...), to.Port())); err != nil {
+		r.Fatal(err)
+	}
+	return s
+}
+
+func (s *side) granted() {
+	s.t.Helper()
+	var b [10]byte
+	if _, err := io.ReadFull(s.in, b[:]); err != nil || b[0] != 5 || b[1] != 0 {
+		s.t.Fatalf("it is not granted: %v, %v", b, err)
+	}
+}
+
+func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
+
+// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is there, and bytes travel on the link of the two.
+func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		r := newRig(t)
+		r.a, r.b, r.c = r.socks("d"), r.socks("e"), r.socks("f")
+		if !early {
+			r.begin()
+		}
+		a := r.ask(r.a, r.b.at())
+		a.granted()
+		r.b.SetDeadline(time.Now().Add(patience))
+		b := r.side(r.b.Accept())
+		a.say("a asks")
+		b.hears("a asks")
+		b.say("b answers")
+		a.hears("b answers")
+		if early {
+			r.begin()
+		}
+		r.do(func() {
+			r.w.Cut("d", "e")
+			r.w.Cut("e", "d")
+		})
+		waits := r.ask(r.a, r.b.at())
+		c := r.ask(r.c, r.b.at())
+		c.granted()
+		d := r.side(r.b.Accept())
+		c.say("c asks")
+		d.hears("c asks") // what a has asked for before is not there
+		r.do(func() {
+			r.w.Heal("d", "e")
+			r.w.Heal("e", "d")
+		})
+		waits.granted()
+		waits.Close()
+		r.side(r.b.Accept()).ends()
+	}
+}
+
+// TestAProxyRefuses a connection to where no server listens, or a server's process does not, and what is no SOCKS.
+func TestAProxyRefuses(t *testing.T) {
+	r := newRig(t)
+	r.a, r.b = r.socks("d"), r.socks("e")
+	r.begin()
+	r.ask(r.a, netip.MustParseAddrPort("127.0.0.1:1")).ends()
+	at := r.b.at()
+	r.b.TCPListener.Close()
+	r.ask(r.a, at).ends()
+	for _, said := range []string{"\x04\x01\x00\x50", "\x05\x01\x02"} { // SOCKS 4; only with a password
+		s := r.side(net.Dial("tcp", r.a.listener.Addr().String()))
+		if _, err := s.Write([]byte(said)); err != nil {
+			t.Fatal(err)
+		}
+		s.ends()
+	}
+}

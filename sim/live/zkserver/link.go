@@ -1,0 +1,308 @@
+package zkserver
+
+import (
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// call is a request on its way. What is the kernel's is touched on the world's goroutine only.
+type call struct {
+	*sim.Incoming
+	args    []string
+	attempt history.Attempt
+	xid     int32
+}
+
+// link is the connection to the process that stands for one of a client's.
+type link struct {
+	x      *life
+	id     uint64
+	client history.Process
+
+	mu     sync.Mutex
+	news   *sync.Cond // something is to be said, or nothing more
+	conn   net.Conn   // nil until it is there
+	calls  []*call    // not answered yet, the oldest first
+	said   int        // how many of these are being asked
+	closed bool
+
+	// The fields below are those of the goroutine that reads.
+	session int64
+	events  int64 // pushed
+
+	// The fields below are the world's goroutine's.
+	visit *visit // nil until there is a session
+	quiet bool   // its end is no news to the client
+	over  bool
+}
+
+func newLink(x *life, id uint64, client history.Process, first *call) *link {
+	l := &link{x: x, id: id, client: client, calls: []*call{first}, said: 1}
+	l.news = sync.NewCond(&l.mu)
+	return l
+}
+
+// add has a request said, after those before.
+func (l *link) add(c *call) {
+	l.mu.Lock()
+	l.calls = append(l.calls, c)
+	l.news.Signal()
+	l.mu.Unlock()
+}
+
+// close ends the connection.
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.conn != nil {
+		l.conn.Close()
+	}
+	l.news.Signal()
+}
+
+// run speaks with the process until the connection ends, which the client is told then.
+func (l *link) run(first *call) {
+	if l.open() && l.connect(first) {
+		go l.write()
+		for l.read() {
+		}
+	}
+	l.close()
+	l.deliver(l.hangUp)
+}
+
+// deliver has f done on the world's goroutine, unless the connection has ended there.
+func (l *link) deliver(f func()) {
+	l.x.do(func() {
+		if !l.over {
+			f()
+		}
+	})
+}
+
+// hangUp tells the client that the connection has ended: whatever waits on it gets no other answer.
+func (l *link) hangUp() {
+	l.over = true
+	delete(l.x.links, l.id)
+	l.mu.Lock()
+	calls := l.calls
+	l.calls = nil
+	l.mu.Unlock()
+	for _, c := range calls {
+		c.Reply([]byte(zookeeper.Closed))
+	}
+	if l.visit != nil && !l.quiet {
+		l.x.m.host.Push(l.id, sim.Key(l.events), []byte(zookeeper.Closed))
+	}
+}
+
+// open calls the process.
+func (l *link) open() bool {
+	conn, err := net.DialTimeout("tcp", l.x.m.program.address(), patience)
+	if err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		conn.Close()
+		return false
+	}
+	l.conn = conn
+	return true
+}
+
+// connect asks for a session, as the first request does, and answers the client when there is one. It reports whether
+// there is.
+func (l *link) connect(first *call) bool {
+	m := l.x.m
+	number := func(i int) int64 {
+		if i >= len(first.args) {
+			return 0
+		}
+		n, _ := strconv.ParseInt(first.args[i], 10, 64)
+		return n
+	}
+	s, err := enter(l.conn, number(3), number(2), number(1), m.cfg.sessions.password(number(1)))
+	if err != nil {
+		return false
+	}
+	if s.id == 0 {
+		at, known := l.x.eye.barrier()
+		if known && l.recorded(at) {
+			l.answer(first, at, zookeeper.AppendCode(nil, zookeeper.SessionExpired), func() { l.quiet = true })
+		}
+		return false
+	}
+	l.session = s.id
+	m.cfg.sessions.set(s.id, session{l.client, s.password})
+	at, err := whereIs(l.conn)
+	if err != nil || !l.recorded(at) {
+		return false
+	}
+	body := sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2), s.id), s.timeout.Milliseconds())
+	l.answer(first, at, body, func() {
+		if m.cfg.visits[s.id] == nil {
+			m.cfg.visits[s.id] = &visit{timeout: s.timeout}
+		}
+		l.visit = m.cfg.visits[s.id]
+		l.visit.heard(m.host.Due(s.timeout), m.host.Due(0))
+	})
+	return true
+}
+
+// write says to the process what the client says.
+func (l *link) write() {
+	for count := int32(1); ; count++ {
+		l.mu.Lock()
+		for len(l.calls) == l.said && !l.closed {
+			l.news.Wait()
+		}
+		if l.closed {
+			l.mu.Unlock()
+			return
+		}
+		c := l.calls[l.said]
+		c.xid = xidOf(c.args, count)
+		l.said++
+		l.mu.Unlock()
+		if c.xid > 0 {
+			l.x.m.cfg.scribe.note(origin{l.session, c.xid}, c.wants())
+		}
+		if _, err := l.conn.Write(request(c.xid, c.args)); err != nil {
+			l.close()
+			return
+		}
+	}
+}
+
+// wants is what a request that changes something is to change; nothing if it does not.
+func (c *call) wants() (a asked) {
+	switch c.args[0] {
+	case zookeeper.ReqCreate:
+		if len(c.args) > 3 {
+			mode, _ := strconv.Atoi(c.args[3])
+			a.sequential = zookeeper.Mode(mode).Sequential()
+		}
+	case zookeeper.ReqDelete, zookeeper.ReqSetData, zookeeper.ReqClose:
+	default:
+		return a
+	}
+	a.attempt = c.attempt
+	return a
+}
+
+// read takes what the process says next. It reports false at the end.
+func (l *link) read() bool {
+	f, err := readFrame(l.conn)
+	if err != nil {
+		return false
+	}
+	xid, at, code := f.int(), f.long(), f.int()
+	if xid == xidEvent {
+		return l.event(&f)
+	}
+	l.mu.Lock()
+	var c *call
+	if len(l.calls) > 0 && l.said > 0 && l.calls[0].xid == xid {
+		c = l.calls[0]
+	}
+	l.mu.Unlock()
+	if c == nil {
+		l.x.m.fail(errNoFrame)
+		return false
+	}
+	if !l.recorded(at) {
+		return false
+	}
+	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
+	return !f.torn
+}
+
+// answer answers the first of the requests.
+func (l *link) answer(c *call, at int64, body []byte, also func()) {
+	l.mu.Lock()
+	l.calls = l.calls[1:]
+	l.said--
+	l.mu.Unlock()
+	b := append(zookeeper.AppendHead(nil, zookeeper.Zxid(at), l.events), body...)
+	l.deliver(func() {
+		also()
+		c.Reply(b)
+	})
+}
+
+// event hands on what a watch has seen.
+func (l *link) event(f *fields) bool {
+	kind := f.int()
+	f.int() // the connection's state
+	e := zookeeper.Event{Type: eventTypes[kind], Path: f.text()}
+	if e.Type == "" {
+		return true
+	}
+	at, known := l.x.eye.barrier()
+	if !known || !l.recorded(at) { // a member that serves nobody any more has ended this connection too
+		return false
+	}
+	l.events++
+	b := zookeeper.AppendEvent(nil, l.events, e)
+	key := sim.Key(l.events).Text(e.Path).Text(string(e.Type))
+	l.deliver(func() { l.x.m.host.Push(l.id, key, b) })
+	return true
+}
+
+// recorded has all recorded that the member knows at a zxid.
+func (l *link) recorded(at int64) bool {
+	if err := l.x.m.cfg.scribe.upTo(l.x.m, at); err != nil {
+		if !l.x.isOver() {
+			l.x.m.fail(err)
+		}
+		return false
+	}
+	return true
+}
+
+// entered is a session as a member has confirmed it; its id is 0 if it is over.
+type entered struct {
+	id       int64
+	timeout  time.Duration
+	password string
+}
+
+// noPassword is that of who has no session yet.
+const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+// enter asks for a session on a new connection; an id of 0 asks for a new one.
+func enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
+	if password == "" {
+		password = noPassword
+	}
+	if _, err := conn.Write(connectRequest(seen, timeout, id, password)); err != nil {
+		return s, err
+	}
+	f, err := readFrame(conn)
+	if err != nil {
+		return s, err
+	}
+	f.int() // the version of the protocol
+	s.timeout = time.Duration(f.int()) * time.Millisecond
+	s.id, s.password = f.long(), f.text()
+	return s, nil
+}
+
+// whereIs gives the zxid that the member has come to, on a connection where nothing else has been asked yet.
+func whereIs(conn net.Conn) (zxid int64, err error) {
+	if _, err := conn.Write(record(nil).int(xidLook).int(opExists).text("/").flag(false).framed()); err != nil {
+		return 0, err
+	}
+	f, err := readFrame(conn)
+	f.int()
+	return f.long(), err
+}

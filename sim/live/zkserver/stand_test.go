@@ -1,0 +1,162 @@
+package zkserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+)
+
+// account reads the records, as a checker does: what stands, and whose it is.
+func account(t *testing.T, list []history.Event) map[string]history.Attempt {
+	t.Helper()
+	stands := map[string]history.Attempt{}
+	for i := range list {
+		e := &list[i]
+		was, there := stands[e.Member]
+		switch {
+		case e.F == history.KeySet && there:
+			t.Errorf("%q is set, which stands", told(list[i:i+1]))
+		case e.F == history.KeySet:
+			stands[e.Member] = e.Of
+		case !there || was != e.Of:
+			t.Errorf("%q: there stands %q", told(list[i:i+1]), was)
+		case e.F == history.KeyGone:
+			delete(stands, e.Member)
+		}
+	}
+	return stands
+}
+
+// wander has a client make and delete requests for a lock at one member after the other, with session after session,
+// until a time. Each znode holds the name of the attempt that made it.
+func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
+	d := rand.New(rand.NewPCG(seed, uint64(number)))
+	c.asked = number * 100_000
+	var mine []string
+	session := int64(0)
+	for attempts := 0; c.Monotonic() < end; {
+		c.n++
+		c.server = members[d.IntN(len(members))]
+		a, ok := c.askFor(time.Second, "", zookeeper.ReqConnect, strconv.FormatInt(session, 10), "4000", "0")
+		if ok && a.Code == "" {
+			session = a.Int(0)
+		} else if ok {
+			session = 0
+		}
+		for ok && a.Code == "" && c.Monotonic() < end && d.IntN(40) > 0 {
+			attempts++
+			of := history.Attempt(fmt.Sprintf("client-%d/%d", number, attempts))
+			switch n := d.IntN(10); {
+			case n < 6:
+				mode := []string{"1", "3", "3"}[d.IntN(3)]
+				a, ok = c.askFor(2*time.Second, of, zookeeper.ReqCreate, "/locks/a/lock-", string(of), mode)
+				if ok && a.Code == "" {
+					mine = append(mine, a.Text(0))
+				}
+			case n < 9 && len(mine) > 0:
+				a, ok = c.askFor(2*time.Second, of, zookeeper.ReqDelete, mine[0], "-1")
+				a.Code, mine = "", mine[1:]
+			case d.IntN(10) == 0:
+				_, _ = c.askFor(2*time.Second, of, zookeeper.ReqClose)
+				session, ok = 0, false
+			}
+		}
+		c.Close(sim.Conn{Server: c.server, N: c.n})
+		c.Sleep(time.Duration(d.IntN(100)) * time.Millisecond)
+	}
+}
+
+// TestRecordsTellWhatStands has clients ask for a lock while members crash, are stopped, and are cut off from each
+// other. At the end whoever has read the records knows what is there, and who made it.
+func TestRecordsTellWhatStands(t *testing.T) {
+	runs, lasts := uint64(1), 20*time.Second
+	if testkit.Full() {
+		runs, lasts = 6, time.Minute
+	}
+	for seed := range runs {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { stands(t, seed, lasts) })
+	}
+}
+
+func stands(t *testing.T, seed uint64, lasts time.Duration) {
+	r := start(t, 3)
+	d := rand.New(rand.NewPCG(seed, 0))
+	w := r.w
+	at := 2 * time.Second
+	for at < lasts-4*time.Second {
+		m := r.members[d.IntN(3)]
+		o := r.members[d.IntN(3)]
+		begin, length := history.Of(at), history.Of(time.Duration(1000+d.IntN(3000))*time.Millisecond)
+		switch kind := d.IntN(3); {
+		case kind == 0:
+			w.At(begin, func() { w.Stop(m, sim.PowerLoss) })
+			w.At(begin+length, func() { w.Restart(m) })
+		case kind == 1:
+			w.At(begin, func() { w.Pause(m) })
+			w.At(begin+length, func() { w.Resume(m) })
+		case m != o:
+			w.At(begin, func() { w.Cut(m, o); w.Cut(o, m) })
+			w.At(begin+length, func() { w.Heal(m, o); w.Heal(o, m) })
+		}
+		at += length.Duration() + time.Duration(d.IntN(2000))*time.Millisecond
+	}
+	ready, done := &sim.Signal{}, 0
+	clients := []func(*client){func(c *client) {
+		c.connect("6000")
+		c.folder("a")
+		ready.Raise()
+		for done < 3 {
+			c.Sleep(100 * time.Millisecond)
+		}
+		want, before := map[string]history.Attempt{}, map[string]history.Attempt{}
+		for c.n += 100; len(want) == 0; c.n++ { // until a member serves
+			c.connect("6000")
+			c.must("", zookeeper.ReqSync)
+			before = account(t, recorded(w))
+			want = c.standing()
+		}
+		after := account(t, recorded(w)) // a session may have ended meanwhile
+		for name, of := range want {
+			if before[name] != of && after[name] != of {
+				t.Errorf("%s is of %s, by the records of %q", name, of, after[name])
+			}
+		}
+		for name, of := range after {
+			if want[name] == "" && before[name] == of {
+				t.Errorf("%s of %s stands by the records only", name, of)
+			}
+		}
+		t.Logf("%d records, %d stand", len(recorded(w)), len(after))
+	}}
+	for i := range 3 {
+		clients = append(clients, func(c *client) {
+			c.Sleep(sim.Forever, ready)
+			wander(c, i+2, seed, r.members, lasts)
+			done++
+		})
+	}
+	r.play(clients...)
+}
+
+// standing reads all requests for lock a, and who made them. It has none if it was interrupted.
+func (c *client) standing() map[string]history.Attempt {
+	list := map[string]history.Attempt{}
+	a, ok := c.ask("", zookeeper.ReqChildren, "/locks/a", "0")
+	for i := zookeeper.StatLength; ok && i < len(a.List); i++ {
+		x, there := c.ask("", zookeeper.ReqGetData, "/locks/a/"+a.Text(i), "0")
+		switch {
+		case !there:
+			return nil
+		case x.Code == "": // else its session has ended meanwhile
+			list[a.Text(i)] = history.Attempt(x.Text(0))
+		}
+	}
+	return list
+}
