@@ -1,3 +1,5 @@
+//go:build linux
+
 package servers
 
 import (
@@ -12,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/agree"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/scenarios/parallel"
-	host "github.com/fencepost-sim/fencepost/sim/live"
+	"github.com/fencepost-sim/fencepost/sim/live/keeper"
 )
 
 // TestARealEnsembleGivesTheSimulatedVerdicts: every law and every cause, for each scenario of the catalogue on
@@ -33,7 +35,7 @@ func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	}
 	real := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 		return choice(t, zooKeeper).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: ctx,
-			Patience: live.Patience, Own: host.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
+			Patience: live.Patience, Own: keeper.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
 	rows := 0
 	err = agree.Run(context.Background(), parallel.Crew{Workers: 2}, names, real, func(r agree.Row) {
