@@ -130,13 +130,24 @@ func row(p *term.Writer, r *agree.Row) {
 	}
 	p.Put(l.To(timesAt).Add(term.Plain, scale).Right(simulatedEnds, wall(r.Simulated.Wall)).
 		Right(realEnds, wall(r.Live.Wall)))
-	p.Text(term.Plain, 3, broken(r.Simulated.Verdict))
+	p.Text(term.Plain, 3, broken(r.Simulated.Verdict)+again(r))
 	for _, d := range r.Differences() {
 		p.Text(term.Red, 3, fmt.Sprintf("%s simulated %s, real %s", d.Law, came(d.Simulated), came(d.Live)))
 	}
 	if why := r.Explanation(); why != "" {
 		p.Text(term.Plain, 3, why)
 	}
+}
+
+// again says that the real side was run more than once.
+func again(r *agree.Row) string {
+	switch {
+	case r.Runs < 2:
+		return ""
+	case r.Agrees():
+		return fmt.Sprintf("; the real side agreed when it was run again (%d runs)", r.Runs)
+	}
+	return fmt.Sprintf("; the real side differed in each of %d runs", r.Runs)
 }
 
 type agreementJSON struct {
@@ -153,6 +164,7 @@ type agreementJSON struct {
 type rowJSON struct {
 	Scenario    string        `json:"scenario"`
 	DividedBy   int           `json:"divided_by"`
+	Runs        int           `json:"runs"` // of the real side
 	Refused     string        `json:"refused,omitempty"`
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
@@ -174,7 +186,7 @@ func (a *Agreement) JSON(command string) ([]byte, error) {
 	d.Agree, d.Explained, d.Differ, d.Refused = agree.Counts(a.Rows)
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Refused: r.Refused, Agrees: r.Agrees(),
+		row := rowJSON{Scenario: r.Name, DividedBy: r.Scaled, Runs: r.Runs, Refused: r.Refused, Agrees: r.Agrees(),
 			Simulated: r.Simulated.Wall.Seconds(), Real: r.Live.Wall.Seconds(), Violated: violated(r.Simulated.Verdict),
 			Differs: []differsJSON{}, Explanation: r.Explanation()}
 		for _, x := range r.Differences() {
@@ -191,7 +203,7 @@ func (a *Agreement) Suite() report.Suite {
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		c := report.Case{Group: r.Name, Name: "simulated and real", Result: expect.AsExpected,
-			Message: broken(r.Simulated.Verdict)}
+			Message: broken(r.Simulated.Verdict) + again(r)}
 		if r.Refused != "" {
 			c.Result, c.Message = expect.NotDecidable, r.Refused
 		}

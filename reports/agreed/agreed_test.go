@@ -21,7 +21,7 @@ func side(wall time.Duration, outcome checker.Outcome, kind checker.CauseKind) a
 var (
 	alike = agree.Row{Name: "alike", Scaled: 5, Simulated: side(10*time.Millisecond, checker.Violated,
 		checker.ExpiredEarly), Live: side(5*time.Second, checker.Violated, checker.ExpiredEarly)}
-	other = agree.Row{Name: "other", Scaled: 1, Simulated: side(10*time.Millisecond, checker.Violated,
+	other = agree.Row{Name: "other", Scaled: 1, Runs: 3, Simulated: side(10*time.Millisecond, checker.Violated,
 		checker.ExpiredEarly), Live: side(5*time.Second, checker.Holds, "")}
 	known   = agree.Row{Name: "split-vote-fixed-delay", Scaled: 1, Simulated: other.Simulated, Live: other.Live}
 	refused = agree.Row{Name: "refused", Refused: "no such server"}

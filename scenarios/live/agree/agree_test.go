@@ -206,6 +206,9 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	if a, e, d, r := Counts(rows); a != 1 || e != 0 || d != 1 || r != 1 {
 		t.Errorf("%d %d %d %d", a, e, d, r)
 	}
+	if rows[0].Runs != 1 || rows[1].Runs != 1 || rows[2].Runs != 3 {
+		t.Errorf("%d, %d and %d runs", rows[0].Runs, rows[1].Runs, rows[2].Runs)
+	}
 	if rows[0].Live.Wall <= 0 || rows[0].Live.Wall > time.Minute {
 		t.Error(rows[0].Live.Wall)
 	}
