@@ -73,15 +73,8 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 			if j.scenario, err = open(args[0]); err != nil {
 				return err
 			}
-			seed := j.plan.Seed
-			j.plan = j.scenario.Plan(seed)
-			if planFile != "" {
-				if j.plan, err = readPlan(planFile, j.scenario); err != nil {
-					return err
-				}
-				if j.planned = true; c.Flags().Changed("seed") {
-					j.plan.Seed = seed
-				}
+			if err = j.planOf(planFile, c.Flags().Changed("seed")); err != nil {
+				return err
 			}
 			return j.run()
 		},
@@ -103,6 +96,20 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
 	j.Register(c)
 	return c
+}
+
+// planOf takes the plan of the scenario, or of a file, with the seed that is given.
+func (j *liveJob) planOf(file string, seeded bool) (err error) {
+	seed := j.plan.Seed
+	if file == "" {
+		j.plan = j.scenario.Plan(seed)
+		return nil
+	}
+	if j.plan, err = readPlan(file, j.scenario); err == nil && seeded {
+		j.plan.Seed = seed
+	}
+	j.planned = true
+	return err
 }
 
 // liveClient is the command that a client of our own is started with.
