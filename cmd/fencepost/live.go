@@ -33,13 +33,13 @@ type liveJob struct {
 	servers  string
 	chosen   bool // the servers were
 	listen   string
+	file     string // of the plan; empty: the scenario's own
+	both     bool   // sides are run, and held to each other
+	workers  int
 }
 
 func newLive() *cobra.Command {
 	j := &liveJob{}
-	var planFile string
-	var both bool
-	var workers int
 	c := &cobra.Command{
 		Use:               "live SCENARIO|FILE",
 		ValidArgsFunction: scenarioOrFile,
@@ -53,27 +53,27 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
   fencepost live fenced-gc-pause --client 'python3 worker.py'
   fencepost live --agree kleppmann-gc-pause fenced-gc-pause`,
 		Args: func(c *cobra.Command, args []string) error {
-			if both {
+			if j.both {
 				return nil
 			}
 			return oneArgument("a scenario's name or file")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			switch j.chosen = c.Flags().Changed("servers"); {
-			case both:
+			case j.both:
 				err = errors.Join(frame.OnlyBeside(c, "agree", "servers", "listen", "workers", "json", "junit"),
-					frame.CheckWorkers(workers))
+					frame.CheckWorkers(j.workers))
 				if err != nil {
 					return err
 				}
-				return j.agree(args, workers)
+				return j.agree(args)
 			case c.Flags().Changed("workers"):
 				return errors.New("--workers goes with --agree: one scenario is one run")
 			}
 			if j.scenario, err = open(args[0]); err != nil {
 				return err
 			}
-			if err = j.planOf(planFile, c.Flags().Changed("seed")); err != nil {
+			if err = j.planOf(c.Flags().Changed("seed")); err != nil {
 				return err
 			}
 			return j.run()
@@ -83,11 +83,11 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
 	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
 		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of Redis servers of yours,\nHOST:PORT,HOST:PORT")
-	c.Flags().BoolVar(&both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
+	c.Flags().BoolVar(&j.both, "agree", false, "run the scenarios of the catalogue that are named, or all,\n"+
 		"simulated and in real time on real servers of their kind, and hold\n"+
 		"the verdicts to each other; --servers takes those of one kind")
-	c.Flags().IntVar(&workers, "workers", 0, "with --agree, how many to run at once (default: one a core)")
-	c.Flags().StringVar(&planFile, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
+	c.Flags().IntVar(&j.workers, "workers", 0, "with --agree, how many to run at once (default: one a core)")
+	c.Flags().StringVar(&j.file, "plan", "", "faults and seed from a plan `FILE` instead of the scenario's own")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed of the network's delays")
 	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
 	c.Flags().StringVar(&j.HTML, "html", "", "write a report to `FILE`, and beside it porcupine's own views")
@@ -98,14 +98,14 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	return c
 }
 
-// planOf takes the plan of the scenario, or of a file, with the seed that is given.
-func (j *liveJob) planOf(file string, seeded bool) (err error) {
+// planOf takes the plan of the scenario, or of the file, with the seed that is given.
+func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
-	if file == "" {
+	if j.file == "" {
 		j.plan = j.scenario.Plan(seed)
 		return nil
 	}
-	if j.plan, err = readPlan(file, j.scenario); err == nil && seeded {
+	if j.plan, err = readPlan(j.file, j.scenario); err == nil && seeded {
 		j.plan.Seed = seed
 	}
 	j.planned = true
@@ -200,7 +200,7 @@ func (j *liveJob) agree(given []string, workers int) error {
 	}
 	ctx, stop := frame.Interruptible()
 	defer stop()
-	err = agree.Run(ctx, parallel.Crew{Workers: workers, Progress: j.Progress()}, names,
+	err = agree.Run(ctx, parallel.Crew{Workers: j.workers, Progress: j.Progress()}, names,
 		func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 			choice, err := choose(s)
 			if err == nil {
