@@ -177,7 +177,7 @@ func (j *liveJob) options() (live.Options, error) {
 
 // agree runs scenarios on both sides: those that are named, or all that the servers take. Those are real ones of each
 // scenario's kind, unless the call has chosen some.
-func (j *liveJob) agree(given []string, workers int) error {
+func (j *liveJob) agree(given []string) error {
 	told := &agreed.Agreement{Servers: "real servers", Repeat: program() + " live --agree"}
 	choose := servers.Started
 	if j.chosen {
