@@ -94,13 +94,18 @@ func both(t *testing.T, play func(p *player)) {
 	sameLists(t, "records", real, tale(w.Finish()))
 }
 
-// tale is what a history says of keys, in order, each thing with the members that have learned of it.
+// tale is what a history says of keys, in order, each thing with the members that have learned of it; but for what a
+// change of leader does to leases: a real cluster on a busy host may change it more often.
 func tale(h *history.History) (list []string) {
 	knows := map[string][]string{}
 	for i := range h.Events {
 		e := &h.Events[i]
 		f := e.F
 		switch f {
+		case history.KeyProlonged:
+			if e.By == "" {
+				continue
+			}
 		case history.KeyCopied:
 			f = history.KeySet
 		case history.CopyGone:
@@ -163,14 +168,15 @@ func leaderStops(t *testing.T, how sim.Stop) {
 		p.until("etcd-2", "l/7", "RANGE", "l/7", "SERIALIZABLE")
 		p.until("etcd-3", "l/7", "RANGE", "l/7", "SERIALIZABLE")
 		p.then(func() { p.w.Stop("etcd-1", how) })
-		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
-		p.until("etcd-3", ":3\r\n", "STATUS")
 		for range 200 { // a new leader's word on leases comes with its first look
 			if slices.ContainsFunc(p.w.SoFar(), func(e history.Event) bool { return e.F == history.KeyProlonged }) {
+				p.said = append(p.said, "leases last longer")
 				break
 			}
 			p.Sleep(20 * time.Millisecond)
 		}
+		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
+		p.until("etcd-3", ":3\r\n", "STATUS")
 		p.then(func() { p.w.Restart("etcd-1") })
 		p.until("etcd-1", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
 		p.until("etcd-3", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
