@@ -67,10 +67,9 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
-	if r.Verdict, registers = register.Check(h); !registers {
-		r.Verdict = checker.Check(h)
+	if r.Verdict, registers = register.Check(h); !registers { // registers have no metrics of a lock
+		r.Verdict, r.Metrics = checker.Check(h), checker.Measure(h)
 	}
-	r.Metrics = checker.Measure(h)
 	r.Events, r.Plan = len(h.Events), struckIn(h)
 	for i := range h.Events {
 		r.Simulated = max(r.Simulated, h.Events[i].Time.Duration())
