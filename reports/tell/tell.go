@@ -18,7 +18,9 @@ import (
 type Teller struct {
 	Holder  func(history.Attempt) history.Process // who made an attempt; empty if that is not known
 	Several bool                                  // more than one lock is in use
-	Long    bool                                  // say also what the eye can do without: tokens, servers, deadlines
+	// Registers is how many there are in a history that tells of registers and of no lock.
+	Registers int
+	Long      bool // say also what the eye can do without: tokens, servers, deadlines
 }
 
 // Event says in one line what happened.
@@ -144,13 +146,23 @@ func (t *Teller) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + because(e)
 }
 
+// of names the register of an operation, where there are several.
+func (t *Teller) of(e *history.Event, word string) string {
+	if t.Registers < 2 {
+		return ""
+	}
+	return " " + word + " " + string(e.Lock)
+}
+
 func (t *Teller) read(e *history.Event) string {
 	who := string(e.Process)
-	switch e.Type {
-	case history.Invoke:
+	switch {
+	case e.Type == history.Invoke && t.Registers > 0:
+		return who + " asks for the value" + t.of(e, "of")
+	case e.Type == history.Invoke:
 		return who + " asks the resource for its value"
-	case history.OK:
-		return who + " reads " + Quoted(e.Value)
+	case e.Type == history.OK:
+		return who + " reads " + Quoted(e.Value) + t.of(e, "from")
 	}
 	return who + "'s read brought nothing" + because(e)
 }
@@ -159,9 +171,9 @@ func (t *Teller) write(e *history.Event) string {
 	who := string(e.Process)
 	switch e.Type {
 	case history.Invoke:
-		return who + " sends its write of " + Quoted(e.Value)
+		return who + " sends its write of " + Quoted(e.Value) + t.of(e, "to")
 	case history.OK:
-		return who + " learns that " + Quoted(e.Value) + " is written"
+		return who + " learns that " + Quoted(e.Value) + " is written" + t.of(e, "to")
 	case history.Fail:
 		if e.Why == history.LeaseNotValid {
 			return who + " does not write: it sees that its lease is over"
@@ -173,6 +185,9 @@ func (t *Teller) write(e *history.Event) string {
 
 func (t *Teller) transaction(e *history.Event) string {
 	what := map[history.F]string{history.CAS: "compare-and-set ", history.Txn: "transaction "}[e.F] + Quoted(e.Value)
+	if e.F == history.CAS {
+		what += t.of(e, "of")
+	}
 	switch e.Type {
 	case history.Invoke:
 		return string(e.Process) + " asks for the " + what

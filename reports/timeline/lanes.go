@@ -254,7 +254,7 @@ func (l *Lanes) names() []string {
 }
 
 func newTeller(l *Lanes, long bool) tell.Teller {
-	return tell.Teller{Holder: l.holder, Several: len(l.locks) > 1, Long: long}
+	return tell.Teller{Holder: l.holder, Several: len(l.locks) > 1, Registers: l.registers, Long: long}
 }
 
 // Told is an event in words.
