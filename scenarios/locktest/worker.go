@@ -79,7 +79,7 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	_ = remote.Say(os.Stdout, b) // if nobody listens any more, what follows is of no use either
+	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody listens any more, what follows is of no use either
 }
 
 // work does a task, in a bubble.
@@ -114,7 +114,7 @@ func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 		w := newWorker(t, s, c)
 		w.serves = true
 		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
-		if err := remote.Serve(os.Stdin, os.Stdout, w.answer); err != nil {
+		if err := remote.Serve(os.Stdin, os.Stdout, os.Stderr, w.answer); err != nil {
 			t.Error(err)
 		}
 		w.Close()

@@ -11,20 +11,27 @@ import (
 	"sync"
 )
 
-// tail keeps what a process printed beside what it says, and tells by it why the process ended.
+// tail keeps what a process printed since it said something last, and tells by it why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
+	last   []byte // too few to be a mark
 	killed string // why it was; empty: it was not
 }
 
 // tailLimit bounds what is kept: the first lines tell why.
 const tailLimit = 1 << 20
 
+// Write keeps what comes after the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, b[:min(len(b), tailLimit-len(t.text))]...)
+	all, after := append(t.last, b...), b
+	if at := bytes.LastIndex(all, []byte(mark)); at >= 0 {
+		t.text, after = t.text[:0], all[at+len(mark):]
+	}
+	t.text = append(t.text, after[:min(len(after), tailLimit-len(t.text))]...)
+	t.last = bytes.Clone(all[max(0, len(all)-len(mark)+1):])
 	return len(b), nil
 }
 
@@ -45,11 +52,11 @@ func (t *tail) kill(why string) {
 // shown is how many bytes of what a process printed are told.
 const shown = 4 << 10
 
-// ending says why the process ended.
-func (t *tail) ending(err error) error {
+// ending says why the process ended, which has printed more on its output.
+func (t *tail) ending(err error, more []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := bytes.TrimSpace(t.text)
+	text := bytes.TrimSpace(slices.Concat(more, t.text))
 	if t.killed != "" {
 		return fmt.Errorf("%s. Virtual time stands still while a goroutine runs, or is blocked by something other "+
 			"than a channel, a timer or a connection of the client:\n\n%s", t.killed, culprits(string(text)))

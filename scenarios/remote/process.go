@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,13 +24,15 @@ const (
 	overdue = 10 * hung
 )
 
-// mark opens a line that a process says, among what the code under test prints.
+// mark opens a line that a process says, among what the code under test prints. On the other stream it stands alone:
+// what comes after it there came after the line was said, whenever either is read.
 const mark = "\x16fencepost "
 
 // Say has the process in which it is called say something: a line, which Process.Next of the other one gives.
-func Say(out io.Writer, line []byte) error {
-	_, err := fmt.Fprintf(out, "\n%s%s\n", mark, line)
-	return err
+func Say(out, problems io.Writer, line []byte) error {
+	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
+	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
+	return errors.Join(err, failed)
 }
 
 // Process executes a test binary, for runs.
@@ -37,7 +40,8 @@ type Process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	said     tail
+	printed  tail // on its output, beside what it says
+	said     tail // on the other stream
 	patience time.Duration
 	started  bool // it has said something
 	ended    sync.Once
@@ -86,10 +90,10 @@ func (p *Process) Next() ([]byte, error) {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
 			p.started = true
-			p.said.forget() // what follows tells of what happens next
+			p.printed.forget() // what follows tells of what happens next
 			return []byte(strings.TrimSuffix(rest, "\n")), nil
 		}
-		p.said.Write([]byte(line))
+		p.printed.Write([]byte(line))
 		if err != nil {
 			return nil, p.end()
 		}
@@ -153,7 +157,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()
-		p.why = p.said.ending(p.cmd.Wait())
+		p.why = p.said.ending(p.cmd.Wait(), p.printed.text)
 	})
 	return p.why
 }

@@ -43,7 +43,7 @@ type Answer struct {
 }
 
 // Serve answers requests, a line each, until there are no more.
-func Serve(in io.Reader, out io.Writer, answer func(Request) Answer) error {
+func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -58,7 +58,7 @@ func Serve(in io.Reader, out io.Writer, answer func(Request) Answer) error {
 		if err := gob.NewEncoder(&b).Encode(answer(r)); err != nil {
 			return err
 		}
-		if err := Say(out, base64.StdEncoding.AppendEncode(nil, b.Bytes())); err != nil {
+		if err := Say(out, problems, base64.StdEncoding.AppendEncode(nil, b.Bytes())); err != nil {
 			return err
 		}
 	}

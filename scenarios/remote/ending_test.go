@@ -1,0 +1,38 @@
+package remote
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestWhatIsPrintedIsOfWhatFollowsTheMark, in whatever pieces it comes and however much came before.
+func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
+	const after = "\nWARNING: DATA RACE\n"
+	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {
+		stream := before + "\n" + mark + "\nsomething" + mark + after
+		marks := len(stream) - 40
+		for cut := marks; cut <= len(stream); cut++ {
+			for second := cut; second <= len(stream); second += 7 {
+				var all tail
+				for _, piece := range []string{stream[:cut], stream[cut:second], stream[second:]} {
+					if n, err := all.Write([]byte(piece)); n != len(piece) || err != nil {
+						t.Fatal(n, err)
+					}
+				}
+				if string(all.text) != after {
+					t.Fatalf("%d bytes before, cut at %d and %d: %q", len(before), cut, second, all.text)
+				}
+			}
+		}
+	}
+}
+
+func TestWhyAProcessEnded(t *testing.T) {
+	var all tail
+	all.Write([]byte("and this\n"))
+	if got := all.ending(errors.New("exit status 66"), []byte("it printed this ")).Error(); got !=
+		"the code under test ended its process: exit status 66\nit printed this and this" {
+		t.Error(got)
+	}
+}
