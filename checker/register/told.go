@@ -38,32 +38,17 @@ const never = -1
 
 // reads reports whether the operation found something.
 func (o *operation) reads() bool {
-	for _, s := range o.steps {
-		if !s.write {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.steps, func(s step) bool { return !s.write })
 }
 
 // several reports whether the operation concerns more than one register.
 func (o *operation) several() bool {
-	for _, s := range o.steps {
-		if s.register != o.steps[0].register {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.steps, func(s step) bool { return s.register != o.steps[0].register })
 }
 
 // writes reports whether the operation put something anywhere.
 func (o *operation) writes() bool {
-	for _, s := range o.steps {
-		if s.write {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.steps, func(s step) bool { return s.write })
 }
 
 // told is what a history tells of registers.

@@ -7,6 +7,8 @@ package testkit
 import (
 	"flag"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"testing"
 )
@@ -27,6 +29,35 @@ func FullOnly(t testing.TB) {
 	if !Full() {
 		t.Skip("only at full size: FENCEPOST_FULL=1")
 	}
+}
+
+// Lacks ends a test for which this machine lacks something: at full size it fails, else it is skipped.
+func Lacks(t testing.TB, what error) {
+	t.Helper()
+	if Full() {
+		t.Fatal("FENCEPOST_FULL=1 asks for it: ", what)
+	}
+	t.Skip("not on this machine: ", what)
+}
+
+// Needs ends a test that needs programs which this machine lacks.
+func Needs(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			Lacks(t, err)
+		}
+	}
+}
+
+// Script makes a program of a name that is a script for the shell, and gives its path.
+func Script(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // Golden holds got to what stands in a file, to the byte, or rewrites the file.

@@ -143,17 +143,19 @@ func (c *Chart) sections(client int, lock history.Lock, y int) {
 	}
 }
 
-// operations draws those of registers, from call to return; one that failed or never returned is hatched.
+// operations draws those of registers, from call to return; one that failed, or of which nobody knows, is paler.
 func (c *Chart) operations(client, y int) {
 	lane := &c.lanes.clients[client]
 	for i := range lane.Operations {
 		o := &lane.Operations[i]
-		e := &c.lanes.history.Events[o.First]
-		class, tip := "section "+colorOf(client), c.tip(o.First)+"\n"+c.stretch(o.span)
-		if o.Last != open {
-			e = &c.lanes.history.Events[o.Last]
-			tip = c.tip(o.Last) + "\n" + c.stretch(o.span)
+		if o.To < c.from || o.From > c.to {
+			continue
 		}
+		at, class := o.First, "section "+colorOf(client)
+		if o.Last != open {
+			at = o.Last
+		}
+		e, tip := &c.lanes.history.Events[at], c.tip(at)+"\n"+c.stretch(o.span)
 		if o.Result != history.OK {
 			class += " shared"
 		}

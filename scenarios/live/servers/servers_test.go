@@ -217,12 +217,7 @@ func TestRealServers(t *testing.T) {
 // TestRealMembersOfEtcd: a scenario on etcd has its sections with members that are started for it, as with simulated
 // ones.
 func TestRealMembersOfEtcd(t *testing.T) {
-	if _, err := exec.LookPath("etcd"); err != nil {
-		if testkit.Full() {
-			t.Fatal("FENCEPOST_FULL=1 asks for real servers: ", err)
-		}
-		t.Skip("etcd is not installed")
-	}
+	testkit.Needs(t, "etcd")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -72,7 +73,7 @@ func (p *player) then(f func()) {
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
-	needsEtcd(t)
+	testkit.Needs(t, usual)
 	var said [2][]string
 	at := func(i int, w *sim.World) func(sim.Env) {
 		return func(env sim.Env) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -27,10 +26,7 @@ type Fleet struct {
 	members []*member
 	term    uint64 // of the leader known last; the world's goroutine's
 	ledger  ledger // likewise
-
-	mu    sync.Mutex
-	loop  relay.Loop
-	early []func() // what is to be done on the world's goroutine, when there is one
+	gate    relay.Gate
 }
 
 // Launch starts the members and waits until the first leads the others. plan is what is to happen in the run: what the
@@ -47,7 +43,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 	}
 	f := &Fleet{Config: c, relay: relay.New(c.Failed),
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-	f.ledger = newLedger(func(d time.Duration, then func()) { time.AfterFunc(d, func() { f.do(then) }) })
+	f.ledger = newLedger(func(d time.Duration, then func()) { time.AfterFunc(d, func() { f.gate.Do(then) }) })
 	defer func() {
 		if err != nil {
 			f.relay.Close()
@@ -233,24 +229,7 @@ func (f *Fleet) Server(name sim.ProcessID) sim.Server {
 // none.
 func (f *Fleet) Begin(l relay.Loop) {
 	f.relay.Begin(l)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.loop = l
-	for _, then := range f.early {
-		l.Do(then)
-	}
-	f.early = nil
-}
-
-// do has something done on the world's goroutine.
-func (f *Fleet) do(then func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.loop == nil {
-		f.early = append(f.early, then)
-		return
-	}
-	f.loop.Do(then)
+	f.gate.Begin(l)
 }
 
 // End ends what the members do for the world. It must be called when the world's loop has ended, before the keeper is

@@ -5,32 +5,21 @@ package etcdserver
 import (
 	"errors"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
-// fake is a program that says a version.
-func fake(t *testing.T, script string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "etcd")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestProgramsThatAreNoEtcd(t *testing.T) {
-	old := fake(t, `echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`)
-	other := fake(t, `echo "usage: something else"; exit 1`)
-	ends := fake(t, `case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`)
+	old := testkit.Script(t, usual, `echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`)
+	other := testkit.Script(t, usual, `echo "usage: something else"; exit 1`)
+	ends := testkit.Script(t, usual, `case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`)
 	for program, want := range map[string]string{
 		old:   old + " has version 3.3: it is too old: 3.4 or later is needed",
 		other: other + ` --version does not say the version of an etcd, but "usage: something else\n"`,
@@ -52,7 +41,7 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 
 // TestPortsThatAreTaken: others are found.
 func TestPortsThatAreTaken(t *testing.T) {
-	needsEtcd(t)
+	testkit.Needs(t, usual)
 	l, err := net.Listen("tcp", "127.0.1.1:0")
 	if err != nil {
 		t.Fatal(err)

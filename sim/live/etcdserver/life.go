@@ -32,7 +32,7 @@ func (x *life) isOver() bool { return x.context.Err() != nil }
 
 // do has f run on the world's goroutine, if the life is not over then.
 func (x *life) do(f func()) {
-	x.m.fleet.do(func() {
+	x.m.fleet.gate.Do(func() {
 		if x.m.life == x {
 			x.m.port.Drain() // what it has sent before it said this
 			f()

@@ -5,7 +5,6 @@ package etcdserver
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -21,17 +20,6 @@ import (
 func TestMain(m *testing.M) {
 	keeper.Main()
 	os.Exit(m.Run())
-}
-
-// needsEtcd skips a test on a machine without etcd.
-func needsEtcd(t testing.TB) {
-	t.Helper()
-	if _, err := exec.LookPath(usual); err != nil {
-		if testkit.Full() {
-			t.Fatal("FENCEPOST_FULL=1 asks for real servers: ", err)
-		}
-		t.Skip("no real servers here: ", err)
-	}
 }
 
 // rig is a world in real time with real members.
@@ -58,7 +46,7 @@ func members(n int) (names []sim.ProcessID) {
 // start starts n members, for a run with a plan.
 func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	t.Helper()
-	needsEtcd(t)
+	testkit.Needs(t, usual)
 	r := &rig{t: t, keeper: newKeeper(t), world: sim.New(1, sim.Options{Endless: true})}
 	var err error
 	if r.fleet, err = Launch(Config{Keeper: r.keeper, Members: members(n), Failed: r.fail}, plan); err != nil {

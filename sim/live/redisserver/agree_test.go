@@ -220,7 +220,7 @@ var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 // TestModelAndRealityTellTheSame has the simulated node and a real server carry out the same random commands: locks of
 // every kind, transactions, keys that expire. The records and the answers are equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	seeds := uint64(4)
 	if testkit.Full() {
 		seeds = 24

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
@@ -20,7 +21,7 @@ import (
 // TestPausedServerDoesNothing: its process stands still, what is asked meanwhile is done afterwards, and a key ends on
 // time all the same.
 func TestPausedServerDoesNothing(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
 		c.as("client-1/1", "SET", "lock", "1", "PX", "150")
 		c.w.Pause("redis-1")
@@ -46,7 +47,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 
 // TestStopOfAPausedServer: who loses power while it is paused comes back when it is to go on.
 func TestStopOfAPausedServer(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	for how := range stops {
 		play := func(c *client) {
 			c.as("client-1/1", "SET", "lock", "1")
@@ -67,7 +68,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 
 // TestClocksThatJump has the wall clock of a server go both ways.
 func TestClocksThatJump(t *testing.T) {
-	needs(t, "redis-server", "gcc")
+	testkit.Needs(t, "redis-server", "gcc")
 	play := func(c *client) {
 		c.as("client-1/1", "SET", "short", "1", "PX", "60000")
 		c.as("client-1/1", "SET", "long", "1", "PX", "600000")
@@ -92,7 +93,7 @@ func TestClocksThatJump(t *testing.T) {
 
 // TestClocksThatDrift: a clock that runs ten times as fast shows ten seconds in one, at least, whatever the host does.
 func TestClocksThatDrift(t *testing.T) {
-	needs(t, "redis-server", "gcc")
+	testkit.Needs(t, "redis-server", "gcc")
 	drift := nemesis.Fault{Kind: nemesis.Drift, Target: "redis-1", PPM: 1000}
 	start(t, Config{}, drift).play(func(c *client) {
 		c.w.Drift("redis-1", 9_000_000)
@@ -118,7 +119,7 @@ func TestClocksThatDrift(t *testing.T) {
 
 // TestSlowFsyncHoldsAnswersBack: with appendfsync always, none goes out before the fsync is over.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
-	needs(t, "redis-server", "gcc")
+	testkit.Needs(t, "redis-server", "gcc")
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
 	start(t, Config{Persistence: aof.Always}, slow).play(func(c *client) {
 		c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: 300 * time.Millisecond, Begin: true})

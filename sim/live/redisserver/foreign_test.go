@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
@@ -16,7 +17,7 @@ import (
 // users starts a server such as a user may have, and gives where it is and a connection to it.
 func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)
 	p := &program{cfg: &settings{Config: Config{Keeper: k, Program: release.Usual}}, name: "users",
 		folder: k.Folder() + "/users", gate: gateOf(t), config: append([]string{`save ""`, "appendonly no"}, config...)}

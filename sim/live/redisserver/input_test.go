@@ -12,26 +12,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/release"
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 )
 
-// fake is a program that says a version.
-func fake(t *testing.T, script string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "redis-server")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestProgramsThatAreNoRedisServer(t *testing.T) {
-	old := fake(t, `echo "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=a3fdef44459b3ad6"`)
-	other := fake(t, `echo "usage: something else"; exit 1`)
-	hangs := fake(t, `case "$1" in --version) echo "Redis server v=7.0.0";; *) echo "# Fatal: no such thing"; exit 1;; esac`)
+	old := testkit.Script(t, "redis-server", `echo "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=a3fdef44459b3ad6"`)
+	other := testkit.Script(t, "redis-server", `echo "usage: something else"; exit 1`)
+	hangs := testkit.Script(t, "redis-server", `case "$1" in --version) echo "Redis server v=7.0.0";; *) echo "# Fatal: no such thing"; exit 1;; esac`)
 	for program, want := range map[string]string{
 		old:   old + " has version 6.0: it is too old: 6.2 or later is needed",
 		other: other + ` --version does not say the version of a redis-server, but "usage: something else"`,
@@ -65,7 +56,7 @@ func gateOf(t *testing.T) *relay.Port {
 
 // TestPortThatIsTaken: another is taken.
 func TestPortThatIsTaken(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)
 	gate := gateOf(t)
 	l, err := net.Listen("tcp", gate.Own()+":0")
@@ -83,7 +74,7 @@ func TestPortThatIsTaken(t *testing.T) {
 
 // TestServerThatDies: the run is told, with the server's last words.
 func TestServerThatDies(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
 	r.l.w.AddClient("client-1", 0, func(e sim.Env) {
 		c := &client{t: t, Env: e, w: r.l.w, server: "redis-1"}
@@ -102,7 +93,7 @@ func TestServerThatDies(t *testing.T) {
 
 // TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or is told.
 func TestFullDisk(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	for _, p := range []aof.Policy{aof.Everysec, aof.Always} {
 		k := newKeeper(t)
 		folder := filepath.Join(k.Folder(), "redis-1")
@@ -134,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestServerThatIsFullFromTheStart cannot start, and says why.
 func TestServerThatIsFullFromTheStart(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)
 	folder := filepath.Join(k.Folder(), "redis-1")
 	if err := os.Mkdir(folder, 0o700); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
@@ -24,7 +25,7 @@ import (
 // same promotions, and that the client has said the same. A Sentinel watches them if it has a limit.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	names := c.Groups[0]
 	var said [2][]string
 	at := func(i int) func(c *client) {
@@ -261,7 +262,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 
 // TestNothingRemainsOpen: neither ports nor connections nor goroutines, however far it has come.
 func TestNothingRemainsOpen(t *testing.T) {
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	sockets := func() (n int) {
 		list, err := filepath.Glob("/proc/self/fd/*")
 		if err != nil {
@@ -297,7 +298,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 			c := watched()
 			c.Keeper = k
 			c.Groups = [][]sim.ProcessID{{"a", "b"}}
-			c.Program = fake(t, `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
+			c.Program = testkit.Script(t, "redis-server", `case "$1" in --version) echo v=7.0;; *) exit 1;; esac`)
 			if _, err := Launch(c, nil); err == nil {
 				t.Error("it did not fail")
 			}

@@ -5,7 +5,6 @@ package redisserver
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -21,19 +20,6 @@ import (
 func TestMain(m *testing.M) {
 	keeper.Main()
 	os.Exit(m.Run())
-}
-
-// needs skips a test that needs a program that this machine does not have.
-func needs(t testing.TB, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			if testkit.Full() {
-				t.Fatal("FENCEPOST_FULL=1 asks for real servers: ", err)
-			}
-			t.Skip("no real servers here: ", err)
-		}
-	}
 }
 
 // loop lets the events of a world happen in real time.
@@ -115,7 +101,7 @@ type rig struct {
 
 func start(t testing.TB, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
-	needs(t, "redis-server")
+	testkit.Needs(t, "redis-server")
 	return startWith(t, newKeeper(t), c, plan...)
 }
 

@@ -44,7 +44,7 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 // TestRecordsTellWhatStands has four clients ask for locks while the server is paused, stopped in every way and its
 // clock jumps. At the end whoever has read the records knows what is there: each value names who set it.
 func TestRecordsTellWhatStands(t *testing.T) {
-	needs(t, "redis-server", "gcc")
+	testkit.Needs(t, "redis-server", "gcc")
 	runs := uint64(4)
 	if testkit.Full() {
 		runs = 24
@@ -161,7 +161,7 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 // TestWhatACrashSwallowedIsFound: a request that was carried out, and whose answer the end of the server has swallowed,
 // is its client's all the same.
 func TestWhatACrashSwallowedIsFound(t *testing.T) {
-	needs(t, "redis-server", "gcc")
+	testkit.Needs(t, "redis-server", "gcc")
 	slow := nemesis.Fault{Kind: nemesis.SlowFsync, Target: "redis-1", By: time.Second, For: time.Second}
 	for how, want := range map[sim.Stop]string{
 		sim.ShutDown:  "[redis-1: key-set lock  of client-1/1 by client-1/1  = 1, for ever]",

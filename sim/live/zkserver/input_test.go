@@ -11,22 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim/live/redisserver/machine"
 )
 
-// says writes a program that says a line.
-func says(t *testing.T, line string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "java")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho '"+line+"'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestWhatCannotBeRunIsRefused before anything starts.
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
+	java := func(line string) string { return testkit.Script(t, "java", "echo '"+line+"'") }
 	jar := filepath.Join(t.TempDir(), "zookeeper.jar")
 	if err := os.WriteFile(jar, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -36,16 +28,16 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 		want   string
 	}{
 		{Config{Java: "/nowhere/java", Jar: jar}, "ZooKeeper cannot be run: exec: \"/nowhere/java\""},
-		{Config{Java: says(t, ""), Jar: "/nowhere/zookeeper.jar"}, "/nowhere/zookeeper.jar: no such file"},
-		{Config{Java: says(t, "hello"), Jar: jar}, "does not say the version of a ZooKeeper, but \"hello\""},
-		{Config{Java: says(t, "Apache ZooKeeper, version 3.5.9 2021"), Jar: jar}, "has version 3.5: it is too old"},
+		{Config{Java: java(""), Jar: "/nowhere/zookeeper.jar"}, "/nowhere/zookeeper.jar: no such file"},
+		{Config{Java: java("hello"), Jar: jar}, "does not say the version of a ZooKeeper, but \"hello\""},
+		{Config{Java: java("Apache ZooKeeper, version 3.5.9 2021"), Jar: jar}, "has version 3.5: it is too old"},
 	} {
 		_, err := Launch(c.config, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
-	newer := Config{Java: says(t, "Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027"), Jar: jar}
+	newer := Config{Java: java("Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027"), Jar: jar}
 	if err := newer.install(); err != nil {
 		t.Error(err)
 	}
