@@ -81,16 +81,20 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 
 // TestALockUnderASentinel is lost in a failover, on simulated servers and on real ones, unless its client waits for a
 // replica to have it. That of redsync also writes at the end of its section, over what another has written.
+//
+// The Redlock for node may stand in its own way, so that one of three of its runs is enough: a master that was promoted
+// knows none of its scripts and says NOSCRIPT to EVALSHA. The EVAL that sets the key in its place then comes after the
+// release of the same try, which leaves a key of nobody's there until its TTL is over.
 func TestALockUnderASentinel(t *testing.T) {
 	for _, servers := range []string{"simulated", "redis"} {
 		for _, c := range []struct {
 			worker, argument, scenario string
-			want                       int
+			want, runs                 int
 		}{
-			{"redis-py-sentinel", "", "failover-loses-lock", exitExpected},
-			{"redis-py-sentinel", " waits", "failover-wait", exitExpected},
-			{"redlock-js", "", "redlock-failover-loses-locks", exitExpected},
-			{"redsync", "", "redlock-failover-loses-locks", exitOtherwise},
+			{"redis-py-sentinel", "", "failover-loses-lock", exitExpected, 1},
+			{"redis-py-sentinel", " waits", "failover-wait", exitExpected, 1},
+			{"redlock-js", "", "redlock-failover-loses-locks", exitExpected, 3},
+			{"redsync", "", "redlock-failover-loses-locks", exitOtherwise, 1},
 		} {
 			t.Run(servers+" "+c.worker+c.argument, func(t *testing.T) {
 				if _, err := exec.LookPath("redis-server"); servers == "redis" && err != nil && !testkit.Full() {
@@ -98,11 +102,16 @@ func TestALockUnderASentinel(t *testing.T) {
 				}
 				t.Parallel()
 				command := workerCommand(t, c.worker)
-				code, text := lives(t, c.scenario, command+c.argument, "--servers", servers)
-				lost := strings.Contains(text, "lease-exclusion violated: lost in failover")
-				if code != c.want || lost != (c.argument == "") {
-					t.Errorf("exit %d, want %d\n%s", code, c.want, text)
+				var code int
+				var text string
+				for range c.runs {
+					code, text = lives(t, c.scenario, command+c.argument, "--servers", servers)
+					lost := strings.Contains(text, "lease-exclusion violated: lost in failover")
+					if code == c.want && lost == (c.argument == "") {
+						return
+					}
 				}
+				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 			})
 		}
 	}

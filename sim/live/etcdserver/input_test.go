@@ -42,17 +42,17 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 // TestPortsThatAreTaken: others are found.
 func TestPortsThatAreTaken(t *testing.T) {
 	testkit.Needs(t, usual)
-	l, err := net.Listen("tcp", "127.0.1.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	tried := 0
 	f, err := Launch(Config{Keeper: newKeeper(t), Members: members(1), port: func(host string) (int, error) {
-		if tried++; tried == 1 {
-			return l.Addr().(*net.TCPAddr).Port, nil
+		if tried++; tried > 1 {
+			return relay.FreePort(host)
 		}
-		return relay.FreePort(host)
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l.Addr().(*net.TCPAddr).Port, nil
 	}}, nil)
 	if err != nil || tried != 4 {
 		t.Fatalf("%d ports were tried: %v", tried, err)

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -34,10 +35,18 @@ import (
 // is done in that order.
 type Loop interface{ Do(f func()) }
 
+// Nets from which each run takes one, so that no two choose the same port of the same address: 127.1.0.0 and those that
+// follow.
+const (
+	firstNet = 1 << 8
+	lastNet  = 255 << 8
+)
+
 // Relay is the ports of one run. Until the world begins it carries bytes at once, on a goroutine of its own.
 type Relay struct {
 	failed func(error)
 	began  bool // written while nobody else does anything
+	net    int  // the middle of the addresses of its processes, 16 bits
 
 	mu      sync.Mutex
 	ports   []*Port
@@ -53,8 +62,8 @@ type Relay struct {
 
 // New makes a relay without ports. failed is told, on any goroutine, why the run cannot go on.
 func New(failed func(error)) *Relay {
-	r := &Relay{failed: failed, more: make(chan struct{}, 1), over: make(chan struct{}), ended: make(chan struct{}),
-		plugs: map[*plug]bool{}, closed: make(chan struct{})}
+	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), more: make(chan struct{}, 1),
+		over: make(chan struct{}), ended: make(chan struct{}), plugs: map[*plug]bool{}, closed: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -165,7 +174,8 @@ func (r *Relay) Listen(server sim.ProcessID) (*Port, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.ports)
-	p := &Port{relay: r, name: server, own: netip.AddrFrom4([4]byte{127, 0, byte(1 + n/250), byte(1 + n%250)}),
+	at := r.net + n/250
+	p := &Port{relay: r, name: server, own: netip.AddrFrom4([4]byte{127, byte(at >> 8), byte(at), byte(1 + n%250)}),
 		listener: ln}
 	r.ports = append(r.ports, p)
 	return p, nil

@@ -14,7 +14,7 @@ import (
 
 // ListenSOCKS opens the port of a server whose process calls others by way of a SOCKS proxy (RFC 1928), as a Java
 // program does that is told of one: the port is that proxy. So who calls is known by where, and where to by what it
-// asks for: a process needs no address of its own.
+// asks for: a process need not call from an address of its own.
 func (r *Relay) ListenSOCKS(server sim.ProcessID) (*Port, error) {
 	p, err := r.Listen(server)
 	if err == nil {

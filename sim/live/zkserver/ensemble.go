@@ -64,7 +64,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 func (e *Ensemble) prepare(library string) (err error) {
 	origin := &machine.Origin{}
 	for i, name := range e.cfg.Members {
-		p := &program{number: len(e.cfg.Members) - i, Daemon: &daemon.Daemon{Keeper: e.cfg.Keeper, Name: name,
+		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &daemon.Daemon{Keeper: e.cfg.Keeper, Name: name,
 			Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
 		if err := os.MkdirAll(p.Folder, 0o700); err != nil {
 			return err
@@ -73,6 +73,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 			if p.gate, err = e.cfg.relay.ListenSOCKS(name); err != nil {
 				return err
 			}
+			p.host = p.gate.Own()
 		}
 		if library != "" {
 			if p.shim, err = machine.NewShim(library, p.Folder, origin); err != nil {
@@ -152,7 +153,7 @@ func (e *Ensemble) start() error {
 
 // votes reports whether the process takes part in elections.
 func (p *program) votes() bool {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, strconv.Itoa(p.election)), soon)
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(p.host, strconv.Itoa(p.election)), soon)
 	if err != nil {
 		return false
 	}

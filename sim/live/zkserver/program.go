@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/live/relay"
 )
 
-// host is where members listen.
-const host = "127.0.0.1"
+// loopback is where the relay listens, and a member that is alone.
+const loopback = "127.0.0.1"
 
 // program is a member's process, in its folder.
 type program struct {
@@ -28,7 +28,8 @@ type program struct {
 	gate   *relay.Port // by which it calls others; nil: it is alone
 	shim   *machine.Shim
 
-	client, quorum, election int // ports
+	host                     string // where it listens
+	client, quorum, election int    // ports there
 }
 
 // patience is how long a process may take to start or to end: several times what it takes on a busy machine.
@@ -38,12 +39,12 @@ const patience = time.Minute
 func (p *program) choosePorts() error {
 	for _, port := range []*int{&p.client, &p.quorum, &p.election} {
 		var err error
-		if *port, err = relay.FreePort(host); err != nil {
+		if *port, err = relay.FreePort(p.host); err != nil {
 			return fmt.Errorf("finding a port for %s: %w", p.Name, err)
 		}
 	}
 	if p.gate != nil {
-		at := netip.MustParseAddr(host)
+		at := netip.MustParseAddr(p.host)
 		p.gate.Serve(netip.AddrPortFrom(at, uint16(p.quorum)), netip.AddrPortFrom(at, uint16(p.election)))
 	}
 	return nil
@@ -67,11 +68,11 @@ func (p *program) configure(all []*program) error {
 	lines := []string{fmt.Sprint("tickTime=", tick), fmt.Sprint("minSessionTimeout=", minTimeout),
 		fmt.Sprint("maxSessionTimeout=", maxTimeout), fmt.Sprint("initLimit=", initLimit),
 		fmt.Sprint("syncLimit=", syncLimit), "dataDir=" + p.data(), fmt.Sprint("clientPort=", p.client),
-		"clientPortAddress=" + host, "maxClientCnxns=0", "preAllocSize=64", "admin.enableServer=false",
+		"clientPortAddress=" + p.host, "maxClientCnxns=0", "preAllocSize=64", "admin.enableServer=false",
 		"4lw.commands.whitelist=srvr"}
 	for _, o := range all {
 		if len(all) > 1 {
-			lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", o.number, host, o.quorum, o.election))
+			lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", o.number, o.host, o.quorum, o.election))
 		}
 	}
 	if err := os.MkdirAll(p.data(), 0o700); err != nil {
@@ -88,7 +89,7 @@ func (p *program) prepare(c *Config) {
 	p.Args = append([]string{c.Java}, flags...)
 	p.Args = append(p.Args, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true")
 	if p.gate != nil {
-		p.Args = append(p.Args, "-DsocksProxyHost="+host, fmt.Sprint("-DsocksProxyPort=", p.gate.Number()),
+		p.Args = append(p.Args, "-DsocksProxyHost="+loopback, fmt.Sprint("-DsocksProxyPort=", p.gate.Number()),
 			"-DsocksNonProxyHosts=")
 	}
 	p.Args = append(p.Args, "-cp", c.classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", p.file())
@@ -136,4 +137,4 @@ func (p *program) mode() string {
 }
 
 // address is where clients reach the process.
-func (p *program) address() string { return net.JoinHostPort(host, strconv.Itoa(p.client)) }
+func (p *program) address() string { return net.JoinHostPort(p.host, strconv.Itoa(p.client)) }

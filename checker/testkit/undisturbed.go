@@ -1,0 +1,149 @@
+package testkit
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Undisturbed runs a test in real time. If the test fails and the host stood still meanwhile, for longer than servers
+// have patience with each other, then what failed is the host's: it is run again, and the third time counts.
+func Undisturbed(t *testing.T, test func(t testing.TB)) {
+	t.Helper()
+	undisturbed(t, longestGap, test)
+}
+
+// standstill is for how long a host may stand still and the test counts.
+const standstill = 200 * time.Millisecond
+
+func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
+	t.Helper()
+	for range 2 {
+		a := &attempt{TB: t}
+		stop := watch()
+		a.run(test)
+		still := stop()
+		for _, line := range a.lines {
+			t.Log(line)
+		}
+		switch {
+		case a.skipped:
+			t.SkipNow()
+		case a.failed && still < standstill:
+			t.FailNow()
+		case !a.failed:
+			return
+		}
+		t.Logf("the host stood still for %v: once more", still)
+	}
+	test(t)
+}
+
+// longestGap watches for how long at once nothing of this process runs.
+func longestGap() (stop func() time.Duration) {
+	over, longest := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		const every = 10 * time.Millisecond
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		gap, last := time.Duration(0), time.Now()
+		for {
+			select {
+			case <-over:
+				longest <- gap
+				return
+			case <-tick.C:
+				now := time.Now()
+				gap, last = max(gap, now.Sub(last)-every), now
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(over)
+		return <-longest
+	}
+}
+
+// attempt is a run of a test that may not count: what it would tell the test it keeps.
+type attempt struct {
+	testing.TB
+	mu              sync.Mutex
+	failed, skipped bool
+	lines           []string
+	cleanups        []func()
+}
+
+// run runs the test as the testing package does, on a goroutine that Fatal ends, and then what it has to clean up.
+func (a *attempt) run(test func(testing.TB)) {
+	a.do(func() { test(a) })
+	for len(a.cleanups) > 0 {
+		last := len(a.cleanups) - 1
+		f := a.cleanups[last]
+		a.cleanups = slices.Delete(a.cleanups, last, last+1)
+		a.do(f)
+	}
+}
+
+func (a *attempt) do(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+// say keeps a line, and where the test says it.
+func (a *attempt) say(text string) {
+	_, file, line, _ := runtime.Caller(2)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lines = append(a.lines, fmt.Sprintf("%s:%d: %s", filepath.Base(file), line, text))
+}
+
+func (a *attempt) Cleanup(f func())                  { a.cleanups = append(a.cleanups, f) }
+func (a *attempt) Log(args ...any)                   { a.say(fmt.Sprint(args...)) }
+func (a *attempt) Logf(format string, args ...any)   { a.say(fmt.Sprintf(format, args...)) }
+func (a *attempt) Error(args ...any)                 { a.say(fmt.Sprint(args...)); a.Fail() }
+func (a *attempt) Errorf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.Fail() }
+func (a *attempt) Fatal(args ...any)                 { a.say(fmt.Sprint(args...)); a.FailNow() }
+func (a *attempt) Fatalf(format string, args ...any) {
+	a.say(fmt.Sprintf(format, args...))
+	a.FailNow()
+}
+func (a *attempt) Skip(args ...any)                 { a.say(fmt.Sprint(args...)); a.SkipNow() }
+func (a *attempt) Skipf(format string, args ...any) { a.say(fmt.Sprintf(format, args...)); a.SkipNow() }
+
+func (a *attempt) Fail() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = true
+}
+
+func (a *attempt) Failed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failed
+}
+
+func (a *attempt) FailNow() {
+	a.Fail()
+	runtime.Goexit()
+}
+
+func (a *attempt) SkipNow() {
+	a.mu.Lock()
+	a.skipped = true
+	a.mu.Unlock()
+	runtime.Goexit()
+}
+
+func (a *attempt) Skipped() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.skipped
+}

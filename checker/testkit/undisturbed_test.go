@@ -1,0 +1,65 @@
+package testkit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOnlyWhatTheHostDisturbsIsRunAgain: up to twice, with its cleanups; the third run is the test's own.
+func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		fails         []bool          // in each run
+		still         []time.Duration // during each of the first two
+		runs          int
+		failed, other bool // the outcome; whether it is skipped
+	}{
+		{name: "holds", fails: []bool{false}, still: []time.Duration{time.Hour}, runs: 1},
+		{name: "fails", fails: []bool{true}, still: []time.Duration{0}, runs: 1, failed: true},
+		{name: "disturbed", fails: []bool{true, false}, still: []time.Duration{time.Second, 0}, runs: 2},
+		{name: "disturbed, then fails", fails: []bool{true, true}, still: []time.Duration{time.Second, 0}, runs: 2,
+			failed: true},
+		{name: "disturbed twice", fails: []bool{true, true, true}, still: []time.Duration{time.Second, time.Second},
+			runs: 3, failed: true},
+		{name: "skipped", still: []time.Duration{0}, runs: 1, other: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			outer := &attempt{TB: t}
+			var did []string
+			outer.run(func(outer testing.TB) {
+				run := 0
+				watch := func() func() time.Duration {
+					still := c.still[run]
+					return func() time.Duration { return still }
+				}
+				undisturbed(outer, watch, func(t testing.TB) {
+					run++
+					t.Cleanup(func() { did = append(did, fmt.Sprint("cleaned ", run)) })
+					did = append(did, fmt.Sprint("ran ", run))
+					if c.other {
+						t.Skip("not here")
+					}
+					if c.fails[run-1] {
+						t.Fatal("it says why")
+					}
+				})
+			})
+			var want []string
+			for run := 1; run <= c.runs; run++ {
+				want = append(want, fmt.Sprint("ran ", run), fmt.Sprint("cleaned ", run))
+			}
+			if !slices.Equal(did, want) || outer.Failed() != c.failed || outer.Skipped() != c.other {
+				t.Errorf("%q, failed: %v, skipped: %v", did, outer.Failed(), outer.Skipped())
+			}
+			why := slices.ContainsFunc(outer.lines, func(line string) bool {
+				return strings.Contains(line, "undisturbed_test.go:") && strings.HasSuffix(line, ": it says why")
+			})
+			if why != (len(c.fails) > 0 && c.fails[0]) {
+				t.Errorf("%q", outer.lines)
+			}
+		})
+	}
+}
