@@ -173,7 +173,7 @@ func told(list []history.Event) (lines []string) {
 	return lines
 }
 
-func equal(t *testing.T, got, want []string) {
+func equal(t testing.TB, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
