@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"sim/live/addresses": {"sim/redis/resp"},
 	"sim/live/relay":     {"sim", "sim/live/socket"},
 	"sim/live/keeper":    {},
-	"sim/live/daemon":    {"sim", "sim/live/keeper"},
+	"sim/live/daemon":    {"sim", "sim/live/keeper", "sim/live/relay"},
 	"sim/live/etcdserver": {"checker/history", "nemesis", "sim", "sim/etcd/wire", "sim/live/daemon",
 		"sim/live/keeper", "sim/live/relay"},
 	"sim/live/redisserver": {"checker/history", "nemesis", "sim", "sim/live/addresses", "sim/live/daemon",

@@ -66,8 +66,8 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// Hold stops the process, or lets it go on; one that is started later too.
-func (d *Daemon) Hold(on bool) (err error) {
+// hold stops the process, or lets it go on; one that is started later too.
+func (d *Daemon) hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held = on

@@ -56,7 +56,7 @@ func state(t *testing.T, d *Daemon) string {
 // TestAPauseHoldsForWhatIsStartedMeanwhile too, and ends.
 func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	d := newDaemon(t, "exec sleep 1000")
-	if err := d.Hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
+	if err := d.hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
 		t.Errorf("before the first process: %v", err)
 	}
 	for range 2 {
@@ -68,13 +68,13 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 		<-d.Ended()
 	}
 	start(t, d)
-	if err := d.Hold(false); err != nil {
+	if err := d.hold(false); err != nil {
 		t.Error(err)
 	}
 	if got := state(t, d); got == "T" {
 		t.Error("after the pause it still stands")
 	}
-	if d.Kill(); d.Hold(true) != nil || d.Hold(false) != nil {
+	if d.Kill(); d.hold(true) != nil || d.hold(false) != nil {
 		t.Error("what has ended cannot be held")
 	}
 }
@@ -85,14 +85,14 @@ func TestHowADaemonEnds(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		start(t, d)
 		awaitLog(t, d, "ready")
-		if err := d.Hold(held); err != nil {
+		if err := d.hold(held); err != nil {
 			t.Fatal(err)
 		}
 		d.ShutDown(time.Minute, time.Minute)
 		if got := d.running().Status().Code; got != 3 {
 			t.Errorf("asked to end it ends with %d", got)
 		}
-		if err := d.Hold(false); err != nil {
+		if err := d.hold(false); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(d.log()); err != nil {

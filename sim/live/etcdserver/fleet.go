@@ -57,7 +57,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 		d := &daemon.Daemon{Keeper: c.Keeper, Name: name, Folder: filepath.Join(c.Keeper.Folder(), string(name)),
 			Env: environment()}
 		p.CalledBy(d.PID)
-		f.members = append(f.members, &member{name: name, fleet: f, program: d, port: p})
+		f.members = append(f.members, &member{
+			Lives: daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {
@@ -75,24 +76,24 @@ func environment() []string {
 // launch starts the process of a member, on other ports if those that were chosen are in use. It takes requests once
 // there are others.
 func (m *member) launch() (err error) {
-	if err := os.MkdirAll(m.program.Folder, 0o700); err != nil {
+	if err := os.MkdirAll(m.Daemon.Folder, 0o700); err != nil {
 		return err
 	}
 	for range tries {
 		var ports [2]int
 		for i := range ports {
-			if ports[i], err = m.fleet.port(m.port.Own()); err != nil {
+			if ports[i], err = m.fleet.port(m.Port.Own()); err != nil {
 				return fmt.Errorf("finding a port: %w", err)
 			}
 		}
 		clients, peers := m.own(ports[0]), m.own(ports[1])
 		m.gateway = gateway{"http://" + clients, m.fleet.http}
-		m.program.Args = m.arguments(peers)
-		if err = m.program.Start(); err == nil {
+		m.Daemon.Args = m.arguments(peers)
+		if err = m.Daemon.Start(); err == nil {
 			err = m.listens(clients, peers)
 		}
 		if err == nil {
-			m.port.Open(peers)
+			m.Port.Open(peers)
 		}
 		if err == nil || !strings.Contains(err.Error(), inUse) {
 			return err
@@ -108,7 +109,7 @@ const tries = 20
 const inUse = "address already in use"
 
 // own is a port of the member's own address.
-func (m *member) own(port int) string { return fmt.Sprintf("%s:%d", m.port.Own(), port) }
+func (m *member) own(port int) string { return fmt.Sprintf("%s:%d", m.Port.Own(), port) }
 
 // arguments are the program's.
 func (m *member) arguments(peers string) []string {
@@ -117,7 +118,7 @@ func (m *member) arguments(peers string) []string {
 	for _, o := range f.members {
 		cluster = append(cluster, fmt.Sprintf("%s=%s", o.name, o.peer()))
 	}
-	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.program.Folder, "data"),
+	return []string{f.Program, "--name", string(m.name), "--data-dir", filepath.Join(m.Daemon.Folder, "data"),
 		"--listen-client-urls", m.gateway.url, "--advertise-client-urls", m.gateway.url,
 		"--listen-peer-urls", "http://" + peers, "--initial-advertise-peer-urls", m.peer(),
 		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-state", "new",
@@ -130,26 +131,26 @@ func (m *member) arguments(peers string) []string {
 // listens waits until the process listens at addresses, as it does before anything else.
 func (m *member) listens(addresses ...string) error {
 	for end := time.Now().Add(patience); len(addresses) > 0; {
-		if relay.Listens(m.program.PID(), netip.MustParseAddrPort(addresses[0])) {
+		if relay.Listens(m.Daemon.PID(), netip.MustParseAddrPort(addresses[0])) {
 			addresses = addresses[1:]
 			continue
 		}
 		select {
-		case <-m.program.Ended():
-			return m.program.Died()
+		case <-m.Daemon.Ended():
+			return m.Daemon.Died()
 		case <-time.After(again):
 		}
 		if time.Now().After(end) {
-			m.program.Kill()
+			m.Daemon.Kill()
 			return fmt.Errorf("%s does not listen within %v of its start%s", m.fleet.Program, patience,
-				m.program.LastWords())
+				m.Daemon.LastWords())
 		}
 	}
 	return nil
 }
 
 // peer is where the others reach a member.
-func (m *member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.port.Number()) }
+func (m *member) peer() string { return fmt.Sprintf("http://127.0.0.1:%d", m.Port.Number()) }
 
 // enthrone waits until all members take requests and know the same leader, which is the first by then.
 func (f *Fleet) enthrone() error {
@@ -161,7 +162,7 @@ func (f *Fleet) enthrone() error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("the members do not agree on a leader within %v: %w%s", patience, err,
-				first.program.LastWords())
+				first.Daemon.LastWords())
 		case err != nil:
 		case led == first:
 			return nil
@@ -171,8 +172,8 @@ func (f *Fleet) enthrone() error {
 		}
 		for _, m := range f.members {
 			select {
-			case <-m.program.Ended():
-				return m.program.Died()
+			case <-m.Daemon.Ended():
+				return m.Daemon.Died()
 			default:
 			}
 		}
@@ -237,7 +238,7 @@ func (f *Fleet) Begin(l relay.Loop) {
 func (f *Fleet) End() {
 	for _, m := range f.members {
 		if m.life != nil {
-			m.life.end()
+			m.life.End()
 			m.life = nil
 		}
 	}

@@ -66,7 +66,7 @@ func TestAMemberThatDies(t *testing.T) {
 	r.fails = true
 	r.run(func(env sim.Env) {
 		env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: "etcd-2"}, Args: []string{"PUT", "a", "b"}})
-		if err := syscall.Kill(r.fleet.members[1].program.PID(), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(r.fleet.members[1].Daemon.PID(), syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 		env.Sleep(time.Hour)

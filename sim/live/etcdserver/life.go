@@ -1,87 +1,50 @@
 package etcdserver
 
 import (
-	"context"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd/wire"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 )
 
 // life is one life of a member's process.
 type life struct {
-	m       *member
-	context context.Context // ends with the life
-	end     context.CancelFunc
-	started chan struct{} // closed when its process has been started, or will not be
-	ready   chan struct{} // closed when it takes requests
+	*daemon.Life
+	m     *member
+	ready chan struct{} // closed when it takes requests
 
 	// The fields below are the world's goroutine's.
 	conns     map[uint64]*connection
 	lastWatch int64
 }
 
-func newLife(m *member) *life {
-	x := &life{m: m, started: make(chan struct{}), ready: make(chan struct{}), conns: map[uint64]*connection{}}
-	x.context, x.end = context.WithCancel(context.Background())
-	return x
-}
-
-// isOver reports whether the life has ended.
-func (x *life) isOver() bool { return x.context.Err() != nil }
-
-// do has f run on the world's goroutine, if the life is not over then.
-func (x *life) do(f func()) {
-	x.m.fleet.gate.Do(func() {
-		if x.m.life == x {
-			x.m.port.Drain() // what it has sent before it said this
-			f()
-		}
-	})
-}
-
 // run has a process run, once the one before has ended, and tells what it sees from a revision on.
-func (x *life) run(before <-chan struct{}, from int64) {
-	if !x.start(before) {
+func (x *life) run(from int64) {
+	if err := x.Boot(x.m.Daemon.Start); err != nil {
+		x.Fail(err)
 		return
 	}
-	go x.watchProcess()
+	go x.Watch()
 	if !x.await() {
 		return
 	}
 	close(x.ready)
 	go x.watchLeader()
-	if err := x.look(from); err != nil && !x.isOver() {
-		x.explain(err)
+	if err := x.look(from); err != nil {
+		x.Explain(err)
 	}
-}
-
-// start starts a process if there has been one before. It reports whether it runs.
-func (x *life) start(before <-chan struct{}) bool {
-	defer close(x.started)
-	if before == nil {
-		return true
-	}
-	<-before
-	if x.isOver() {
-		return false
-	}
-	if err := x.m.program.Start(); err != nil {
-		x.m.fail(err)
-		return false
-	}
-	return true
 }
 
 // await waits until the process takes requests, which it does once there is a leader. It reports false if the life is
 // over before.
 func (x *life) await() bool {
-	for !x.isOver() {
-		if _, err := x.m.gateway.status(x.context); err == nil {
+	for !x.IsOver() {
+		if _, err := x.m.gateway.status(x.Context); err == nil {
 			return true
 		}
 		select {
-		case <-x.context.Done():
+		case <-x.Context.Done():
 		case <-time.After(again):
 		}
 	}
@@ -91,44 +54,20 @@ func (x *life) await() bool {
 // again is after which is asked again what could not be answered.
 const again = 5 * time.Millisecond
 
-// watchProcess tells of a process that ends by itself.
-func (x *life) watchProcess() {
-	select {
-	case <-x.m.program.Ended():
-		if !x.isOver() {
-			x.m.fail(x.m.program.Died())
-		}
-	case <-x.context.Done():
-	}
-}
-
-// explain reports why a life cannot go on: that its process has ended explains every other error.
-func (x *life) explain(err error) {
-	select {
-	case <-x.m.program.Ended():
-		err = x.m.program.Died()
-	case <-x.context.Done():
-	case <-time.After(patience / 10): // it runs
-	}
-	if !x.isOver() {
-		x.m.fail(err)
-	}
-}
-
 // watchLeader looks again and again whether the member has become the leader.
 func (x *life) watchLeader() {
-	for !x.isOver() {
+	for !x.IsOver() {
 		asked := make(chan sim.Time, 1)
-		x.do(func() { asked <- x.m.now() })
+		x.Do(func() { asked <- x.m.now() })
 		select {
 		case at := <-asked:
-			if s, err := x.m.gateway.status(x.context); err == nil {
-				x.do(func() { x.m.fleet.led(x.m, &s, at) })
+			if s, err := x.m.gateway.status(x.Context); err == nil {
+				x.Do(func() { x.m.fleet.led(x.m, &s, at) })
 			}
-		case <-x.context.Done():
+		case <-x.Context.Done():
 		}
 		select {
-		case <-x.context.Done():
+		case <-x.Context.Done():
 		case <-time.After(looksEvery):
 		}
 	}
@@ -192,11 +131,11 @@ func (c *connection) begin(q *request) {
 	go func() {
 		select {
 		case <-x.ready:
-		case <-x.context.Done():
+		case <-x.Context.Done():
 			return
 		}
-		a, err := q.ask(x.context, &x.m.gateway)
-		x.do(func() { c.answered(q, &a, err) })
+		a, err := q.ask(x.Context, &x.m.gateway)
+		x.Do(func() { c.answered(q, &a, err) })
 	}()
 }
 
@@ -212,7 +151,7 @@ func (c *connection) answered(q *request, a *answer, err error) {
 
 // reply answers the request under way, and begins the next.
 func (c *connection) reply(q *request, text []byte) {
-	if c.life.m.life != c.life {
+	if c.life.IsOver() {
 		return
 	}
 	q.Reply(text)

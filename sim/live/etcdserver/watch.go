@@ -65,9 +65,9 @@ func (g *gateway) follow(ctx context.Context, of fields, take func(*told)) error
 // look tells the ledger of all that the member sees, from a revision on.
 func (x *life) look(from int64) error {
 	all := fields{"key": []byte{0}, "range_end": []byte{0}, "start_revision": from}
-	return x.m.gateway.follow(x.context, all, func(t *told) {
+	return x.m.gateway.follow(x.Context, all, func(t *told) {
 		revisions := t.revisions()
-		x.do(func() {
+		x.Do(func() {
 			for _, n := range slices.Sorted(maps.Keys(revisions)) {
 				x.m.fleet.ledger.seen(x.m, n, revisions[n])
 			}
@@ -86,7 +86,7 @@ func (c *connection) watch(q *request) {
 	x := c.life
 	l := &x.m.fleet.ledger
 	x.lastWatch++
-	ctx, stop := context.WithCancel(x.context)
+	ctx, stop := context.WithCancel(x.Context)
 	w := &watch{x.lastWatch, stop}
 	c.watches[w.id] = w
 	of := interval(q.watch.Key, q.watch.Prefix)
@@ -101,18 +101,18 @@ func (c *connection) watch(q *request) {
 			if t.Result.Created {
 				b := sim.AppendInt(sim.AppendArray(nil, 2), t.Result.Header.Revision)
 				b = sim.AppendInt(b, w.id)
-				x.do(func() { l.after(x, t.Result.Header.Revision, func() { c.reply(q, b) }) })
+				x.Do(func() { l.after(x, t.Result.Header.Revision, func() { c.reply(q, b) }) })
 				return
 			}
 			revisions := t.revisions()
-			x.do(func() {
+			x.Do(func() {
 				for _, n := range slices.Sorted(maps.Keys(revisions)) {
 					l.after(x, n, func() { c.push(q.conn, w, n, revisions[n]) })
 				}
 			})
 		})
 		if ctx.Err() == nil {
-			x.explain(err)
+			x.Explain(err)
 		}
 	}()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -76,7 +77,8 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the server at %s: %w", withoutPassword(address), err)
 		}
-		fleet.servers[c.Servers[i]] = &Server{name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix}
+		lives := daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
+		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix}
 	}
 	return fleet, nil
 }

@@ -7,18 +7,15 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// errLifeOver reports that the process is being ended, and what it still says is of no interest.
-var errLifeOver = errors.New("the server's life is over")
-
 // life is one life of a server's process: its executor, a goroutine that does one thing at a time with it.
 type life struct {
-	s       *Server
-	over    chan struct{} // closed when the life ends
-	started chan struct{} // closed when its process has been started, or will not be
+	*daemon.Life
+	s *Server
 
 	mu   sync.Mutex
 	jobs []func() error
@@ -30,11 +27,6 @@ type life struct {
 	ear   *ear // nil: records are not kept
 	links map[uint64]*link
 	trip  *link // nobody speaks on it: it ends when the server closes all connections
-}
-
-func newLife(s *Server) *life {
-	return &life{s: s, over: make(chan struct{}), started: make(chan struct{}), more: make(chan struct{}, 1),
-		links: map[uint64]*link{}}
 }
 
 // queue has the executor do something, after all that was queued before.
@@ -62,19 +54,9 @@ func (x *life) next() func() error {
 		x.mu.Unlock()
 		select {
 		case <-x.more:
-		case <-x.over:
+		case <-x.Context.Done():
 			return nil
 		}
-	}
-}
-
-// isOver reports whether the life has ended.
-func (x *life) isOver() bool {
-	select {
-	case <-x.over:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -82,10 +64,10 @@ func (x *life) isOver() bool {
 // is mended if the process is well: whoever changes a server's role has it close them all.
 func (x *life) run() {
 	defer x.closeAll()
-	for job := x.next(); job != nil && !x.isOver(); job = x.next() {
-		if err := job(); err != nil && !x.isOver() {
+	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
+		if err := job(); err != nil && !x.IsOver() {
 			if err := x.reopen(); err != nil {
-				x.s.explain(x, err)
+				x.Explain(err)
 				return
 			}
 		}
@@ -109,16 +91,13 @@ func (x *life) setUnderWay(of history.Attempt) {
 // most one request has been carried out that is not recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
-	x.s.cfg.loop.Do(func() {
+	x.Do(func() {
 		defer close(done)
-		if x.s.life == x {
-			x.s.gate().Drain() // what it has sent before it said this
-			f()
-		}
+		f()
 	})
 	select {
 	case <-done:
-	case <-x.over:
+	case <-x.Context.Done():
 	}
 }
 
@@ -257,7 +236,7 @@ func (x *life) serve(r *request) error {
 		l.blocked, l.want = r, want
 		return x.untilBlocked(l)
 	}
-	pushes, answer, err := l.await(want, x.over)
+	pushes, answer, err := l.await(want, x.Context.Done())
 	if err != nil {
 		return x.lost(l, r, pushes, err)
 	}
@@ -296,7 +275,7 @@ func (x *life) observe() (said []notice, keys []keyspace.Key, err error) {
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
-	if errors.Is(why, errLifeOver) {
+	if errors.Is(why, daemon.ErrOver) {
 		return why
 	}
 	x.forget(l.id)
@@ -369,7 +348,7 @@ func (x *life) untilBlocked(l *link) error {
 		if l.has() {
 			return x.drain(l.id)
 		}
-		if blockedClients(v.Text) >= x.blocked() || x.isOver() {
+		if blockedClients(v.Text) >= x.blocked() || x.IsOver() {
 			break
 		}
 	}

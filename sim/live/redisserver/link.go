@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -136,7 +137,7 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 		select {
 		case <-l.news:
 		case <-stop:
-			return pushes, nil, errLifeOver
+			return pushes, nil, daemon.ErrOver
 		}
 	}
 }

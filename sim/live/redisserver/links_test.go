@@ -287,7 +287,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 				c.as("client-1/1", "SET", "lock", strings.Repeat("x", 10<<20))
 			})
 			for _, s := range r.fleet.servers {
-				_ = s.program.daemon.Hold(false)
+				s.Resume()
 			}
 			r.fleet.End()
 			for _, s := range r.fleet.servers {

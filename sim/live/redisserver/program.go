@@ -75,6 +75,11 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 	return err
 }
 
+// lives are those of the server whose process it is.
+func (p *program) lives() daemon.Lives {
+	return daemon.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
+}
+
 // configure writes the configuration, which outlives the process: whom a server follows stands there.
 func (p *program) configure() error {
 	lines := []string{"protected-mode no", "daemonize no", fmt.Sprintf("port %d", p.port),
@@ -102,7 +107,7 @@ func (p *program) start(stop <-chan struct{}) error {
 		case <-p.daemon.Ended():
 			return p.daemon.Died()
 		case <-stop:
-			return errLifeOver
+			return daemon.ErrOver
 		default:
 		}
 		if p.ready() {
@@ -134,14 +139,6 @@ func (p *program) spawn() error {
 		return err
 	}
 	return p.daemon.Start()
-}
-
-// ended is closed once the process that was started last has ended; nil if it could not be started.
-func (p *program) ended() <-chan struct{} {
-	if p == nil {
-		return nil // it is not ours
-	}
-	return p.daemon.Ended()
 }
 
 // end ends the process and does to its files what the end has done to the machine.

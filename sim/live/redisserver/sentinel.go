@@ -55,7 +55,7 @@ func (f *Fleet) launchSentinel() error {
 	if err := p.launch(f.library, f.origin); err != nil {
 		return fmt.Errorf("starting %s: %w", c.Sentinel, err)
 	}
-	s := &Server{name: c.Sentinel, cfg: c, at: p.at, program: p}
+	s := &Server{Lives: p.lives(), name: c.Sentinel, cfg: c, at: p.at, program: p}
 	s.sentinel = &watcher{s: s, fleet: f}
 	f.servers[c.Sentinel] = s
 	w, err := p.at.dial()
@@ -107,7 +107,7 @@ func (n *watcher) listen(x *life) error {
 		return err
 	}
 	go func() {
-		<-x.over
+		<-x.Context.Done()
 		w.close()
 	}()
 	go func() {
@@ -199,7 +199,7 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 	g := n.fleet.servers[to].group
 	name := string(g.members[0].name)
 	known := false
-	for !x.isOver() {
+	for !x.IsOver() {
 		if !known {
 			n.prefer(g, to)
 		}

@@ -3,12 +3,11 @@ package redisserver
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/live/relay"
+	"github.com/fencepost-sim/fencepost/sim/live/daemon"
 	"github.com/fencepost-sim/fencepost/sim/redis/aof"
 	"github.com/fencepost-sim/fencepost/sim/redis/keyspace"
 )
@@ -16,6 +15,7 @@ import (
 // Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
 // goroutine.
 type Server struct {
+	daemon.Lives
 	name  sim.ProcessID
 	cfg   *settings
 	tells bool // it tells what happens to its keys, and so has records
@@ -29,11 +29,8 @@ type Server struct {
 
 	// The fields below are the world's goroutine's.
 	host    sim.Host
-	life    *life         // nil between lives
-	ended   chan struct{} // closed once the last life's process has ended; nil before the first life has
+	life    *life // nil between lives
 	records records
-
-	failed sync.Once
 }
 
 var _ interface {
@@ -46,88 +43,37 @@ var _ interface {
 // Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
 func (s *Server) Start(h sim.Host) {
 	s.host = h
-	x := newLife(s)
+	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
-	s.gate().Up(h, x.started)
 	if s.tells {
 		s.records.begin(h)
 	}
-	before := s.ended
-	s.ended = make(chan struct{})
 	go func() {
-		if err := s.boot(x, before); err != nil {
-			s.explain(x, err)
+		if err := s.boot(x); err != nil {
+			x.Explain(err)
 			return
 		}
 		x.run()
 	}()
 }
 
-// gate is where other servers reach it; nil if none do.
-func (s *Server) gate() *relay.Port {
-	if s.program == nil {
-		return nil
-	}
-	return s.program.gate
-}
-
 // Receive takes what another server has sent.
-func (s *Server) Receive(_ sim.ProcessID, body any) { s.gate().Receive(body) }
+func (s *Server) Receive(_ sim.ProcessID, body any) { s.Port.Receive(body) }
 
 // boot has a process run, once the one before has ended, and opens the connections that are not clients'.
-func (s *Server) boot(x *life, before <-chan struct{}) error {
-	if err := s.restart(x, before); err != nil {
+func (s *Server) boot(x *life) error {
+	if err := x.Boot(func() error { return s.program.start(x.Context.Done()) }); err != nil {
 		return err
 	}
-	go s.watch(x)
+	go x.Watch()
 	if s.tells && s.cfg.Persistence == aof.No {
-		go s.program.disk.Watch(s.program.folder, s.program.ended())
+		go s.program.disk.Watch(s.program.folder, s.Daemon.Ended())
 	}
 	if err := x.open(); err != nil {
 		return fmt.Errorf("%s does not take connections: %w", s.name, err)
 	}
 	return x.survey()
 }
-
-// restart starts a process if there has been one before.
-func (s *Server) restart(x *life, before <-chan struct{}) error {
-	defer close(x.started)
-	if before == nil || s.program == nil {
-		return nil
-	}
-	<-before
-	if x.isOver() {
-		return errLifeOver
-	}
-	return s.program.start(x.over)
-}
-
-// watch tells of a process that ends by itself.
-func (s *Server) watch(x *life) {
-	select {
-	case <-s.program.ended():
-		if !x.isOver() {
-			s.fail(s.program.daemon.Died())
-		}
-	case <-x.over:
-	}
-}
-
-// explain reports why a life cannot go on, unless it is over: that its process has ended explains every other error.
-func (s *Server) explain(x *life, err error) {
-	select {
-	case <-s.program.ended():
-		err = s.program.daemon.Died()
-	case <-x.over:
-	case <-time.After(patience / 10): // it runs, or was never started
-	}
-	if !x.isOver() {
-		s.fail(err)
-	}
-}
-
-// fail reports, once, why the run cannot go on.
-func (s *Server) fail(err error) { s.failed.Do(func() { s.cfg.Failed(err) }) }
 
 // request is a request as the executor sees it: what is the kernel's is touched on the world's goroutine only.
 type request struct {
@@ -232,7 +178,7 @@ func (s *Server) ClockChanged() {
 		return // its clocks are the user's, and no fault strikes them
 	}
 	if err := s.program.shim.SetClocks(s.host); err != nil {
-		s.fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
+		s.Fail(fmt.Errorf("setting the clocks of %s: %w", s.name, err))
 	}
 	s.arm()
 }
@@ -250,19 +196,7 @@ func (s *Server) Fault(f sim.ServerFault) {
 		by = -by
 	}
 	if err := s.program.shim.SlowFsync(by); err != nil {
-		s.fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
-	}
-}
-
-// Pause stops the process.
-func (s *Server) Pause() { s.hold(true) }
-
-// Resume lets it go on.
-func (s *Server) Resume() { s.hold(false) }
-
-func (s *Server) hold(on bool) {
-	if err := s.program.daemon.Hold(on); err != nil {
-		s.fail(fmt.Errorf("pausing %s: %w", s.name, err))
+		s.Fail(fmt.Errorf("making the fsyncs of %s slow: %w", s.name, err))
 	}
 }
 
@@ -271,7 +205,7 @@ func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
 	underWay := x.underWay() // before the executor hears of the end
-	close(x.over)
+	x.End()
 	s.sentinel.endLife()
 	why := history.LostUnsynced
 	if s.cfg.Persistence == aof.None || how == sim.LoseAllState {
@@ -280,16 +214,5 @@ func (s *Server) Stop(how sim.Stop) {
 	if s.tells {
 		s.records.end(why, underWay)
 	}
-	if how != sim.ShutDown {
-		s.gate().Off()
-		s.program.daemon.Kill()
-	}
-	ended := s.ended
-	go func() {
-		defer close(ended)
-		<-x.started // so the process that is ended is this life's
-		if err := s.program.end(how); err != nil {
-			s.fail(fmt.Errorf("ending %s: %w", s.name, err))
-		}
-	}()
+	x.Stop(how, func() error { return s.program.end(how) })
 }

@@ -64,8 +64,8 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Ensemble, err error) {
 func (e *Ensemble) prepare(library string) (err error) {
 	origin := &machine.Origin{}
 	for i, name := range e.cfg.Members {
-		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &daemon.Daemon{Keeper: e.cfg.Keeper, Name: name,
-			Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
+		p := &program{number: len(e.cfg.Members) - i, host: loopback, Daemon: &daemon.Daemon{
+			Keeper: e.cfg.Keeper, Name: name, Folder: filepath.Join(e.cfg.Keeper.Folder(), string(name))}}
 		if err := os.MkdirAll(p.Folder, 0o700); err != nil {
 			return err
 		}
@@ -81,7 +81,8 @@ func (e *Ensemble) prepare(library string) (err error) {
 			}
 		}
 		p.prepare(&e.cfg.Config)
-		m := &member{name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
+		m := &member{Lives: daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
+			name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
 		e.members[name] = m
 		e.cfg.scribe.members = append(e.cfg.scribe.members, m)
 		e.order = append(e.order, p)
@@ -192,7 +193,7 @@ func (e *Ensemble) Begin(l relay.Loop) {
 func (e *Ensemble) End() {
 	for _, m := range e.members {
 		if m.life != nil {
-			m.life.end()
+			m.life.close()
 			m.life = nil
 		}
 	}

@@ -80,7 +80,7 @@ func (l *link) run(first *call) {
 
 // deliver has f done on the world's goroutine, unless the connection has ended there.
 func (l *link) deliver(f func()) {
-	l.x.do(func() {
+	l.x.Do(func() {
 		if !l.over {
 			f()
 		}
@@ -216,7 +216,7 @@ func (l *link) read() bool {
 	}
 	l.mu.Unlock()
 	if c == nil {
-		l.x.m.fail(errNoFrame)
+		l.x.m.Fail(errNoFrame)
 		return false
 	}
 	if !l.recorded(at) {
@@ -261,8 +261,8 @@ func (l *link) event(f *fields) bool {
 // recorded has all recorded that the member knows at a zxid.
 func (l *link) recorded(at int64) bool {
 	if err := l.x.m.cfg.scribe.upTo(l.x.m, at); err != nil {
-		if !l.x.isOver() {
-			l.x.m.fail(err)
+		if !l.x.IsOver() {
+			l.x.m.Fail(err)
 		}
 		return false
 	}

@@ -31,11 +31,11 @@ const again = 20 * time.Millisecond
 // run observes until the life ends.
 func (o *observer) run() {
 	go o.tell()
-	for !o.x.isOver() {
+	for !o.x.IsOver() {
 		_ = o.observe() // a member that knows no leader serves nobody
 		select {
 		case <-time.After(again):
-		case <-o.x.over:
+		case <-o.x.Context.Done():
 		}
 	}
 }
@@ -51,12 +51,12 @@ func (o *observer) tell() {
 		select {
 		case <-o.prompt:
 		case <-tick.C:
-		case <-o.x.over:
+		case <-o.x.Context.Done():
 			return
 		}
 		if at, known := o.barrier(); known {
-			if err := o.x.m.cfg.scribe.upTo(o.x.m, at); err != nil && !o.x.isOver() {
-				o.x.m.fail(err)
+			if err := o.x.m.cfg.scribe.upTo(o.x.m, at); err != nil && !o.x.IsOver() {
+				o.x.m.Fail(err)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (o *observer) observe() error {
 	defer close(stop)
 	go func() {
 		select {
-		case <-o.x.over:
+		case <-o.x.Context.Done():
 			conn.Close()
 		case <-stop:
 		}
@@ -150,7 +150,7 @@ func (o *observer) barrier() (zxid int64, known bool) {
 	o.mu.Unlock()
 	select {
 	case <-up:
-	case <-o.x.over:
+	case <-o.x.Context.Done():
 		return 0, false
 	case <-time.After(serves):
 		return 0, false
@@ -172,7 +172,7 @@ func (o *observer) barrier() (zxid int64, known bool) {
 	select {
 	case zxid, known = <-answer:
 		return zxid, known
-	case <-o.x.over:
+	case <-o.x.Context.Done():
 		return 0, false
 	}
 }
