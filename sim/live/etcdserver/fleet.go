@@ -58,7 +58,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *Fleet, err error) {
 			Env: environment()}
 		p.CalledBy(d.PID)
 		f.members = append(f.members, &member{
-			Lives: daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
+			Lives: &daemon.Lives{Daemon: d, Port: p, Gate: &f.gate, Failed: c.Failed}, name: name, fleet: f})
 	}
 	for _, m := range f.members {
 		if err := m.launch(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
 type member struct {
-	daemon.Lives
+	*daemon.Lives
 	name    sim.ProcessID
 	fleet   *Fleet
 	gateway gateway

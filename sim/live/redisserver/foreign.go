@@ -77,7 +77,7 @@ func (c Foreign) Attach(plan []nemesis.Fault) (*Fleet, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the server at %s: %w", withoutPassword(address), err)
 		}
-		lives := daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
+		lives := &daemon.Lives{Gate: &cfg.loop, Failed: cfg.Failed}
 		fleet.servers[c.Servers[i]] = &Server{Lives: lives, name: c.Servers[i], cfg: cfg, at: at, prefix: c.Prefix}
 	}
 	return fleet, nil

@@ -76,8 +76,8 @@ func (p *program) launch(library string, o *machine.Origin) (err error) {
 }
 
 // lives are those of the server whose process it is.
-func (p *program) lives() daemon.Lives {
-	return daemon.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
+func (p *program) lives() *daemon.Lives {
+	return &daemon.Lives{Daemon: &p.daemon, Port: p.gate, Gate: &p.cfg.loop, Failed: p.cfg.Failed}
 }
 
 // configure writes the configuration, which outlives the process: whom a server follows stands there.

@@ -15,7 +15,7 @@ import (
 // Server is a real redis-server in a simulated world, a master or a replica. The kernel calls it on the world's
 // goroutine.
 type Server struct {
-	daemon.Lives
+	*daemon.Lives
 	name  sim.ProcessID
 	cfg   *settings
 	tells bool // it tells what happens to its keys, and so has records

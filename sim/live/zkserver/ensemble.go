@@ -81,7 +81,7 @@ func (e *Ensemble) prepare(library string) (err error) {
 			}
 		}
 		p.prepare(&e.cfg.Config)
-		m := &member{Lives: daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
+		m := &member{Lives: &daemon.Lives{Daemon: p.Daemon, Port: p.gate, Gate: &e.cfg.loop, Failed: e.cfg.Failed},
 			name: name, cfg: e.cfg, program: p, log: logReader{folder: p.logs()}}
 		e.members[name] = m
 		e.cfg.scribe.members = append(e.cfg.scribe.members, m)

@@ -14,7 +14,7 @@ import (
 
 // member is a real member in a simulated world. The kernel calls it on the world's goroutine.
 type member struct {
-	daemon.Lives
+	*daemon.Lives
 	name    sim.ProcessID
 	cfg     *settings
 	program *program
