@@ -18,7 +18,7 @@ const workers = "../../scenarios/live/workers"
 
 // workerCommand is the command of a client program, made ready. Where what it needs is not installed, the test is
 // skipped: it is for other languages than this module's.
-func workerCommand(t *testing.T, name string) string {
+func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {
 		if err != nil {
@@ -50,7 +50,7 @@ func workerCommand(t *testing.T, name string) string {
 }
 
 // lives runs a scenario with a client program, and gives the exit code.
-func lives(t *testing.T, scenario, command string, more ...string) (code int, text string) {
+func lives(t testing.TB, scenario, command string, more ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	args := []string{"live", scenario, "--client", command, "--out", filepath.Join(t.TempDir(), "out")}
@@ -71,10 +71,12 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 	} {
 		t.Run(c.worker+c.argument, func(t *testing.T) {
 			t.Parallel()
-			command := workerCommand(t, c.worker)
-			if code, text := lives(t, c.scenario, command+c.argument); code != c.want {
-				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
-			}
+			testkit.Undisturbed(t, func(t testing.TB) {
+				command := workerCommand(t, c.worker)
+				if code, text := lives(t, c.scenario, command+c.argument); code != c.want {
+					t.Errorf("exit %d, want %d\n%s", code, c.want, text)
+				}
+			})
 		})
 	}
 }
@@ -87,10 +89,7 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 // release of the same try, which leaves a key of nobody's there until its TTL is over.
 func TestALockUnderASentinel(t *testing.T) {
 	for _, servers := range []string{"simulated", "redis"} {
-		for _, c := range []struct {
-			worker, argument, scenario string
-			want, runs                 int
-		}{
+		for _, c := range []underASentinel{
 			{"redis-py-sentinel", "", "failover-loses-lock", exitExpected, 1},
 			{"redis-py-sentinel", " waits", "failover-wait", exitExpected, 1},
 			{"redlock-js", "", "redlock-failover-loses-locks", exitExpected, 3},
@@ -101,20 +100,31 @@ func TestALockUnderASentinel(t *testing.T) {
 					t.Skip("no real servers here: ", err)
 				}
 				t.Parallel()
-				command := workerCommand(t, c.worker)
-				var code int
-				var text string
-				for range c.runs {
-					code, text = lives(t, c.scenario, command+c.argument, "--servers", servers)
-					lost := strings.Contains(text, "lease-exclusion violated: lost in failover")
-					if code == c.want && lost == (c.argument == "") {
-						return
-					}
-				}
-				t.Errorf("exit %d, want %d\n%s", code, c.want, text)
+				testkit.Undisturbed(t, func(t testing.TB) { c.holds(t, servers) })
 			})
 		}
 	}
+}
+
+// underASentinel is what comes of a lock there.
+type underASentinel struct {
+	worker, argument, scenario string
+	want, runs                 int
+}
+
+func (c *underASentinel) holds(t testing.TB, servers string) {
+	t.Helper()
+	command := workerCommand(t, c.worker)
+	var code int
+	var text string
+	for range c.runs {
+		code, text = lives(t, c.scenario, command+c.argument, "--servers", servers)
+		lost := strings.Contains(text, "lease-exclusion violated: lost in failover")
+		if code == c.want && lost == (c.argument == "") {
+			return
+		}
+	}
+	t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 }
 
 // TestFindingsInForeignLibrariesRepeat: each plan breaks its library's lock in nine of ten runs, at least.

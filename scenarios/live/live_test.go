@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim/live/keeper"
@@ -45,7 +46,7 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 }
 
 // start starts a keeper for the test.
-func start(t *testing.T) *keeper.Keeper {
+func start(t testing.TB) *keeper.Keeper {
 	t.Helper()
 	k, err := keeper.Start()
 	if err != nil {
@@ -56,7 +57,7 @@ func start(t *testing.T) *keeper.Keeper {
 }
 
 // run runs a scenario with clients that the test binary is: of a user if how is not empty, else our own.
-func run(t *testing.T, s *scenarios.Scenario, how string) (*Result, error) {
+func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -119,17 +120,19 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 				t.Skip("it takes seconds; with tokens the same happens")
 			}
 			t.Parallel()
-			r, err := run(t, s, test.client)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, want := outcomes(r, excluding...), "holds; "+outlived+"; "+test.resource+"; holds; holds"
-			if got != want || r.Limited {
-				t.Errorf("%s, want %s", got, want)
-			}
-			if !strings.Contains(r.Notes[0], "real time") {
-				t.Errorf("%q", r.Notes)
-			}
+			testkit.Undisturbed(t, func(t testing.TB) {
+				r, err := run(t, s, test.client)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := outcomes(r, excluding...), "holds; "+outlived+"; "+test.resource+"; holds; holds"
+				if got != want || r.Limited {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if !strings.Contains(r.Notes[0], "real time") {
+					t.Errorf("%q", r.Notes)
+				}
+			})
 		})
 	}
 }
