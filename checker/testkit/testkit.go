@@ -6,6 +6,9 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +61,20 @@ func Script(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// FreeAddress is a host and a port of this machine at which nobody listens. Of all its loopback addresses it is one by
+// chance, so that nobody takes the port meanwhile.
+func FreeAddress(t testing.TB) (host, port string) {
+	t.Helper()
+	host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		Lacks(t, err)
+	}
+	defer l.Close()
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return host, port
 }
 
 // Golden holds got to what stands in a file, to the byte, or rewrites the file.

@@ -1,41 +1,36 @@
 package redis
 
 import (
-	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // startRealPair is a real master and its replica, in sync, on ports of this machine.
-func startRealPair(t *testing.T) (pair [2]*realRedis, masterPort string) {
+func startRealPair(t *testing.T) (pair [2]*realRedis, master string) {
 	t.Helper()
-	var ports [2]string
 	for i := range pair {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			cannotCompare(t, "no port is to be had: "+err.Error())
-		}
-		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-		l.Close()
-		args := []string{"--port", ports[i], "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
+		host, port := testkit.FreeAddress(t)
+		args := []string{"--port", port, "--bind", host, "--save", "", "--dir", t.TempDir(),
 			"--repl-diskless-sync-delay", "0"}
-		if i == 1 {
-			args = append(args, "--replicaof", "127.0.0.1 "+ports[0])
+		if i == 0 {
+			master = host + " " + port
+		} else {
+			args = append(args, "--replicaof", master)
 		}
 		start(t, [...]string{"Ready to accept", "Finished with success"}[i], nil, args...)
-		pair[i] = connect(t, "tcp", "127.0.0.1:"+ports[i])
+		pair[i] = connect(t, "tcp", host+":"+port)
 	}
-	return pair, ports[0]
+	return pair, master
 }
 
 // TestReplicationAnswersAsRedis gives a simulated and a real pair the same commands, one after another: a number says
 // which of the two gets it.
 func TestReplicationAnswersAsRedis(t *testing.T) {
-	real, port := startRealPair(t)
+	real, master := startRealPair(t)
 	script := strings.Split(strings.TrimSpace(`
 1 SET lock a
 1 WAIT 1 0
@@ -87,7 +82,7 @@ func TestReplicationAnswersAsRedis(t *testing.T) {
 		for _, line := range script {
 			args := strings.Fields(line)
 			i, theirs := int(args[0][0]-'1'),
-				strings.Fields(strings.NewReplacer("HOST", "127.0.0.1", "PORT", port).Replace(line))
+				strings.Fields(strings.ReplaceAll(line, "HOST PORT", master))
 			ours := strings.Fields(strings.NewReplacer("HOST", "redis-1", "PORT", "6379").Replace(line))
 			got := env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: names[i]}, Args: ours[1:]})[0]
 			if want := real[i].do(theirs[1:]...); string(got.Raw()) != want {

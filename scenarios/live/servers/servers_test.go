@@ -152,14 +152,9 @@ func TestRealServers(t *testing.T) {
 	if err != nil {
 		t.Skip("redis-server is not installed")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
-	users := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	host, port := testkit.FreeAddress(t)
+	address := net.JoinHostPort(host, port)
+	users := exec.Command(program, "--port", port, "--bind", host, "--save", "", "--dir", t.TempDir())
 	if err := users.Start(); err != nil {
 		t.Fatal(err)
 	}
