@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test in real time. If the test fails and the host stood still meanwhile, for longer than servers
-// have patience with each other, then what failed is the host's: it is run again, and the third time counts.
+// Undisturbed runs a test in real time. If it fails and the host stood still meanwhile, that may be the host's doing: it
+// is run again, and the third time counts.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is for how long a host may stand still and the test counts.
+// standstill is for how long a host may stand still and a failure counts: what servers and clients have patience for is
+// some times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
