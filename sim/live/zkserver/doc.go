@@ -22,7 +22,8 @@
 // seen to have carried out the zxid, or a later one: the head of an answer says so. An event has no zxid; before it
 // leaves, a ping goes round on another connection to its member. So no answer and no event leaves before all is
 // recorded that its member had done by then. Of an earlier epoch, the logs of those members count that have joined the
-// new one: they have cut off what never was committed.
+// new one: they have cut off what never was committed. And before the first record of a new epoch the member is asked
+// what stands: by that it is told what has been lost of what is recorded.
 //
 // As in package zookeeper, before an expiry stands the last deadline: of what a member heard, the latest that had
 // passed by then, since what came later never reached the leader.
@@ -30,8 +31,12 @@
 // # Where it differs
 //
 // Ticks are 2 s, as in the simulated ensemble, and the shortest patience of members with each other is one tick
-// (syncLimit), where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before it is on
-// a majority's disks, and what was written and not fsynced may be found again.
+// (syncLimit), where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before a majority
+// has written it, and what was written may be found again; so nothing is fsynced.
+//
+// A real ensemble may lose what it has answered: in ZooKeeper 3.8.0 a member says that it is in step with its leader
+// before it has written what it lacked, and may lead the next epoch without that (ZOOKEEPER-4643, 4646 and 4785 tell of
+// such cases). The simulated one loses nothing.
 //
 // Goals: the same records and the same meaning of every fault as with the simulated ensemble; nothing of it outlives
 // the run. Non-goals: clocks that run at another rate, since a Java program waits by the kernel's; observers, access

@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -136,7 +137,7 @@ func (l *link) connect(first *call) bool {
 	}
 	if s.id == 0 {
 		at, known := l.x.eye.barrier()
-		if known && l.recorded(at) {
+		if known && l.x.recorded(at) {
 			l.answer(first, at, zookeeper.AppendCode(nil, zookeeper.SessionExpired), func() { l.quiet = true })
 		}
 		return false
@@ -144,7 +145,7 @@ func (l *link) connect(first *call) bool {
 	l.session = s.id
 	m.cfg.sessions.set(s.id, session{l.client, s.password})
 	at, err := whereIs(l.conn)
-	if err != nil || !l.recorded(at) {
+	if err != nil || !l.x.recorded(at) {
 		return false
 	}
 	body := sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2), s.id), s.timeout.Milliseconds())
@@ -219,7 +220,7 @@ func (l *link) read() bool {
 		l.x.m.Fail(errNoFrame)
 		return false
 	}
-	if !l.recorded(at) {
+	if !l.x.recorded(at) {
 		return false
 	}
 	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
@@ -248,7 +249,7 @@ func (l *link) event(f *fields) bool {
 		return true
 	}
 	at, known := l.x.eye.barrier()
-	if !known || !l.recorded(at) { // a member that serves nobody any more has ended this connection too
+	if !known || !l.x.recorded(at) { // a member that serves nobody any more has ended this connection too
 		return false
 	}
 	l.events++
@@ -258,15 +259,13 @@ func (l *link) event(f *fields) bool {
 	return true
 }
 
-// recorded has all recorded that the member knows at a zxid.
-func (l *link) recorded(at int64) bool {
-	if err := l.x.m.cfg.scribe.upTo(l.x.m, at); err != nil {
-		if !l.x.IsOver() {
-			l.x.m.Fail(err)
-		}
-		return false
+// recorded has all recorded that the member knows at a zxid. It reports whether it has been.
+func (x *life) recorded(at int64) bool {
+	err := x.m.cfg.scribe.upTo(x, at)
+	if err != nil && !errors.Is(err, errServesNobody) {
+		x.Fail(err)
 	}
-	return true
+	return err == nil
 }
 
 // entered is a session as a member has confirmed it; its id is 0 if it is over.

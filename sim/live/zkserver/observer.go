@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"context"
 	"errors"
 	"net"
 	"slices"
@@ -17,7 +18,7 @@ type observer struct {
 
 	mu      sync.Mutex
 	conn    net.Conn      // nil while there is none
-	waiting []chan int64  // for the answers to pings; closed at the end of the connection
+	waiting []chan reply  // for what was asked, in that order; closed at the end of the connection
 	up      chan struct{} // closed once there is a connection
 }
 
@@ -55,9 +56,7 @@ func (o *observer) tell() {
 			return
 		}
 		if at, known := o.barrier(); known {
-			if err := o.x.m.cfg.scribe.upTo(o.x.m, at); err != nil && !o.x.IsOver() {
-				o.x.m.Fail(err)
-			}
+			o.x.recorded(at)
 		}
 	}
 }
@@ -106,18 +105,32 @@ func (o *observer) observe() error {
 		if err != nil {
 			return err
 		}
-		o.take(f.int(), f.long())
+		xid := f.int()
+		a := reply{zxid: f.long()}
+		a.code = f.int()
+		a.body = f
+		o.take(xid, a)
 	}
 }
 
-// take takes the head of what the process says.
-func (o *observer) take(xid int32, at int64) {
+// reply is an answer of the process.
+type reply struct {
+	zxid int64
+	code int32
+	body fields
+}
+
+// xidList is the number of the requests for the names of children.
+const xidList = 2
+
+// take takes what the process says.
+func (o *observer) take(xid int32, a reply) {
 	switch xid {
-	case xidPing:
+	case xidPing, xidList:
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if len(o.waiting) > 0 {
-			o.waiting[0] <- at
+			o.waiting[0] <- a
 			o.waiting = slices.Delete(o.waiting, 0, 1)
 		}
 	case xidEvent, xidWatch:
@@ -145,35 +158,42 @@ const serves = 5 * time.Second
 // barrier gives the zxid that the process has come to, after all that it has said by now on other connections. known is
 // false if it serves nobody any more.
 func (o *observer) barrier() (zxid int64, known bool) {
+	a, known := o.ask(o.x.Context, record(nil).int(xidPing).int(opPing))
+	return a.zxid, known
+}
+
+// ask asks the process for something, once it serves. known is false if it serves nobody any more, or the context has
+// ended.
+func (o *observer) ask(ctx context.Context, request record) (a reply, known bool) {
 	o.mu.Lock()
 	up := o.up
 	o.mu.Unlock()
 	select {
 	case <-up:
-	case <-o.x.Context.Done():
-		return 0, false
+	case <-ctx.Done():
+		return a, false
 	case <-time.After(serves):
-		return 0, false
+		return a, false
 	}
-	answer := make(chan int64, 1)
+	answer := make(chan reply, 1)
 	o.mu.Lock()
 	if o.conn == nil {
 		o.mu.Unlock()
-		return 0, false
+		return a, false
 	}
-	_, err := o.conn.Write(record(nil).int(xidPing).int(opPing).framed())
+	_, err := o.conn.Write(request.framed())
 	if err == nil {
 		o.waiting = append(o.waiting, answer)
 	}
 	o.mu.Unlock()
 	if err != nil {
-		return 0, false
+		return a, false
 	}
 	select {
-	case zxid, known = <-answer:
-		return zxid, known
-	case <-o.x.Context.Done():
-		return 0, false
+	case a, known = <-answer:
+		return a, known
+	case <-ctx.Done():
+		return a, false
 	}
 }
 

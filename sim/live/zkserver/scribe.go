@@ -21,6 +21,7 @@ type scribe struct {
 	seen    int64 // what stands in the logs up to here is recorded
 	asked   map[origin]asked
 	nodes   map[string]node
+	graves  []buried // the latest at the end
 	effects []effect // recorded, the oldest first; of some a member has not told yet that it knows
 }
 
@@ -72,19 +73,16 @@ func (s *scribe) note(o origin, a asked) {
 
 // upTo has all recorded that a member knows which has carried out a zxid. What is posted to the world afterwards comes
 // after the records.
-func (s *scribe) upTo(m *member, zxid int64) error {
+func (s *scribe) upTo(x *life, zxid int64) error {
+	m := x.m
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fresh []effect
 	if zxid > s.seen {
-		list, err := s.collect(zxid)
-		if err != nil {
+		var err error
+		if zxid, fresh, err = s.advance(x, zxid); err != nil {
 			return err
 		}
-		for i := range list {
-			fresh = s.apply(fresh, &list[i])
-		}
-		s.seen = zxid
 	}
 	var copied []effect
 	for _, e := range s.effects {
@@ -108,6 +106,33 @@ func (s *scribe) upTo(m *member, zxid int64) error {
 		})
 	}
 	return nil
+}
+
+// advance has what is in the logs take effect up to a zxid. In a new epoch that is one of a census: what its leader does
+// not know is not.
+func (s *scribe) advance(x *life, zxid int64) (int64, []effect, error) {
+	var c census
+	turned := s.seen > 0 && epoch(s.seen) < epoch(zxid)
+	if turned {
+		var err error
+		if c, err = x.eye.census(); err != nil {
+			return 0, nil, err
+		}
+		zxid = max(zxid, c.zxid)
+	}
+	list, err := s.collect(zxid)
+	if err != nil {
+		return 0, nil, err
+	}
+	var fresh []effect
+	if turned {
+		list, fresh = s.reconcile(list, c)
+	}
+	for i := range list {
+		fresh = s.apply(fresh, &list[i])
+	}
+	s.seen = zxid
+	return zxid, fresh, nil
 }
 
 // keep keeps effects until all members have told that they know them.
@@ -206,7 +231,7 @@ func (s *scribe) apply(list []effect, t *txn) []effect {
 
 func (s *scribe) remove(list []effect, t *txn, path string, e effect) []effect {
 	n := s.nodes[path]
-	delete(s.nodes, path)
+	s.bury(path)
 	t.path, e.gone = path, true
 	return n.effect(list, t, e)
 }

@@ -135,7 +135,13 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) {
 				t.Errorf("%s of %s stands by the records only", name, of)
 			}
 		}
-		t.Logf("%d records, %d stand", len(recorded(w)), len(after))
+		lost := 0 // by ZooKeeper itself
+		for _, e := range recorded(w) {
+			if e.Why == history.LostInFailover {
+				lost++
+			}
+		}
+		t.Logf("%d records, %d stand, %d were lost in a failover", len(recorded(w)), len(after), lost)
 	}}
 	for i := range 3 {
 		clients = append(clients, func(c *client) {
