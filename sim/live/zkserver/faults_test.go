@@ -3,6 +3,8 @@
 package zkserver
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -216,5 +218,50 @@ func TestAMemberThatDiesByItself(t *testing.T) {
 			!strings.Contains(r.l.Err().Error(), "zookeeper-1: java ended by itself: it was ended by signal 9") {
 			t.Errorf("the run goes on: %v", r.l.Err())
 		}
+	})
+}
+
+// TestWhatAnEnsembleLosesIsRecorded: here it loses what it did last, since its members' data are put back to how they
+// were before.
+func TestWhatAnEnsembleLosesIsRecorded(t *testing.T) {
+	testkit.Undisturbed(t, func(t testing.TB) {
+		r := start(t, 3)
+		backup := t.TempDir()
+		each := func(f func(name sim.ProcessID, data string) error) {
+			for _, name := range r.members {
+				if err := f(name, r.ensemble.members[name].program.data()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		list := r.play(func(c *client) {
+			c.connect("20000")
+			c.folder("a")
+			first := c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			each(func(name sim.ProcessID, data string) error {
+				return os.CopyFS(filepath.Join(backup, string(name)), os.DirFS(data))
+			})
+			c.must("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+			c.must("client-1/3", zookeeper.ReqDelete, first.Text(0), "-1")
+			each(func(name sim.ProcessID, data string) error {
+				r.w.Stop(name, sim.PowerLoss)
+				return os.RemoveAll(data)
+			})
+			each(func(name sim.ProcessID, data string) error {
+				err := os.CopyFS(data, os.DirFS(filepath.Join(backup, string(name))))
+				r.w.Restart(name)
+				return err
+			})
+			c.n++
+			c.connect("20000")
+			c.must("client-1/4", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+		})
+		equal(t, told(list), []string{
+			"key-set a/lock-0000000000 of client-1/1 by client-1/1 ",
+			"key-set a/lock-0000000001 of client-1/2 by client-1/2 ",
+			"key-gone a/lock-0000000000 of client-1/1 by client-1/3 deleted",
+			"key-gone a/lock-0000000001 of client-1/2 by  lost in failover",
+			"key-set a/lock-0000000000 of client-1/1 by  ",
+			"key-set a/lock-0000000001 of client-1/4 by client-1/4 "})
 	})
 }
