@@ -128,8 +128,8 @@ func draw(d *rand.Rand, made []string) []string {
 
 // converse has a client make a number of requests on three connections with sessions of their own, one at a time, and
 // in the end close the sessions one after the other. The connections are to different members, if there are several;
-// before a request the member catches up. The transcript is nil if members close their connections meanwhile, as they do
-// for an election.
+// before a request the member catches up. The transcript is nil if members close their connections meanwhile, as they
+// do for an election.
 func converse(c *client, members []sim.ProcessID, seed uint64, requests int) []string {
 	d := rand.New(rand.NewPCG(seed, 1))
 	tr := &transcript{names: map[int64]string{}}

@@ -31,12 +31,13 @@
 // # Where it differs
 //
 // Ticks are 2 s, as in the simulated ensemble, and the shortest patience of members with each other is one tick
-// (syncLimit), where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before a majority
-// has written it, and what was written may be found again; so nothing is fsynced.
+// (syncLimit), where the simulated one has 1 s. A loss of power is a kill -9: ZooKeeper answers nothing before it is on
+// a majority's disks, and what was written and not fsynced may be found again.
 //
-// A real ensemble may lose what it has answered: in ZooKeeper 3.8.0 a member says that it is in step with its leader
-// before it has written what it lacked, and may lead the next epoch without that (ZOOKEEPER-4643, 4646 and 4785 tell of
-// such cases). The simulated one loses nothing.
+// A real ensemble may lose what it has answered, and its members may differ from then on: in ZooKeeper 3.8.0 one says
+// that it is in step with its leader before it has carried out what it lacked, and may lead the next epoch without that
+// (ZOOKEEPER-4643, 4646 and 4785 tell of such cases). The simulated one loses nothing. What is told of a loss is what
+// the member knows that is first heard of in the new epoch.
 //
 // Goals: the same records and the same meaning of every fault as with the simulated ensemble; nothing of it outlives
 // the run. Non-goals: clocks that run at another rate, since a Java program waits by the kernel's; observers, access

@@ -87,9 +87,7 @@ func (p *program) file() string { return filepath.Join(p.Folder, "zoo.cfg") }
 // prepare says how the process is run.
 func (p *program) prepare(c *Config) {
 	p.Args = append([]string{c.Java}, flags...)
-	// a kill -9 leaves what was written: to wait for the host's disk has members lose patience with each other, only
-	p.Args = append(p.Args, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dzookeeper.forceSync=no")
+	p.Args = append(p.Args, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true")
 	if p.gate != nil {
 		p.Args = append(p.Args, "-DsocksProxyHost="+loopback, fmt.Sprint("-DsocksProxyPort=", p.gate.Number()),
 			"-DsocksNonProxyHosts=")

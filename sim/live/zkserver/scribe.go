@@ -108,8 +108,8 @@ func (s *scribe) upTo(x *life, zxid int64) error {
 	return nil
 }
 
-// advance has what is in the logs take effect up to a zxid. In a new epoch that is one of a census: what its leader does
-// not know is not.
+// advance has what is in the logs take effect up to a zxid. In a new epoch that is one of a census: what its leader
+// does not know is not.
 func (s *scribe) advance(x *life, zxid int64) (int64, []effect, error) {
 	var c census
 	turned := s.seen > 0 && epoch(s.seen) < epoch(zxid)
@@ -208,6 +208,9 @@ func (s *scribe) apply(list []effect, t *txn) []effect {
 	delete(s.asked, o)
 	switch t.op {
 	case opCreate, opCreate2:
+		if _, there := s.nodes[t.path]; there { // not for who made this
+			list = s.remove(list, &txn{zxid: t.zxid}, t.path, effect{why: history.LostInFailover})
+		}
 		n := node{zxid: t.zxid, by: of.attempt, sequential: of.sequential}
 		if t.owned {
 			n.owner = t.session

@@ -16,7 +16,7 @@ import (
 )
 
 // account reads the records, as a checker does: what stands, and whose it is.
-func account(t *testing.T, list []history.Event) map[string]history.Attempt {
+func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
 	stands := map[string]history.Attempt{}
 	for i := range list {
@@ -117,22 +117,17 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) {
 		for done < 3 {
 			c.Sleep(100 * time.Millisecond)
 		}
-		want, before := map[string]history.Attempt{}, map[string]history.Attempt{}
-		for c.n += 100; len(want) == 0; c.n++ { // until a member serves
-			c.connect("6000")
-			c.must("", zookeeper.ReqSync)
-			before = account(t, recorded(w))
-			want = c.standing()
-		}
-		after := account(t, recorded(w)) // a session may have ended meanwhile
-		for name, of := range want {
-			if before[name] != of && after[name] != of {
-				t.Errorf("%s is of %s, by the records of %q", name, of, after[name])
+		differences := map[string]int{}
+		for _, c.server = range r.members {
+			for _, line := range c.differences() {
+				differences[line]++
 			}
 		}
-		for name, of := range after {
-			if want[name] == "" && before[name] == of {
-				t.Errorf("%s of %s stands by the records only", name, of)
+		for line, n := range differences {
+			if n == len(r.members) {
+				t.Error(line)
+			} else { // one that has lost something before
+				t.Logf("by %d of the members: %s", n, line)
 			}
 		}
 		lost := 0 // by ZooKeeper itself
@@ -141,7 +136,7 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) {
 				lost++
 			}
 		}
-		t.Logf("%d records, %d stand, %d were lost in a failover", len(recorded(w)), len(after), lost)
+		t.Logf("%d records, of which %d tell of a loss", len(recorded(w)), lost)
 	}}
 	for i := range 3 {
 		clients = append(clients, func(c *client) {
@@ -151,6 +146,30 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) {
 		})
 	}
 	r.play(clients...)
+}
+
+// differences are those between what stands by the records and what a member knows.
+func (c *client) differences() (list []string) {
+	want, before := map[string]history.Attempt{}, map[string]history.Attempt{}
+	for c.n += 100; len(want) == 0; c.n++ { // until it serves
+		c.connect("6000")
+		if _, ok := c.ask("", zookeeper.ReqSync); ok {
+			before = account(c.t, recorded(c.w))
+			want = c.standing()
+		}
+	}
+	after := account(c.t, recorded(c.w)) // a session may have ended meanwhile
+	for name, of := range want {
+		if before[name] != of && after[name] != of {
+			list = append(list, fmt.Sprintf("%s is of %s, by the records of %q", name, of, after[name]))
+		}
+	}
+	for name, of := range after {
+		if want[name] == "" && before[name] == of {
+			list = append(list, fmt.Sprintf("%s of %s stands by the records only", name, of))
+		}
+	}
+	return list
 }
 
 // standing reads all requests for lock a, and who made them. It has none if it was interrupted.
