@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test in real time. If it fails and the host stood still meanwhile, that may be the host's doing: it
-// is run again, and the third time counts.
+// Undisturbed runs a test in real time. If it fails and the host stood still meanwhile, that may be the host's doing:
+// it is run again, and the third time counts.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)

@@ -1,7 +1,8 @@
 // Package daemon is a server program of the host that is started, stopped and killed as a run wants it ([Daemon]), and
 // the lives that a server of a simulated world has by it ([Lives]).
 //
-// This room runs in real time, with goroutines, processes and files. It touches the world on the world's goroutine only.
+// This room runs in real time, with goroutines, processes and files. It touches the world on the world's goroutine
+// only.
 //
 // Goals: one life after the other in the same folder; a pause holds also for what is started meanwhile; what is left of
 // a life that is over changes nothing in the next. Non-goals: what the program serves, and whether it is ready to.

@@ -161,7 +161,7 @@ func (l *link) connect(first *call) bool {
 
 // write says to the process what the client says.
 func (l *link) write() {
-	for count := int32(1); ; count++ {
+	for {
 		l.mu.Lock()
 		for len(l.calls) == l.said && !l.closed {
 			l.news.Wait()
@@ -171,7 +171,7 @@ func (l *link) write() {
 			return
 		}
 		c := l.calls[l.said]
-		c.xid = xidOf(c.args, count)
+		c.xid = xidOf(c.args, l.x.m.cfg.scribe.number())
 		l.said++
 		l.mu.Unlock()
 		if c.xid > 0 {

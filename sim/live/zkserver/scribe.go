@@ -17,6 +17,7 @@ type scribe struct {
 	cfg *settings
 
 	mu      sync.Mutex
+	numbers int32 // of requests, so far
 	members []*member
 	seen    int64 // what stands in the logs up to here is recorded
 	asked   map[origin]asked
@@ -63,6 +64,15 @@ type effect struct {
 
 // mostEffects is how many effects are kept for members that have not told yet that they know them.
 const mostEffects = 10_000
+
+// number is the number of a request. No two have the same, on whatever connection: of one that was not answered it may
+// be known only after the next has been sent that the session has carried it out.
+func (s *scribe) number() int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.numbers++
+	return s.numbers
+}
 
 // note takes note of a request that is about to be sent.
 func (s *scribe) note(o origin, a asked) {
