@@ -43,8 +43,11 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
-		return sentence("%s was lost in a failover at %v: it had not reached the replica that took over%s",
-			t.lostPart(key, r), e.Time,
+		why := "it had not reached the replica that took over"
+		if t.History.Header.Service == history.ZooKeeper {
+			why = "who leads since does not know it, though it had been answered"
+		}
+		return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v (%s)", key, e.Time, e.Why)

@@ -69,8 +69,11 @@ var remedies = map[CauseKind][]advice{
 	},
 	LostInFailover: {
 		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
-			unless: history.WaitForReplicas},
-		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas},
+			unless: history.WaitForReplicas, only: anyRedis},
+		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
+			only: anyRedis},
+		{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
+			"(ZOOKEEPER-4643, 4646 and 4785 tell of such faults).", only: []history.Service{history.ZooKeeper}},
 		{text: "After a failover acquire anew."},
 		guard,
 	},

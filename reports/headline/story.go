@@ -143,6 +143,9 @@ func (s *story) why() string {
 		}
 		return "a server went down before the key of " + who + " was safe on its disk"
 	case checker.LostInFailover:
+		if s.h.Header.Service == history.ZooKeeper {
+			return "an election lost the key of " + who + ", which had been answered for"
+		}
 		return "a failover lost what only the old master knew of the key of " + who
 	case checker.HolderOutlivedLease:
 		return s.outlived(who)

@@ -182,13 +182,17 @@ func (c *client) differences() (list []string) {
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", zookeeper.ReqChildren, "/locks/a", "0")
+	var names []string
 	for i := zookeeper.StatLength; ok && i < len(a.List); i++ {
-		x, there := c.ask("", zookeeper.ReqGetData, "/locks/a/"+a.Text(i), "0")
+		names = append(names, a.Text(i))
+	}
+	for _, name := range names {
+		x, there := c.ask("", zookeeper.ReqGetData, "/locks/a/"+name, "0")
 		switch {
 		case !there:
 			return nil
 		case x.Code == "": // else its session has ended meanwhile
-			list[a.Text(i)] = history.Attempt(x.Text(0))
+			list[name] = history.Attempt(x.Text(0))
 		}
 	}
 	return list
