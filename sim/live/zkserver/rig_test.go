@@ -156,10 +156,15 @@ func (c *client) connect(timeout string) zookeeper.Answer {
 	}
 }
 
-// folder makes the folder of a lock.
+// folder makes the folder of a lock, with a new session if the connection ends meanwhile.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
-		if a := c.must("", zookeeper.ReqCreate, path, "", "0"); a.Code != "" && a.Code != zookeeper.NodeExists {
+		a, ok := c.ask("", zookeeper.ReqCreate, path, "", "0")
+		for ; !ok; a, ok = c.ask("", zookeeper.ReqCreate, path, "", "0") {
+			c.n++
+			c.connect("20000")
+		}
+		if a.Code != "" && a.Code != zookeeper.NodeExists {
 			c.t.Errorf("CREATE %s: %s", path, a.Code)
 		}
 	}
