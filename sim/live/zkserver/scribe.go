@@ -218,7 +218,7 @@ func (s *scribe) apply(list []effect, t *txn) []effect {
 	delete(s.asked, o)
 	switch t.op {
 	case opCreate, opCreate2:
-		if _, there := s.nodes[t.path]; there { // not for who made this
+		if _, there := s.nodes[t.path]; there { // it has been lost, or its name would not have been free
 			list = s.remove(list, &txn{zxid: t.zxid}, t.path, effect{why: history.LostInFailover})
 		}
 		n := node{zxid: t.zxid, by: of.attempt, sequential: of.sequential}
