@@ -46,10 +46,10 @@ func (o *observer) census() (census, error) {
 				c.stands[path+"/"+name] = true
 			}
 		}
-		if !known {
+		switch {
+		case !known:
 			return census{}, errServesNobody
-		}
-		if same {
+		case same:
 			return c, nil
 		}
 	}
@@ -62,13 +62,14 @@ type listed struct {
 	names []string
 }
 
+// children lists those of a znode. known is false if the process cannot tell: only a znode that is not there has none.
 func (o *observer) children(ctx context.Context, path string) (l listed, known bool) {
 	a, known := o.ask(ctx, record(nil).int(xidList).int(opChildren).text(path).flag(false))
 	if a.code == 0 {
 		l.names = a.body.texts()
 	}
 	l.zxid = a.zxid
-	return l, known
+	return l, known && (a.code == 0 || codes[a.code] == zookeeper.NoNode) && !a.body.torn
 }
 
 // buried is a znode that is gone, and its path.

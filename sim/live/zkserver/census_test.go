@@ -4,6 +4,7 @@ package zkserver
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,38 @@ func TestANewEpochBeginsWithWhatItsLeaderKnows(t *testing.T) {
 			if _, there := s.nodes[path]; !there {
 				t.Errorf("%s: %s stands, and not by the records", name, path)
 			}
+		}
+	}
+}
+
+// TestOnlyWhatIsNotThereHasNoChildren: a member that refuses to answer, as of a session that is over, has not said that
+// all is lost.
+func TestOnlyWhatIsNotThereHasNoChildren(t *testing.T) {
+	names := fields{b: record(nil).texts([]string{"1", "2"})}
+	torn := fields{b: names.b[:len(names.b)-1]}
+	for _, c := range []struct {
+		answer reply
+		names  int
+		known  bool
+	}{
+		{reply{zxid: 7, body: names}, 2, true},
+		{reply{zxid: 7, code: -101}, 0, true},
+		{reply{zxid: 7, code: -112}, 0, false},
+		{reply{zxid: 7, body: torn}, 2, false},
+	} {
+		here, there := net.Pipe()
+		up := make(chan struct{})
+		close(up)
+		o := &observer{conn: here, up: up}
+		go func() {
+			if _, err := readFrame(there); err != nil {
+				t.Error(err)
+			}
+			o.take(xidList, c.answer)
+		}()
+		l, known := o.children(t.Context(), "/locks")
+		if len(l.names) != c.names || known != c.known || l.zxid != 7 {
+			t.Errorf("code %d: %q at %d, known: %v", c.answer.code, l.names, l.zxid, known)
 		}
 	}
 }
