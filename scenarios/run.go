@@ -129,8 +129,8 @@ func header(s *Scenario) history.Header {
 		}
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
-		if d := locks.Define(c.Lock.Protocol); d != nil && d.Several {
-			h.Quorum = max(h.Quorum, len(c.Lock.Servers)/2+1)
+		if d := locks.Define(c.Lock.Protocol); d != nil {
+			h.Quorum = max(h.Quorum, d.Quorum(&c.Lock))
 		}
 		// whose sessions last as long as their clients
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -127,7 +128,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 
 // grants records what the servers have granted; if that was not seen, that the client says so.
 func (k *client) grants(h *hold, r *report, e history.Event) {
-	if g, ok := h.grant(k.stage.world, len(k.config.Lock.Servers)/2+1, r); ok {
+	if g, ok := h.grant(k.stage.world, locks.Define(k.config.Lock.Protocol).Quorum(&k.config.Lock), r); ok {
 		k.recordGrant(e, g)
 		return
 	}

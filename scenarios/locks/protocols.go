@@ -46,6 +46,7 @@ type Definition struct {
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
+	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority of several, or the one
 	complete func(c *Config, servers int) // fills in own settings that depend on the number of servers; nil: none do
 	// badName says why no lock can have the name, and the nearest that one can have, if any; nil: all names are good.
 	badName func(history.Lock) (problem, right string)
@@ -127,6 +128,17 @@ func Taking(path, word string) (takers []Protocol) {
 		}
 	}
 	return takers
+}
+
+// Quorum is how many of its servers must grant a lock of these settings.
+func (d *Definition) Quorum(c *Config) int {
+	switch {
+	case d.quorum != nil:
+		return d.quorum(c)
+	case d.Several:
+		return len(c.Servers)/2 + 1
+	}
+	return 1
 }
 
 // Applies reports whether a lock applies a measure by settings of its own.

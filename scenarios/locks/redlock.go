@@ -31,7 +31,8 @@ func init() {
 			"extension.mode.cas":  "cas is Tair's, an extension on one server: take checked",
 			"reentrant.overwrite": "overwrite compares the owner on one server: take set-nx-px",
 		},
-		make: func(r requester) protocol { return &redlock{requester: r, own: ownOf[redlockConfig](r.config)} },
+		make:   func(r requester) protocol { return &redlock{requester: r, own: ownOf[redlockConfig](r.config)} },
+		quorum: func(c *Config) int { return ownOf[redlockConfig](c).quorum },
 		complete: func(c *Config, servers int) {
 			if o := ownOf[redlockConfig](c); o.quorum == 0 {
 				o.quorum = servers/2 + 1
