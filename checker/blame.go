@@ -97,8 +97,7 @@ type stretch struct {
 }
 
 func (t *judge) stretches(p history.Process) (all []stretch) {
-	for i := range t.Faults { // in the order in which they struck
-		f := &t.Faults[i]
+	for f := range t.suspects() {
 		if f.Does != history.Stops || !f.Strikes(p) {
 			continue
 		}
@@ -133,7 +132,7 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
 	}
-	return t.LastFault(l.met, func(f *trace.Fault) bool {
+	return t.lastSuspect(l.met, func(f *trace.Fault) bool {
 		return f.Does == history.Stops && f.Strikes(t.Grants[l.grant].Process) && t.Time(f.Start) < l.ended &&
 			t.Time(f.Over()) >= l.ended
 	})
@@ -172,7 +171,11 @@ func (t *judge) calls(l lateness) []pending {
 		}
 	}
 	if last := t.LastWindow(g.Lock, l.grant); last != nil && trace.OneService(&t.History.Header) {
-		list = append(list, pending{f: history.Extend, call: last.At, ret: trace.Open})
+		since := last.At
+		if since == g.OK { // what it waited with
+			since = t.Asks[g.Ask].Call
+		}
+		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open})
 	}
 	for i := range list { // its client may have given it up long before it took effect
 		if c := &list[i]; c.made(&t.History.Events[min(l.left, len(t.History.Events)-1)]) {
@@ -201,34 +204,53 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds the read, write or extension that was under way when the lease ended, or the request that took effect
-// late, and the faults that kept it or its answer away. An extension that had failed by then counts: with it the lease
-// would not have ended.
+// heldUp finds what kept a holder inside too long: the request that took effect late; or the extension without which
+// its lease ended; or the reads and writes for whose answers it waited inside. With it come the faults that kept the
+// requests or their answers away. An extension that had failed by then counts: with it the lease would not have ended.
 func (t *judge) heldUp(l lateness, calls []pending) (what history.F, acted bool, faults []*trace.Fault) {
+	var delays []delay
+	extended := false // the last extension got through, so that the lease was as long as it could be
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != trace.Open
 		switch {
-		case c.call > l.met, c.f == history.Release && !acts, t.Time(c.call) > l.ended && !acts:
-			continue
-		case c.f == history.Extend && !acts && c.ok && t.Time(c.ret) <= l.ended:
-			return "", false, nil // the lease was as long as it could be
-		case c.f == history.Extend && !acts:
-			faults := slices.DeleteFunc(t.delaying(l.grant, &c, l.met),
-				func(f *trace.Fault) bool { return t.Time(t.Mended(f)) < l.ended-t.History.Header.TTL/3 })
-			if faults = t.parting(l.grant, faults); len(faults) > 0 {
+		case acts:
+			var alone []delay
+			for _, f := range t.delaying(l.grant, &c, l.met) {
+				alone = append(alone, t.delayOf(f, &c))
+			}
+			if faults := enoughOf(t.excess(l), alone); faults != nil {
+				return c.f, true, faults
+			}
+		case c.call > l.met, c.f == history.Release, t.Time(c.call) > l.ended:
+		case c.f == history.Extend:
+			if extended = extended || c.ok && t.Time(c.ret) <= l.ended; extended {
+				continue
+			}
+			if faults := t.parting(l.grant, t.hanging(l, &c)); len(faults) > 0 {
 				return c.f, false, faults
 			}
-		case acts || t.Time(c.ret) >= l.ended:
-			var delays []delay
+		default:
 			for _, f := range t.delaying(l.grant, &c, l.met) {
-				delays = append(delays, t.delayOf(f, &c))
-			}
-			if faults := enoughOf(t.excess(l), delays); faults != nil {
-				return c.f, acts, faults
+				if d := t.delayOf(f, &c); d.length() > 0 {
+					what, delays = c.f, append(delays, d)
+				}
 			}
 		}
 	}
-	return "", false, nil
+	if faults = enoughOf(t.excess(l), delays); faults == nil {
+		return "", false, nil
+	}
+	return what, false, faults
+}
+
+// hanging lists the faults that kept an extension away for so long that the lease ended: those that were on within a
+// third of the TTL before, and all if its client was still waiting for the answer then.
+func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
+	soon := l.ended - t.History.Header.TTL/3
+	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
+		func(f *trace.Fault) bool {
+			return t.Time(t.Mended(f)) < soon && (c.ret == trace.Open || t.Time(c.ret) < soon)
+		})
 }
 
 // parting picks, of the faults that can have kept an extension from the servers, those that kept it from enough of
@@ -292,8 +314,7 @@ func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 		}
 	}
 	var list []*trace.Fault
-	for i := range t.Faults {
-		f := &t.Faults[i]
+	for f := range t.suspects() {
 		struck := f.Start < min(met, c.ret) && (f.Start > c.call || t.Mended(f) == trace.Open || t.Mended(f) > c.call)
 		if struck && !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, g.Process, peer) {
 			list = append(list, f)
@@ -330,8 +351,7 @@ func (t *judge) slowedAsk(n int32, excess history.Time) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}
 	var list []*trace.Fault
-	for i := range t.Faults {
-		f := &t.Faults[i]
+	for f := range t.suspects() {
 		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
 			f.Does != history.Promotes &&
 			t.onTheWay(f, a.Process, t.IsServer) &&

@@ -31,26 +31,29 @@ func (t *judge) strayStory(at, set int) string {
 	return t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, set))
 }
 
-// miscounted lists the faults that made a client count its lease for longer than its key lived, of which the holder of
-// the other one set its own at time other: it was paused or its answers were late while it acquired, or its clock ran
-// slow or went back before the lease ended.
-func (t *judge) miscounted(n int32, lease *history.Grant, other history.Time) []*trace.Fault {
-	g := &t.Grants[n]
-	l := lateness{grant: n, met: g.OK, left: g.OK, deadline: t.Time(g.OK) - (lease.Until - other), ended: lease.Until}
+// miscounted lists the faults that made the lease which the event at position at states longer than its key lived; the
+// other holder set its own key at time other. The client was paused, or its answers were late, between its first request
+// and the grant, or its clock ran slow or went back before the lease ended.
+func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
+	g, lease := &t.Grants[n], t.History.Events[at].Grant
+	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
+	unit := func(p history.Process) bool {
+		return slices.ContainsFunc(lease.Counted, func(s history.Process) bool { return t.Unit(s) == t.Unit(p) })
+	}
 	var delays []delay
-	for i := range t.Faults {
-		f := &t.Faults[i]
+	for f := range t.suspects() {
 		from, to := max(t.Time(f.Start), lease.Since), t.Time(f.Over())
-		if !f.Strikes(g.Process) || from > lease.Until || to < lease.Since {
+		if from > lease.Until || to < lease.Since {
 			continue
 		}
 		d := delay{fault: f}
-		switch {
-		case f.Does == history.SetsClock:
+		switch own := f.Strikes(g.Process); {
+		case own && f.Does == history.SetsClock:
 			d.amount = max(0, -f.Shift)
-		case f.Does == history.PacesClock:
+		case own && f.Does == history.PacesClock:
 			d.amount = max(0, history.Time(-f.PPM)*((min(to, lease.Until)-from)/1e6))
-		case f.Does == history.Stops || f.Does.IsLink():
+		case f.Does.IsClock():
+		case own && f.Does == history.Stops, t.onTheWay(f, g.Process, unit), t.between(f, unit):
 			d.from, d.to = from, min(to, lease.Granted)
 		}
 		if d.length() > 0 {
@@ -60,11 +63,16 @@ func (t *judge) miscounted(n int32, lease *history.Grant, other history.Time) []
 	return enoughOf(t.excess(l), delays)
 }
 
+// between reports whether f lies on a link between servers: one of them may have waited for the other to answer.
+func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool {
+	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
+}
+
 // unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault of
 // its link to the servers, that was on then.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
-	return t.LastFault(gone, func(f *trace.Fault) bool {
+	return t.lastSuspect(gone, func(f *trace.Fault) bool {
 		return (f.Does == history.Stops && f.Strikes(g.Process) ||
 			f.Does.IsLink() && t.onTheWay(f, g.Process, t.IsServer)) && f.Over() > gone
 	})
@@ -73,14 +81,14 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 // deposing finds what had a replica take the place of the master of unit u by position at: what struck the master
 // before, or the failover itself where nothing did.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
-	over := t.LastFault(at, func(f *trace.Fault) bool {
+	over := t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
 			slices.ContainsFunc(f.Struck(), func(p history.Process) bool { return t.Unit(p) == u })
 	})
 	if over == nil {
 		return nil
 	}
-	if why := t.LastFault(over.Start, func(f *trace.Fault) bool {
+	if why := t.lastSuspect(over.Start, func(f *trace.Fault) bool {
 		return !f.Does.IsClock() && f.Does != history.Promotes && f.Does != history.SlowsDisk &&
 			f.Strikes(over.On[0]) && t.Mended(f) >= over.Start
 	}); why != nil {
@@ -90,13 +98,23 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 }
 
 // forgetting lists what can have lost the counter behind a grant's token before position to: crashes that lost what a
-// server had which the grant counted, and failovers.
+// server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps nothing.
+// What one member of a service loses the others still have.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
+	if trace.OneService(&t.History.Header) {
+		return nil
+	}
+	from := t.Asks[g.Ask].Call
+	for i := from; i < g.OK; i++ {
+		if e := &t.History.Events[i]; e.F == history.KeySet && e.Of == g.Attempt {
+			from = i
+		}
+	}
 	counted := func(p history.Process) bool {
 		return g.Lease == nil || len(g.Lease.Counted) == 0 || slices.Contains(g.Lease.Counted, p)
 	}
 	lossy := func(loss history.Loss) []*trace.Fault {
-		return t.FaultsIn(g.OK, to, func(f *trace.Fault) bool {
+		return t.suspectsIn(from, to, func(f *trace.Fault) bool {
 			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes) &&
 				slices.ContainsFunc(f.On, counted)
 		})
@@ -104,5 +122,9 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if all := lossy(history.LosesEverything); len(all) > 0 {
 		return all
 	}
-	return lossy(history.LosesUnsynced)
+	if all := lossy(history.LosesUnsynced); len(all) > 0 {
+		return all
+	}
+	return t.suspectsIn(from, to,
+		func(f *trace.Fault) bool { return f.Does == history.ShutsDown && slices.ContainsFunc(f.On, counted) })
 }

@@ -15,7 +15,7 @@ const (
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner"    // another attempt prolonged the key
 	RemovedByOwner      CauseKind = "removed by its own holder" // the holder deleted its key and worked on
-	LostInCrash         CauseKind = "lost in crash"             // (unsynced | no persistence)
+	LostInCrash         CauseKind = "lost in crash"             // (unsynced | no persistence | disk lost)
 	LostInFailover      CauseKind = "lost in failover"          // the promoted replica lacked the key
 	// (pause | late packet | slow work): sections overlap, windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
@@ -40,7 +40,8 @@ const (
 const (
 	ServerClock   = "server clock"   // ExpiredEarly
 	Unsynced      = "unsynced"       // LostInCrash
-	NoPersistence = "no persistence" // LostInCrash
+	NoPersistence = "no persistence" // LostInCrash: the server keeps nothing on disk
+	DiskLost      = "disk lost"      // LostInCrash: the server came back with an empty disk
 	ByFlush       = "flushed"        // RemovedByNonOwner
 	ByPause       = "pause"          // HolderOutlivedLease
 	ByLatePacket  = "late packet"    // HolderOutlivedLease

@@ -106,8 +106,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 // stuckCause tells what, and whom, the waiter was stuck behind.
 func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.Asks[s.Root]
-	if why, w := t.WithoutQuorum(a.Process, s.At); len(w) > 0 {
-		return Cause{Kind: NoQuorumLeft}, "", why, w
+	if gone := t.WithoutQuorum(a.Process, s.At); len(gone) > 0 {
+		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(gone), starts(gone)
 	}
 	if len(s.Cycle) > 0 {
 		var w []int
@@ -165,6 +165,24 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	return Cause{Kind: StuckWithoutHolder}, "", "No living process held it.", nil
 }
 
+// quorumStory says that faults have taken too many servers away for good.
+func (t *judge) quorumStory(gone []*trace.Fault) string {
+	h := &t.History.Header
+	if len(h.Servers) == 1 {
+		return sentence("%s, the only server, was gone for good%s.", capital(string(h.Servers[0])), t.faultText(gone...))
+	}
+	return sentence("So many servers were gone for good that the quorum of %d was not left%s.", h.Quorum,
+		t.faultText(gone...))
+}
+
+// starts are the positions at which faults struck.
+func starts(faults []*trace.Fault) (w []int) {
+	for _, f := range faults {
+		w = append(w, f.Start)
+	}
+	return w
+}
+
 // recorded reports whether a server has recorded a key of a grant.
 func (t *judge) recorded(g *trace.Grant) bool {
 	return slices.ContainsFunc(t.Keys,
@@ -173,7 +191,7 @@ func (t *judge) recorded(g *trace.Grant) bool {
 
 // crashText names the fault that ended a process at position crash.
 func (t *judge) crashText(p history.Process, crash int) string {
-	return t.faultText(t.LastFault(crash+1,
+	return t.faultText(t.lastSuspect(crash+1,
 		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
@@ -224,7 +242,7 @@ func (t *judge) abandoned(keys []int) (set int, why *trace.Fault) {
 			continue
 		}
 		server := func(p history.Process) bool { return p == e.Process }
-		return set, t.LastFault(set+1, func(f *trace.Fault) bool {
+		return set, t.lastSuspect(set+1, func(f *trace.Fault) bool {
 			return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, t.ProcessOf(e.Of), server)
 		})
 	}

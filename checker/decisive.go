@@ -178,7 +178,7 @@ func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 
 // isLoss reports whether a server lost a key that it had acknowledged.
 func isLoss(w history.Why) bool {
-	return w == history.LostUnsynced || w == history.LostUnpersisted || w == history.LostInFailover
+	return lossCause(w).Kind != Untold
 }
 
 // judge names the cause that the record shows, if it shows any.
@@ -273,6 +273,8 @@ func lossCause(w history.Why) Cause {
 		return Cause{LostInCrash, Unsynced}
 	case history.LostUnpersisted:
 		return Cause{LostInCrash, NoPersistence}
+	case history.LostDisk:
+		return Cause{LostInCrash, DiskLost}
 	case history.LostInFailover:
 		return Cause{Kind: LostInFailover}
 	}

@@ -96,8 +96,7 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}
-	return s + sentence(" %s simply worked longer than its lease, and did not stop when it ended.",
-		capital(string(g.Process)))
+	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
 
 // blameStory says what held a client up; it is empty if nothing did.

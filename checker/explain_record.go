@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -34,7 +35,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case ValidityMiscounted:
 		lease := t.History.Events[span.At].Grant
 		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
-			lease.Until, t.faultText(t.miscounted(span.Grant, lease, t.History.Events[r.set[1-r.victim]].Time)...))
+			lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 	case LeaseNotRechecked:
 		lease := t.History.Events[span.At].Grant
 		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the "+
@@ -80,17 +81,33 @@ func (t *judge) removedStory(key string, at, set int) string {
 
 func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 	why := "it had not reached the disk"
-	if e.Why == history.LostUnpersisted {
-		why = "it was on no disk"
+	switch e.Why {
+	case history.LostUnpersisted:
+		why = "it keeps nothing on disk"
+	case history.LostDisk:
+		why = "its disk was lost"
 	}
-	downs := t.FaultsIn(r.set[r.victim], r.at+1,
-		func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) })
-	went := "crashed"
+	downs, went := t.downAt(r.at), "had crashed"
 	if len(downs) > 0 && downs[len(downs)-1].Does == history.ShutsDown {
-		went = "was shut down"
+		went = "had been shut down"
 	}
-	return sentence("%s was lost at %v, when that server %s and came back without it, for %s%s", t.lostPart(key, r),
+	return sentence("%s was lost at %v: that server %s and came back without it, for %s%s", t.lostPart(key, r),
 		e.Time, went, why, t.faultText(downs...))
+}
+
+// downAt lists the faults that had ended the server which records a loss at position at, and from which it came back
+// with that. Of those that struck before and are over nothing was lost, or it would have been recorded then.
+func (t *judge) downAt(at int) []*trace.Fault {
+	e := &t.History.Events[at]
+	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
+	downs := t.suspectsIn(-1, at, func(f *trace.Fault) bool { return strikes(f) && t.Time(f.Stop) >= e.Time })
+	if e.Why == history.LostDisk {
+		downs = slices.DeleteFunc(downs, func(f *trace.Fault) bool { return f.Loses != history.LosesEverything })
+	}
+	if last := t.lastSuspect(at, strikes); len(downs) == 0 && last != nil {
+		return []*trace.Fault{last}
+	}
+	return downs
 }
 
 // lostPart is what a loss took: the key, or only the time by which it had been prolonged.
@@ -111,7 +128,7 @@ func (t *judge) undoneStory(r *record) string {
 // clockStory names the fault that set a server's clock wrong while it held the key.
 func (t *judge) clockStory(r *record) string {
 	server := t.History.Events[r.at].Process
-	return t.faultText(t.LastFault(r.at+1, func(f *trace.Fault) bool {
+	return t.faultText(t.lastSuspect(r.at+1, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && f.Strikes(server) && f.Over() >= r.set[r.victim]
 	}))
 }

@@ -169,8 +169,8 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
 	var told []trace.Impact // one of each kind is enough
-	for i := range t.Faults {
-		x := trace.Impact{Fault: &t.Faults[i]}
+	for fault := range t.suspects() {
+		x := trace.Impact{Fault: fault}
 		concerns := !x.Does.IsClock() && t.onTheWay(x.Fault, a.Process, t.IsServer)
 		if concerns && x.Start <= end && t.Mended(x.Fault) >= call && !slices.ContainsFunc(told, x.IsLike) {
 			told = append(told, x)

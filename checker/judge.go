@@ -9,4 +9,5 @@ import (
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp // of the lock under way
+	spared   []int            // indexes of the events at which faults struck that are no reason: see suspects.go
 }

@@ -38,7 +38,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 		return
 	}
 	cause, told := t.decide(&c)
-	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.between(&c)...)
+	f.violated(t, cause, t.leaseStory(&c, cause, told), t.witness(&c, told), t.Locks[c.lock].Name, t.holdersOf(&c)...)
 	f.About = t.about(&c, told)
 	f.At = t.History.Events[max(c.first.At, c.then.At)].Index
 }

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -95,7 +96,7 @@ func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linea
 // holder was still inside after its own.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	story, w := t.sectionStory(c), t.witness(c, nil)
-	lock, holders := t.Locks[c.lock].Name, t.between(c)
+	lock, holders := t.Locks[c.lock].Name, t.holdersOf(c)
 	defer func() { f.At = t.History.Events[c.then.At].Index }()
 	never := history.Never
 	told := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
@@ -122,8 +123,8 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	f.About = t.Grants[holder.Grant].Process
 }
 
-// between gives the processes of a clash, in the order of their grants.
-func (t *judge) between(c *clash) []history.Process {
+// holdersOf gives the processes of a clash, in the order of their grants.
+func (t *judge) holdersOf(c *clash) []history.Process {
 	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
 }
 
@@ -147,9 +148,11 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // a lease that ended at the very moment
 }
 
-// leaseClash finds the first windows of the two grants that overlap.
+// leaseClash finds the first windows of the two grants that overlap, of those that had been stated when the sections
+// met: what was promised later is no reason of it.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
-	spans := t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)
+	spans := slices.DeleteFunc(slices.Clone(t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)),
+		func(w trace.Span) bool { return w.At > c.then.At })
 	i, j, found := t.Interval.First(spans)
 	if !found {
 		return clash{}, false

@@ -90,7 +90,7 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
 		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
-		story += sentence(" In between the counter was lost%s.", t.faultText(lost...))
+		story += sentence(" Since then the counter had been lost%s.", t.faultText(lost...))
 	}
 	f.violated(t, cause, story, []int{a.OK, b.OK}, t.Locks[b.Lock].Name, a.Process, b.Process)
 	f.At = t.History.Events[b.OK].Index

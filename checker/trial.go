@@ -2,6 +2,8 @@ package checker
 
 import (
 	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
 // Trial is what became of a violation when faults were taken away and the run was made again. The checker makes none:
@@ -13,6 +15,7 @@ type Trial struct {
 	// Outcome and Cause are of the same law, in the run without them.
 	Outcome Outcome
 	Cause   Cause
+	Others  []history.Process // whom it is between, if it is a violation by the same cause, but not between the same
 }
 
 // String says it in one sentence.
@@ -39,10 +42,30 @@ func (t Trial) became(faults int) string {
 	switch {
 	case !t.Needed:
 		return "violated all the same"
+	case len(t.Others) > 0:
+		return "violated by the same cause, but with " + list(t.Others) + alone
 	case t.Outcome == Violated:
 		return "violated otherwise, by " + t.Cause.String() + alone
 	}
 	return t.Outcome.String() + alone
+}
+
+// Needs adds to the story of a violation, which names no fault, those without which trials have shown that it does not
+// come about, with the indexes of the events at which they struck. If either says so, each of them alone would do.
+func (f *Finding) Needs(lines []string, strikes []int, either bool) {
+	for i, line := range lines {
+		lines[i] = `"` + line + `"`
+	}
+	switch {
+	case len(lines) == 1:
+		f.Explanation += sentence(" It does not come about without %s.", lines[0])
+	case either:
+		f.Explanation += sentence(" It comes about with any of %s, and does not without all of them.", list(lines))
+	default:
+		f.Explanation += sentence(" It comes about only with %s together.", list(lines))
+	}
+	f.Faults = append(f.Faults, strikes...)
+	slices.Sort(f.Faults)
 }
 
 // SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between

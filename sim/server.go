@@ -62,6 +62,18 @@ const (
 	LoseAllState                 // the disk is gone too, or there never was one
 )
 
+// Loss is how a server loses what it does not have any more when it comes back from such an end. Persists says whether
+// it keeps anything on disk.
+func (s Stop) Loss(persists bool) history.Why {
+	switch {
+	case !persists:
+		return history.LostUnpersisted
+	case s == LoseAllState:
+		return history.LostDisk
+	}
+	return history.LostUnsynced
+}
+
 // ServerFault is a fault carried out by the server program itself.
 type ServerFault struct {
 	Kind  string        // SlowFsync, FailOver, ExpireSession

@@ -78,6 +78,7 @@ const (
 	Deleted         Why = "deleted"
 	LostUnsynced    Why = "lost in crash (unsynced)"
 	LostUnpersisted Why = "lost in crash (no persistence)"
+	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
 	Flushed         Why = "flushed"
 	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen

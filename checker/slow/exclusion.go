@@ -151,7 +151,7 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds}
 }
 
-// sectionCause is the cause of the leases if those overlap too. Else somebody outlived a lease; by what is not asked
+// sectionCause is the cause of the leases if those that had been stated by then overlap too. Else somebody outlived a lease; by what is not asked
 // here, and nothing is said where it may have waited for another lock.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
@@ -159,7 +159,7 @@ func (r *reading) sectionCause(a, b *section) string {
 			return "not told by the history"
 		}
 	}
-	windows := r.windows()
+	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
 	for j, y := range windows {
 		for _, x := range windows[:j] {
 			if (x.section == a && y.section == b || x.section == b && y.section == a) && r.overlap(&x, &y) {

@@ -1,7 +1,7 @@
 package trace
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -12,26 +12,33 @@ func (t *Trace) forGood(f *Fault) bool {
 		f.Loses == history.LosesEverything && OneService(&t.History.Header)
 }
 
-// WithoutQuorum tells which faults before position at have taken so many servers from a client for good that no quorum
-// is left to it, and where they struck; nothing if one is left, or if the history does not say what a quorum is.
-func (t *Trace) WithoutQuorum(client history.Process, at int) (story string, witness []int) {
+// WithoutQuorum lists the faults before position at that have taken so many servers from a client for good that no
+// quorum is left to it, and no more of them than it takes; none if one is left, or if the history does not say what a
+// quorum is.
+func (t *Trace) WithoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
-		return "", nil
+		return nil
 	}
-	var gone absence
-	var lines []string
 	for i := range t.Faults {
 		f := &t.Faults[i]
-		if f.Start >= at || !t.forGood(f) || f.Strikes(client) && !f.Does.IsLink() {
-			continue
-		}
-		before := len(gone.Away) + len(gone.parted)
-		if gone.add(t, f, client); len(gone.Away)+len(gone.parted) > before {
-			witness, lines = append(witness, f.Start), append(lines, f.Line)
+		if f.Start < at && t.forGood(f) && (f.Does.IsLink() || !f.Strikes(client)) {
+			faults = append(faults, f)
 		}
 	}
-	if t.enough(&gone) {
-		return "", nil
+	left := func(without []*Fault) bool {
+		var gone absence
+		for _, f := range without {
+			gone.add(t, f, client)
+		}
+		return t.enough(&gone)
 	}
-	return "So many servers are gone for good that no quorum is left: " + strings.Join(lines, "; ") + ".", witness
+	if left(faults) {
+		return nil
+	}
+	for _, f := range slices.Backward(slices.Clone(faults)) { // what struck first is what was missing first
+		if fewer := slices.DeleteFunc(slices.Clone(faults), func(o *Fault) bool { return o == f }); !left(fewer) {
+			faults = fewer
+		}
+	}
+	return faults
 }

@@ -37,7 +37,7 @@ var given = map[checker.Law][]checker.CauseKind{
 var details = map[checker.CauseKind][]string{
 	checker.ExpiredEarly:        {checker.ServerClock},
 	checker.RemovedByNonOwner:   {"", checker.ByFlush},
-	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence},
+	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
 	checker.HolderOutlivedLease: {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
 }
 

@@ -138,8 +138,11 @@ func (s *story) why() string {
 	case checker.RemovedByOwner:
 		return who + " had removed its own key and worked on"
 	case checker.LostInCrash:
-		if s.f.Cause.Detail == checker.NoPersistence {
+		switch s.f.Cause.Detail {
+		case checker.NoPersistence:
 			return "a server that keeps nothing on disk went down and forgot the key of " + who
+		case checker.DiskLost:
+			return "a server came back with an empty disk, without the key of " + who
 		}
 		return "a server went down before the key of " + who + " was safe on its disk"
 	case checker.LostInFailover:
@@ -162,7 +165,7 @@ func (s *story) why() string {
 func (s *story) outlived(who string) string {
 	switch {
 	case s.f.Cause.Detail == checker.ByLatePacket:
-		return "a request of " + who + " was held up until its lease had ended"
+		return "a message that was held up made " + who + " outlast its lease"
 	case s.f.Cause.Detail == checker.BySlowWork:
 		return who + " worked for longer than its lease"
 	case s.pausedPast():
@@ -256,6 +259,9 @@ func (s *story) blocked() string {
 	case checker.StuckWithoutHolder:
 		return "nobody held it, and yet nobody got it"
 	case checker.NoQuorumLeft:
+		if len(s.h.Header.Servers) == 1 {
+			return "the only server was gone for good"
+		}
 		return "too many servers were gone for good"
 	}
 	return ""

@@ -337,7 +337,7 @@ func (a *arranger) forget(pos int, e *history.Event) {
 		if slices.Contains(e.Fault.On, key.p) {
 			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)
-			k.Why = history.LostUnpersisted
+			k.Why = history.LostDisk
 			delete(a.keys, key)
 		}
 	}

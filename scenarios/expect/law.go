@@ -23,7 +23,7 @@ var causes = []struct {
 	{checker.RemovedByNonOwner, []string{checker.ByFlush}},
 	{checker.ProlongedByNonOwner, nil},
 	{checker.RemovedByOwner, nil},
-	{checker.LostInCrash, []string{checker.Unsynced, checker.NoPersistence}},
+	{checker.LostInCrash, []string{checker.Unsynced, checker.NoPersistence, checker.DiskLost}},
 	{checker.LostInFailover, nil},
 	{checker.HolderOutlivedLease, []string{checker.ByPause, checker.ByLatePacket, checker.BySlowWork}},
 	{checker.StaleEffect, nil},

@@ -4,7 +4,6 @@
 package rerun
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -45,8 +44,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
 	later := Later(p, h, f)
-	alone := false
-	var idle []checker.Trial
+	var needed, idle []int // places
+	var vain []checker.Trial
 	tried := named
 	if len(p.Faults) <= mostTried {
 		tried = slices.Concat(named, rest)
@@ -62,22 +61,72 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 			}
 			t.Faults, t.Later = []string{p.Faults[i].String()}, true
 		}
-		if alone = alone || t.Needed; t.Needed {
+		if t.Needed {
+			needed, f.Trials = append(needed, i), append(f.Trials, t)
+			continue
+		}
+		if idle = append(idle, i); slices.Contains(named, i) {
+			vain = append(vain, t)
+		}
+	}
+	together := len(needed) == 0
+	if together {
+		t, places, err := r.together(p, f, named, rest)
+		if err != nil {
+			return err
+		}
+		if t.Needed {
 			f.Trials = append(f.Trials, t)
-		} else if slices.Contains(named, i) {
-			idle = append(idle, t)
+		} else {
+			vain = append(vain, t)
+		}
+		needed = places
+		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // each alone makes no difference
+			return slices.ContainsFunc(places, func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
+		})
+		idle = slices.DeleteFunc(idle, func(i int) bool { return slices.Contains(places, i) })
+	}
+	r.settle(p, h, f, needed, idle, together)
+	lines := linesOf(p)
+	f.Trials = append(f.Trials, slices.DeleteFunc(vain, func(t checker.Trial) bool {
+		return len(t.Faults) == 1 && !slices.ContainsFunc(f.Faults, func(at int) bool {
+			return slices.ContainsFunc(lines.struckBy(h.Events[at].Value),
+				func(i int) bool { return p.Faults[i].String() == t.Faults[0] })
+		})
+	})...)
+	return nil
+}
+
+// settle has the story name faults that are needed, and none that are idle. Where an idle one decided the cause, the
+// story stays as it is.
+func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
+	lines := linesOf(p)
+	strikesOf := func(places []int) (strikes []int) {
+		for i := range h.Events[:f.At+1] {
+			e := &h.Events[i]
+			if e.Process == history.Nemesis && e.Type == history.Invoke &&
+				slices.ContainsFunc(lines.struckBy(e.Value), func(n int) bool { return slices.Contains(places, n) }) {
+				strikes = append(strikes, e.Index)
+			}
+		}
+		return strikes
+	}
+	names := func(places ...int) bool {
+		return slices.ContainsFunc(strikesOf(places), func(at int) bool { return slices.Contains(f.Faults, at) })
+	}
+	if names(idle...) {
+		if g := r.checker.CheckSparing(h, f.Law, strikesOf(idle)); checker.SameViolation(*f, g) {
+			f.Explanation, f.Faults, f.Witness = g.Explanation, g.Faults, g.Witness
 		}
 	}
-	if alone {
-		f.Trials = append(f.Trials, idle...)
-		return nil
+	if len(needed) == 0 || len(f.Faults) > 0 {
+		return
 	}
-	if len(p.Faults) > mostTried && len(named) > 1 {
-		if t, err := r.trial(p, f, named...); err != nil || t.Needed {
-			return errors.Join(err, r.together(p, f, named, idle))
-		}
+	var text []string
+	for _, i := range needed {
+		text = append(text, p.Faults[i].String())
 	}
-	return r.together(p, f, append(rest, named...), idle)
+	f.Needs(text, strikesOf(needed), either)
 }
 
 // Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no
@@ -93,35 +142,36 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	return slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(struck, i) })
 }
 
-// together looks for the fewest faults that make the difference between them. Those that come last in order are kept.
-func (r *Trials) together(p nemesis.Plan, f *checker.Finding, order []int, idle []checker.Trial) error {
+// together looks for the fewest faults that make the difference between them, and gives their places. Those that are
+// named are kept; of a long plan only those are tried, and then all at once.
+func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
+	order := append(rest, named...)
+	if len(p.Faults) > mostTried && len(named) > 1 {
+		t, err := r.trial(p, f, named...)
+		if err != nil {
+			return t, nil, err
+		}
+		if t.Needed {
+			order = named
+		}
+	}
 	t, err := r.trial(p, f, order...)
-	if err != nil {
-		return err
-	}
-	if !t.Needed {
+	if err != nil || !t.Needed || len(order) > mostTried { // to find the fewest would take a run for each
 		t.Faults = nil
-		f.Trials = append(idle, t)
-		return nil
-	}
-	if len(order) > mostTried {
-		t.Faults = nil // to find the fewest would take a run for each
-		f.Trials = append(f.Trials, t)
-		return nil
+		return t, nil, err
 	}
 	drop := order
 	for _, i := range order {
 		fewer := slices.DeleteFunc(slices.Clone(drop), func(o int) bool { return o == i })
 		less, err := r.trial(p, f, fewer...)
 		if err != nil {
-			return err
+			return less, nil, err
 		}
 		if less.Needed {
 			drop, t = fewer, less
 		}
 	}
-	f.Trials = append(f.Trials, t)
-	return nil
+	return t, drop, nil
 }
 
 // trial runs p without the faults at the given places.
@@ -131,6 +181,9 @@ func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker
 		return checker.Trial{}, err
 	}
 	t := checker.Trial{Needed: !checker.SameViolation(*f, g), Outcome: g.Outcome, Cause: g.Cause}
+	if t.Needed && g.Outcome == checker.Violated && g.Cause == f.Cause {
+		t.Others = g.Holders
+	}
 	for _, i := range slices.Sorted(slices.Values(drop)) {
 		t.Faults = append(t.Faults, p.Faults[i].String())
 	}

@@ -148,10 +148,7 @@ func (n *Node) Stop(how sim.Stop) {
 	if n.repl.master == "" {
 		n.stood = n.before.Holdings()
 	}
-	n.lost = history.LostUnsynced
-	if n.cfg.Persistence == aof.None || how == sim.LoseAllState {
-		n.lost = history.LostUnpersisted
-	}
+	n.lost = how.Loss(n.cfg.Persistence != aof.None)
 	switch how {
 	case sim.LoseAllState:
 		n.aof.Forget()

@@ -207,12 +207,8 @@ func (s *Server) Stop(how sim.Stop) {
 	underWay := x.underWay() // before the executor hears of the end
 	x.End()
 	s.sentinel.endLife()
-	why := history.LostUnsynced
-	if s.cfg.Persistence == aof.None || how == sim.LoseAllState {
-		why = history.LostUnpersisted
-	}
 	if s.tells {
-		s.records.end(why, underWay)
+		s.records.end(how.Loss(s.cfg.Persistence != aof.None), underWay)
 	}
 	x.Stop(how, func() error { return s.program.end(how) })
 }
