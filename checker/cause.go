@@ -8,7 +8,7 @@ const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
 	// the key expired on time but the stated validity lies after it
-	ValidityMiscounted CauseKind = "validity miscounted"
+	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
 	ExpiredEarly       CauseKind = "expired early"       // (server clock): the key expired before its time
 	LeaseNotRechecked  CauseKind = "lease not rechecked" // the stated validity had ended before the grant
 	// another attempt deleted or overwrote the key (flushed: nobody asked whose it was)
@@ -30,6 +30,7 @@ const (
 	StuckBehindCrashed   CauseKind = "stuck behind a crashed holder"
 	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
 	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // without expiry, of an attempt that was given up
+	StuckBehindItself    CauseKind = "stuck behind its own hold"     // it asked again for a lock that it held
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
 	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
@@ -38,12 +39,13 @@ const (
 
 // Variants of causes: the Detail of a Cause.
 const (
-	ServerClock   = "server clock"   // ExpiredEarly
-	Unsynced      = "unsynced"       // LostInCrash
-	NoPersistence = "no persistence" // LostInCrash: the server keeps nothing on disk
-	DiskLost      = "disk lost"      // LostInCrash: the server came back with an empty disk
-	ByFlush       = "flushed"        // RemovedByNonOwner
-	ByPause       = "pause"          // HolderOutlivedLease
-	ByLatePacket  = "late packet"    // HolderOutlivedLease
-	BySlowWork    = "slow work"      // HolderOutlivedLease
+	GoneKey       = "gone key extended" // ValidityMiscounted: an extension counted though the key had expired before it
+	ServerClock   = "server clock"      // ExpiredEarly
+	Unsynced      = "unsynced"          // LostInCrash
+	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
+	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
+	ByFlush       = "flushed"           // RemovedByNonOwner
+	ByPause       = "pause"             // HolderOutlivedLease
+	ByLatePacket  = "late packet"       // HolderOutlivedLease
+	BySlowWork    = "slow work"         // HolderOutlivedLease
 )

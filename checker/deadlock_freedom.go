@@ -100,7 +100,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
-	f.About = about
+	f.About, f.At = about, t.History.Events[t.firstAfter(s.Since+limit)].Index
 }
 
 // stuckCause tells what, and whom, the waiter was stuck behind.
@@ -108,6 +108,14 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 	a := &t.Asks[s.Root]
 	if gone := t.WithoutQuorum(a.Process, s.At); len(gone) > 0 {
 		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(gone), starts(gone)
+	}
+	if len(s.Cycle) == 1 {
+		c, held := &t.Asks[s.Cycle[0]], []int(nil)
+		for _, g := range s.Holders {
+			held = append(held, t.Grants[g].OK)
+		}
+		return Cause{Kind: StuckBehindItself}, c.Process, sentence("%s asked for %s again at %v while it still held it.",
+			capital(string(c.Process)), quoted(t.Locks[c.Lock].Name), t.Time(c.Call)), append(held, c.Call)
 	}
 	if len(s.Cycle) > 0 {
 		var w []int
@@ -173,6 +181,16 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 	}
 	return sentence("So many servers were gone for good that the quorum of %d was not left%s.", h.Quorum,
 		t.faultText(gone...))
+}
+
+// firstAfter is the position of the first event later than a time, the last one if none is.
+func (t *judge) firstAfter(limit history.Time) int {
+	for i := range t.History.Events {
+		if t.History.Events[i].Time > limit {
+			return i
+		}
+	}
+	return len(t.History.Events) - 1
 }
 
 // starts are the positions at which faults struck.

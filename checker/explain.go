@@ -37,7 +37,8 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // repeat or be -1 or open.
 func (f *Finding) violated(t *judge, cause Cause, story string, witness []int, lock history.Lock,
 	holders ...history.Process) {
-	f.Outcome, f.Cause, f.Remedy, f.Explanation = Violated, cause, remedy(cause.Kind, &t.History.Header), story
+	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
+	f.Remedy = remedy(t.situation(cause))
 	f.Lock, f.Holders = lock, holders
 	f.At = t.History.Events[len(t.History.Events)-1].Index
 	slices.Sort(t.Cited)

@@ -34,6 +34,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.expiredSession(c, r)...))
 	case ValidityMiscounted:
 		lease := t.History.Events[span.At].Grant
+		if r.cause.Detail == GoneKey {
+			return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
+				key, e.Time, g.Process, lease.Granted, lease.Until)
+		}
 		return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, g.Process,
 			lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 	case LeaseNotRechecked:

@@ -162,10 +162,9 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			how += sentence(" (%s)", e.Why)
 		}
 	}
-	story := sentence("The %s of %s by %s, called at %v, %s, although at least %d of %d servers were up and "+
-		"reachable all along and nobody else held or tried the lock; it should succeed within %v.", op,
-		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.History.Header.Quorum,
-		len(t.History.Header.Servers), t.History.Header.Bound)
+	story := sentence("The %s of %s by %s, called at %v, %s, although %s up and reachable all along and nobody else "+
+		"held or tried the lock; it should succeed within %v.", op,
+		quoted(t.Locks[a.Lock].Name), a.Process, t.Time(call), how, t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
 	end := t.judgedUntil(call, ret)
 	var told []trace.Impact // one of each kind is enough
@@ -178,5 +177,22 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 			w = append(w, x.Start)
 		}
 	}
+	t.refused = outcome == history.Fail && !t.late(call, ret, history.OK)
 	f.violated(t, Cause{Kind: TooSlow}, story, w, t.Locks[a.Lock].Name, a.Process)
+	f.At = t.History.Events[min(end, len(t.History.Events)-1)].Index
+	t.refused = false
+}
+
+// quorumText says which servers, at the least, were there.
+func (t *judge) quorumText() string {
+	h := &t.History.Header
+	switch {
+	case trace.OneService(h) || len(h.Groups) == 0 && len(h.Servers) > 1:
+		return sentence("at least %d of %d servers were", h.Quorum, len(h.Servers))
+	case len(h.Groups) > 1:
+		return sentence("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))
+	case len(h.Servers) > 1:
+		return sentence("%s were", list(h.Servers))
+	}
+	return string(h.Servers[0]) + " was"
 }

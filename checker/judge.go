@@ -9,5 +9,6 @@ import (
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp // of the lock under way
-	spared   []int            // indexes of the events at which faults struck that are no reason: see suspects.go
+	known    Known            // of the faults, by trials
+	refused  bool             // the operation that a story is about was not slow, but refused
 }

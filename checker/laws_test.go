@@ -150,13 +150,13 @@ func TestEveryCauseHasARemedy(t *testing.T) {
 		ProlongedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, HolderOutlivedLease, Untold, StaleEffect,
 		LostUpdate, TokenRepeated,
 		TokenWentBack, SessionExpired, WaitedForOther, StuckBehindCrashed, StuckBehindUncapped, StuckBehindAbandoned,
-		StuckInCycle, StuckWithoutHolder, NoQuorumLeft, TooSlow} {
+		StuckBehindItself, StuckInCycle, StuckWithoutHolder, NoQuorumLeft, TooSlow} {
 		if len(remedies[kind]) == 0 {
 			t.Errorf("no remedy against %q", kind)
 		}
 	}
-	if len(remedies) != 25 {
-		t.Errorf("%d remedies, 25 causes", len(remedies))
+	if len(remedies) != 26 {
+		t.Errorf("%d remedies, 26 causes", len(remedies))
 	}
 }
 

@@ -5,15 +5,76 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // advice is one thing to change.
 type advice struct {
 	text   string
-	unless history.Measure   // not told to those who apply this
-	given  history.Measure   // told to nobody else than those who apply this
-	only   []history.Service // told to the users of these; empty: all
+	unless history.Measure         // not given to those who apply this
+	given  history.Measure         // given to nobody else than those who apply this
+	only   []history.Service       // given to the users of these; empty: all
+	when   func(s *situation) bool // given where it is true of the violation; nil: always
 }
+
+// situation is what an advice may depend on: the lock as the header tells of it, the cause of the violation, and the
+// faults that its story names as reasons.
+type situation struct {
+	*history.Header
+	cause   Cause
+	faults  []*trace.Fault
+	extends bool // somebody prolonged a lock
+	refused bool // the operation was not slow: it was answered in time, and refused
+}
+
+// situation is that of the violation whose story has been told.
+func (t *judge) situation(cause Cause) *situation {
+	s := &situation{Header: &t.History.Header, cause: cause, refused: t.refused, extends: t.Extended()}
+	for i := range t.Faults {
+		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
+			s.faults = append(s.faults, f)
+		}
+	}
+	return s
+}
+
+// names reports whether the story names a fault of which something is true.
+func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
+
+// against is for advice that helps against faults of these effects and no others.
+func against(effects ...history.Effect) func(*situation) bool {
+	return func(s *situation) bool {
+		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
+	}
+}
+
+// unlessAgainst is for advice that helps, unless all that the story names are faults of these effects.
+func unlessAgainst(effects ...history.Effect) func(*situation) bool {
+	return func(s *situation) bool {
+		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
+	}
+}
+
+func ofDetail(detail string) func(*situation) bool {
+	return func(s *situation) bool { return s.cause.Detail == detail }
+}
+
+func both(a, b func(*situation) bool) func(*situation) bool {
+	return func(s *situation) bool { return a(s) && b(s) }
+}
+
+// keepsDisk: no fault that the story names took a disk away.
+func keepsDisk(s *situation) bool {
+	return s.cause.Detail != DiskLost && !s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
+}
+
+func losesDisk(s *situation) bool { return !keepsDisk(s) }
+
+func extends(s *situation) bool { return s.extends }
+
+func isRefused(s *situation) bool { return s.refused }
+
+func isSlow(s *situation) bool { return !s.refused }
 
 // anyRedis lists the services with a server's clock and disk to look after.
 var anyRedis = []history.Service{history.Redis, history.Redlock}
@@ -34,20 +95,30 @@ var remedies = map[CauseKind][]advice{
 		guard,
 	},
 	ValidityMiscounted: {
+		{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
+			when: ofDetail(GoneKey)},
 		{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
-			unless: history.ElapsedCheck},
-		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock},
+			unless: history.ElapsedCheck, only: anyRedis,
+			when: both(ofDetail(""), unlessAgainst(history.SetsClock, history.PacesClock))},
+		{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
+			unless: history.RelativeExpiry, when: both(ofDetail(""), against(history.SetsClock, history.PacesClock))},
+		{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
+			when: both(ofDetail(""), against(history.SetsClock))},
 		{text: "Count the lease from when the request left that prolonged it, not from its answer.",
-			only: []history.Service{history.Etcd}},
-		{text: "Against clocks that drift, subtract an allowance.", unless: history.DriftAllowance, only: anyRedis},
-		{text: "Against clocks that drift, allow for more than now.", given: history.DriftAllowance, only: anyRedis},
-		{text: "Stop working when the validity is over.", unless: history.ValidityCheck},
+			unless: history.ElapsedCheck, only: []history.Service{history.Etcd}},
+		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance, only: anyRedis,
+			when: both(ofDetail(""), against(history.PacesClock))},
+		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
+			only: anyRedis, when: both(ofDetail(""), against(history.PacesClock))},
 		guard,
 	},
 	ExpiredEarly: {
-		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis},
-		{text: "Against clocks that drift, subtract an allowance.", unless: history.DriftAllowance},
-		{text: "Against clocks that drift, allow for more than now.", given: history.DriftAllowance},
+		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
+			when: unlessAgainst(history.PacesClock)},
+		{text: "Subtract an allowance for as much as clocks may drift.", unless: history.DriftAllowance,
+			when: against(history.PacesClock)},
+		{text: "Allow for clocks that drift more than is allowed for now.", given: history.DriftAllowance,
+			when: against(history.PacesClock)},
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
 		guard,
 	},
@@ -55,16 +126,22 @@ var remedies = map[CauseKind][]advice{
 		unless: history.Recheck}, guard},
 	RemovedByNonOwner: {
 		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-			unless: history.OwnerCheck},
-		{text: "Give each attempt its own random value.", unless: history.OwnValue},
+			unless: history.OwnerCheck, when: ofDetail("")},
+		{text: "Give each attempt its own random value.", unless: history.OwnValue, when: ofDetail("")},
+		{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
 		guard,
 	},
 	ProlongedByNonOwner: {{text: "Prolong only after comparing the owner, in one step: a script, or CAS."}, guard},
-	RemovedByOwner: {{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, " +
-		"and stop working once the key is given up."}},
+	RemovedByOwner: {
+		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
+			"once the key is given up.", when: extends},
+		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
+			unless: history.CountedEntries, when: func(s *situation) bool { return !extends(s) }},
+		guard,
+	},
 	LostInCrash: {
 		{text: "Restart a crashed server only after the longest TTL has passed."},
-		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways},
+		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, when: keepsDisk},
 		guard,
 	},
 	LostInFailover: {
@@ -88,8 +165,8 @@ var remedies = map[CauseKind][]advice{
 	Untold: {{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check " +
 		"again."}},
 	SessionExpired: {
-		{text: "Stop working when told that the session is lost: the service may end one at any time.",
-			unless: history.StopWhenLost},
+		{text: "Stop working as soon as one is told that the session is lost: that narrows the gap, since the service " +
+			"may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 	},
 	WaitedForOther: {
@@ -105,16 +182,8 @@ var remedies = map[CauseKind][]advice{
 			given: history.Fencing}},
 	LostUpdate: {{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value " +
 		"read)."}},
-	TokenRepeated: {
-		{text: "Draw one token for each grant, from a counter that survives what the lock survives."},
-		{text: "On Redis that takes appendfsync always; a consensus service's revision does.",
-			unless: history.FsyncAlways, only: anyRedis},
-	},
-	TokenWentBack: {
-		{text: "Draw the token in the same atomic step as the lock."},
-		{text: "Keep its counter where crashes cannot take it back (appendfsync always, or a consensus service's " +
-			"revision).", unless: history.FsyncAlways},
-	},
+	TokenRepeated: tokenRemedies("Draw one token for each grant."),
+	TokenWentBack: tokenRemedies("Draw the token in the same atomic step as the lock."),
 	StuckBehindCrashed: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
 		{text: "The lock has an expiry: whoever waits must wait for longer than it.", given: history.Expiry},
@@ -122,12 +191,15 @@ var remedies = map[CauseKind][]advice{
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
 			"leaves behind goes by itself.", unless: history.Expiry},
-		{text: "Release on every server also after an attempt that was given up."},
+		{text: "Release on every server also after an attempt that was given up.",
+			only: []history.Service{history.Redlock}},
 	},
 	StuckBehindUncapped: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).", unless: history.Expiry},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension},
 	},
+	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, or " +
+		"stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
@@ -135,33 +207,53 @@ var remedies = map[CauseKind][]advice{
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
 			unless: history.LooksAgain, only: []history.Service{history.Redis}},
-		{text: "Release partial locks on every server at once.", only: []history.Service{history.Redlock}},
+		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
+			only: []history.Service{history.Redlock},
+			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
+		{text: "Release partial locks on every server at once.", unless: history.Parallel,
+			only: []history.Service{history.Redlock}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},
 	TooSlow: {
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			only: []history.Service{history.Redlock}},
+			only: []history.Service{history.Redlock}, when: isSlow},
 		{text: "Give each request a timeout far below the TTL, and try again.",
-			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}},
+			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper}, when: isSlow},
+		{text: "Keep the servers' wall clocks from jumping (slew, never step).", only: anyRedis,
+			when: both(isRefused, against(history.SetsClock))},
+		{text: "See what became of the key: it was gone before its lease had ended.", when: isRefused},
 	},
+}
+
+// tokenRemedies help where fencing tokens do not grow: against a counter that was lost, keep it where nothing can take
+// it back, and where none was lost, draw tokens as plain says.
+func tokenRemedies(plain string) []advice {
+	lost := against(history.Kills, history.ShutsDown, history.Promotes)
+	return []advice{
+		{text: plain, when: func(s *situation) bool { return !lost(s) }},
+		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
+			only: anyRedis, when: both(keepsDisk, against(history.Kills, history.ShutsDown))},
+		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
+			only: anyRedis, when: func(s *situation) bool { return lost(s) && (losesDisk(s) || against(history.Promotes)(s)) }},
+	}
 }
 
 // nothingLeft is what remains to say to those who have done it all.
 const nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
 	"lease: it cannot stop a holder that does not know."
 
-// remedy gives the advice that the history's header leaves: none that is applied already, none for another kind of
-// lock. Of a service that is not known it is taken that it has several servers.
-func remedy(kind CauseKind, h *history.Header) string {
-	service := h.Service
+// remedy gives the advice that fits: none that is applied already, none for another kind of lock, none against another
+// fault. Of a service that is not known it is assumed that it has several servers.
+func remedy(s *situation) string {
+	service := s.Service
 	if service == "" {
 		service = history.Redlock
 	}
 	var fit []string
-	for _, a := range remedies[kind] {
-		if h.Applies(a.unless) || a.given != "" && !h.Applies(a.given) ||
-			len(a.only) > 0 && !slices.Contains(a.only, service) {
+	for _, a := range remedies[s.cause.Kind] {
+		if s.Applies(a.unless) || a.given != "" && !s.Applies(a.given) ||
+			len(a.only) > 0 && !slices.Contains(a.only, service) || a.when != nil && !a.when(s) {
 			continue
 		}
 		fit = append(fit, a.text)

@@ -8,15 +8,39 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// The suspects of a violation are the faults that its story may name as reasons: all, but for those that are known to
-// be none, because the violation came about without them too.
+// Known is what trials have shown of the faults behind a violation, each given by the index of the event at which it
+// struck.
+type Known struct {
+	Idle   []int // the violation comes about without them: its story names none of them
+	Needed []int // it does not come about without them: its story names them if it knows no other reason
+	Either bool  // each of the needed ones alone would do
+}
 
-// CheckSparing judges one law on h, as Check does, but its story names none of the faults that struck at the given
-// indexes.
-func (c *Checker) CheckSparing(h *history.History, law Law, spared []int) Finding {
-	c.t.spared = spared
-	defer func() { c.t.spared = nil }()
+// CheckKnowing judges one law on h, as Check does, and tells the story of a violation with what is known.
+func (c *Checker) CheckKnowing(h *history.History, law Law, k Known) Finding {
+	c.t.known = k
+	defer func() { c.t.known = Known{} }()
 	return c.CheckOnly(h, []Law{law}).Findings[0]
+}
+
+// neededStory names the faults that are known to be needed where the story has named none.
+func (t *judge) neededStory() string {
+	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
+		return ""
+	}
+	var lines []string
+	for f := range t.suspects() {
+		if slices.Contains(t.known.Needed, t.History.Events[f.Start].Index) {
+			lines = append(lines, `"`+t.Cite(f)+`"`)
+		}
+	}
+	switch {
+	case len(lines) == 1:
+		return sentence(" It does not come about without %s.", lines[0])
+	case t.known.Either:
+		return sentence(" It comes about with any of %s, and does not without all of them.", list(lines))
+	}
+	return sentence(" It comes about only with %s together.", list(lines))
 }
 
 // suspects are in the order in which they struck.
@@ -30,8 +54,9 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
+// suspected reports whether a fault may be a reason: all may, but for those that are known to be none.
 func (t *judge) suspected(f *trace.Fault) bool {
-	return len(t.spared) == 0 || !slices.Contains(t.spared, t.History.Events[f.Start].Index)
+	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }
 
 // suspectsIn lists those that struck between two positions and match.

@@ -50,24 +50,6 @@ func (t Trial) became(faults int) string {
 	return t.Outcome.String() + alone
 }
 
-// Needs adds to the story of a violation, which names no fault, those without which trials have shown that it does not
-// come about, with the indexes of the events at which they struck. If either says so, each of them alone would do.
-func (f *Finding) Needs(lines []string, strikes []int, either bool) {
-	for i, line := range lines {
-		lines[i] = `"` + line + `"`
-	}
-	switch {
-	case len(lines) == 1:
-		f.Explanation += sentence(" It does not come about without %s.", lines[0])
-	case either:
-		f.Explanation += sentence(" It comes about with any of %s, and does not without all of them.", list(lines))
-	default:
-		f.Explanation += sentence(" It comes about only with %s together.", list(lines))
-	}
-	f.Faults = append(f.Faults, strikes...)
-	slices.Sort(f.Faults)
-}
-
 // SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between
 // the same processes.
 func SameViolation(a, b Finding) bool {

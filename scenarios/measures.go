@@ -52,7 +52,13 @@ func (s *Scenario) measures() []history.Measure {
 			return c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
 		})},
 		{history.OwnValue, everybody(func(c *Client) bool { return c.Lock.TokenScope != locks.PerClient })},
-		{history.ElapsedCheck, session || everybody(func(c *Client) bool { return c.Lock.ElapsedCheck })},
+		{history.ElapsedCheck, everybody(func(c *Client) bool {
+			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)
+		})},
+		{history.RelativeExpiry, everybody(func(c *Client) bool {
+			return d.Setting("expiry") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
+		})},
+		{history.CountedEntries, everybody(func(c *Client) bool { return c.Lock.Reentry != locks.UncountedReentry })},
 		{history.MonotonicClock, session || everybody(func(c *Client) bool { return c.Lock.Clock == sim.Monotonic })},
 		{history.DriftAllowance, everybody(func(c *Client) bool { return c.Lock.Drift != locks.Allowance{} })},
 		{history.ValidityCheck, everybody(func(c *Client) bool { return c.Work.CheckValidity })},

@@ -15,14 +15,25 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 		history.FsyncAlways:     "appendfsync always",
 		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry",
 		history.OwnerCheck:   "Delete only after comparing",
-		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "subtract an allowance",
+		history.ElapsedCheck: "Count the validity", history.DriftAllowance: "Subtract an allowance",
 		history.RandomRetry: "Retry after a random delay"}
 	told := map[history.Measure]int{}
+	drifting, err := Parse("drifting.yaml", []byte("name: drifting\nservers: {redis: 1}\nlock: {protocol: set-nx-px, "+
+		"elapsed-check: on}\nwork: {hold: validity, check-validity: on}\nfaults:\n  - drift client-1 clock by "+
+		"-9000ppm from 0s\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []*Scenario{drifting}
 	for _, name := range Names() {
 		s, err := Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, s)
+	}
+	for _, s := range all {
+		name := s.Name
 		result, err := NewRunner(s).Run(s.Plan(1))
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,9 @@ const (
 	Expiry          Measure = "expiry"          // keys have one, set in one step
 	OwnerCheck      Measure = "owner-check"     // on release, in one step
 	OwnValue        Measure = "own-value"       // one for each attempt
-	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document
+	ElapsedCheck    Measure = "elapsed-check"   // step 3 of the Redlock document; the lease counts from its request
+	RelativeExpiry  Measure = "relative-expiry" // the server adds the TTL to its own clock
+	CountedEntries  Measure = "counted-entries" // of a lock that its holder takes twice: the last release gives it back
 	MonotonicClock  Measure = "monotonic-clock" // measures elapsed time
 	DriftAllowance  Measure = "drift-allowance" // taken off the validity
 	ValidityCheck   Measure = "validity-check"  // before each read and write

@@ -218,5 +218,8 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int,
 	if at := r.keyEvent(history.KeyProlonged, victim, deposed, set, victim.at); at >= 0 {
 		return at, "granted by a deposed master"
 	}
+	if lease := r.Events[victim.at].Grant; victim.at != victim.ok && r.Events[gone].Time <= lease.Granted {
+		return gone, "validity miscounted (gone key extended)"
+	}
 	return gone, "validity miscounted"
 }

@@ -344,6 +344,9 @@ func (t *Trace) crash(i int, e *history.Event) {
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
+// Extended reports whether anybody extended a lock.
+func (t *Trace) Extended() bool { return len(t.extensions) > 0 }
+
 // Time is when the event at position i happened; for open, when recording stopped.
 func (t *Trace) Time(i int) history.Time {
 	if i == Open {

@@ -29,12 +29,13 @@ var given = map[checker.Law][]checker.CauseKind{
 	checker.Ownership:      {checker.RemovedByNonOwner, checker.ProlongedByNonOwner},
 	checker.TokenOrder:     {checker.TokenRepeated, checker.TokenWentBack},
 	checker.DeadlockFreedom: {checker.StuckBehindCrashed, checker.StuckBehindUncapped, checker.StuckBehindAbandoned,
-		checker.StuckInCycle, checker.StuckWithoutHolder, checker.NoQuorumLeft},
+		checker.StuckBehindItself, checker.StuckInCycle, checker.StuckWithoutHolder, checker.NoQuorumLeft},
 	checker.FaultTolerance: {checker.TooSlow},
 }
 
 // details are the variants of causes.
 var details = map[checker.CauseKind][]string{
+	checker.ValidityMiscounted:  {"", checker.GoneKey},
 	checker.ExpiredEarly:        {checker.ServerClock},
 	checker.RemovedByNonOwner:   {"", checker.ByFlush},
 	checker.LostInCrash:         {checker.Unsynced, checker.NoPersistence, checker.DiskLost},

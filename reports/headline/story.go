@@ -125,6 +125,9 @@ func (s *story) why() string {
 	case checker.DeposedMaster:
 		return "two masters granted it, each on its own"
 	case checker.ValidityMiscounted:
+		if s.f.Cause.Detail == checker.GoneKey {
+			return who + " took its lease for extended although its key was gone"
+		}
 		return who + " counted on its lease for longer than its key lived"
 	case checker.ExpiredEarly:
 		return "by a server's wrong clock the key of " + who + " expired early"
@@ -254,6 +257,8 @@ func (s *story) blocked() string {
 		return who + " kept it, and nothing makes that end"
 	case checker.StuckBehindAbandoned:
 		return "a key that " + who + " had given up never expires"
+	case checker.StuckBehindItself:
+		return who + " asked again for a lock that it still held"
 	case checker.StuckInCycle:
 		return "each holder waited for a lock that the next one held"
 	case checker.StuckWithoutHolder:

@@ -17,7 +17,7 @@ var causes = []struct {
 }{
 	{checker.CountedWithoutQuorum, nil},
 	{checker.DeposedMaster, nil},
-	{checker.ValidityMiscounted, nil},
+	{checker.ValidityMiscounted, []string{checker.GoneKey}},
 	{checker.ExpiredEarly, []string{checker.ServerClock}},
 	{checker.LeaseNotRechecked, nil},
 	{checker.RemovedByNonOwner, []string{checker.ByFlush}},
@@ -34,6 +34,7 @@ var causes = []struct {
 	{checker.StuckBehindUncapped, nil},
 	{checker.NoQuorumLeft, nil},
 	{checker.StuckBehindAbandoned, nil},
+	{checker.StuckBehindItself, nil},
 	{checker.StuckInCycle, nil},
 	{checker.SessionExpired, nil},
 	{checker.WaitedForOther, nil},

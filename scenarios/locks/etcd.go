@@ -29,11 +29,18 @@ func init() {
 		make: func(r requester) protocol {
 			return &etcd{requester: r, own: ownOf[etcdConfig](r.config), caller: etcdCaller{config: r.config}}
 		},
-		Measures: func(c *Config) []history.Measure {
-			if ownOf[etcdConfig](c).recheck {
-				return []history.Measure{history.Recheck}
+		Measures: func(c *Config) (list []history.Measure) {
+			own := ownOf[etcdConfig](c)
+			if own.recheck {
+				list = append(list, history.Recheck)
 			}
-			return nil
+			if own.count == fromSending {
+				list = append(list, history.ElapsedCheck)
+			}
+			if own.keepAlive == untilLost {
+				list = append(list, history.StopWhenLost)
+			}
+			return list
 		},
 		clash: func(a, b history.Lock) string {
 			if !strings.HasPrefix(string(b), string(a)+"/") {

@@ -24,6 +24,12 @@ func init() {
 			}
 			return l
 		},
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[setNXPXConfig](c).expiry == relativeExpiry {
+				return []history.Measure{history.RelativeExpiry}
+			}
+			return nil
+		},
 	})
 }
 

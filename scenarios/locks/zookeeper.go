@@ -33,9 +33,9 @@ func init() {
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
 			if ownOf[zooKeeperConfig](c).listener == stopsAtOnce {
-				return []history.Measure{history.StopWhenLost}
+				return []history.Measure{history.ElapsedCheck, history.StopWhenLost}
 			}
-			return nil
+			return []history.Measure{history.ElapsedCheck}
 		},
 		badName: badNodeName,
 		clash: func(a, b history.Lock) string {

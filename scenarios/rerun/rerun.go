@@ -114,19 +114,14 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	names := func(places ...int) bool {
 		return slices.ContainsFunc(strikesOf(places), func(at int) bool { return slices.Contains(f.Faults, at) })
 	}
-	if names(idle...) {
-		if g := r.checker.CheckSparing(h, f.Law, strikesOf(idle)); checker.SameViolation(*f, g) {
-			f.Explanation, f.Faults, f.Witness = g.Explanation, g.Faults, g.Witness
-		}
-	}
-	if len(needed) == 0 || len(f.Faults) > 0 {
+	if !names(idle...) && (len(f.Faults) > 0 || len(needed) == 0) {
 		return
 	}
-	var text []string
-	for _, i := range needed {
-		text = append(text, p.Faults[i].String())
+	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
+	if g := r.checker.CheckKnowing(h, f.Law, known); checker.SameViolation(*f, g) {
+		g.Trials = f.Trials
+		*f = g
 	}
-	f.Needs(text, strikesOf(needed), either)
 }
 
 // Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no
