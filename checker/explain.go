@@ -94,6 +94,10 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
 		l.ended)
+	if g.Lease != nil && l.ended <= g.Lease.Granted {
+		s = sentence("Nothing was left of the lease of %s when it was granted the lock at %v: it was valid until %v.",
+			g.Process, g.Lease.Granted, g.Lease.Until)
+	}
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
@@ -22,7 +23,7 @@ type etcdCluster struct {
 	config consensus.Config
 }
 
-func (c *etcdCluster) add(w *sim.World, wrap tap) {
+func (c *etcdCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {
 	c.Reset(c.config)
 	c.AddTo(wrap.before(w))
 }

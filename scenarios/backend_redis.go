@@ -34,14 +34,14 @@ func newRedisCluster(s *Servers) *redisCluster {
 	return c
 }
 
-func (c *redisCluster) add(w *sim.World, wrap tap) {
+func (c *redisCluster) add(w *sim.World, p nemesis.Plan, wrap tap) {
 	if len(c.groups) == 0 {
 		for _, node := range c.nodes {
 			node.Reset(c.config())
 		}
 	}
 	for _, members := range c.groups {
-		c.resetGroup(w, members)
+		c.resetGroup(w, p, members)
 	}
 	for i, id := range c.names {
 		w.AddServer(id, wrap(id, c.nodes[i]))
@@ -57,8 +57,8 @@ func (c *redisCluster) config() redis.Config {
 }
 
 // resetGroup prepares a master and its replicas for a run.
-func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
-	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { RecordFailOver(w, old, promoted) }}
+func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.ProcessID) {
+	group := &redis.Group{Promoted: func(old, promoted sim.ProcessID) { RecordFailOver(w, p.Faults, old, promoted) }}
 	config := c.config()
 	config.Group = group
 	config.MinReplicasToWrite, config.MinReplicasMaxLag = c.MinReplicasToWrite, c.MinReplicasMaxLag
@@ -72,10 +72,14 @@ func (c *redisCluster) resetGroup(w *sim.World, members []sim.ProcessID) {
 	}
 }
 
-// RecordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed.
-func RecordFailOver(w *sim.World, old, promoted sim.ProcessID) {
+// RecordFailOver records that a replica has become master, whoever decided it: a checker must know who was deposed. If
+// the plan did not ask for it, the Sentinel did it of its own accord.
+func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
+	if !slices.ContainsFunc(plan, func(o nemesis.Fault) bool { return o.Kind == f.Kind && o.Recorded() == e.Value }) {
+		e.Why = history.BySentinel
+	}
 	w.Record(history.Nemesis, e)
 	e.Type = history.OK
 	w.Record(history.Nemesis, e)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/consensus"
@@ -22,7 +23,7 @@ type zooKeeperCluster struct {
 	config zookeeper.Config
 }
 
-func (c *zooKeeperCluster) add(w *sim.World, wrap tap) {
+func (c *zooKeeperCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {
 	c.Reset(c.config)
 	c.AddTo(wrap.before(w))
 }

@@ -21,8 +21,8 @@ func (t tap) before(w *sim.World) func(sim.ProcessID, sim.Server) {
 
 // cluster is the lock servers of a run. It is used for one run after the other.
 type cluster interface {
-	// add resets the servers and adds them to a world.
-	add(w *sim.World, wrap tap)
+	// add resets the servers and adds them to a world, for a run of a plan.
+	add(w *sim.World, p nemesis.Plan, wrap tap)
 }
 
 // newCluster makes the servers that s asks for.

@@ -188,7 +188,7 @@ func (r *Runner) Run(p nemesis.Plan) (Result, error) {
 		r.host.Prepare(&options)
 	}
 	w.Reset(p.Seed, options)
-	r.cluster.add(w, r.wrap)
+	r.cluster.add(w, p, r.wrap)
 	w.AddServer(history.Resource, resource.New(s.Resource.rules()))
 	r.clients = r.clients[:0]
 	for i := range s.Clients {

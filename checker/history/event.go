@@ -85,6 +85,7 @@ const (
 	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
 	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
 	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
+	BySentinel      Why = "by the Sentinel" // FailOver: no fault asked for it
 	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
 	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
 	// Release Fail, Extend Fail: too few servers still knew the attempt as owner

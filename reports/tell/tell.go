@@ -59,10 +59,21 @@ func (t *Teller) Event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
+// Promotion says that the Sentinel has promoted a replica of its own accord; it is empty of every other event.
+func Promotion(e *history.Event) string {
+	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the Sentinel promotes %s in place of %s", e.Fault.To[0], e.Fault.On[0])
+}
+
 func (t *Teller) fault(e *history.Event) string {
 	line := e.Value
 	if line == "" {
 		line = string(e.F)
+	}
+	if promotion := Promotion(e); promotion != "" {
+		return promotion
 	}
 	switch e.Type {
 	case history.Invoke:

@@ -97,5 +97,5 @@ func (f *fleet) failed(err error) {
 func (f *fleet) promoted(old, promoted sim.ProcessID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	scenarios.RecordFailOver(f.loop.World(), old, promoted)
+	scenarios.RecordFailOver(f.loop.World(), f.plan, old, promoted)
 }
