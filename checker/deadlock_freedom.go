@@ -252,16 +252,22 @@ func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 }
 
 // abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release
-// it: its attempt was given up, or its release was lost.
+// it: its attempt was given up, or its release was lost. With it comes the fault that was on the way between its client
+// and the server when it was set, or struck there before the client did something else.
 func (t *judge) abandoned(keys []int) (set int, why *trace.Fault) {
 	for _, set := range keys {
 		e := &t.History.Events[set]
 		if e.Until != history.Never {
 			continue
 		}
+		client, next := t.ProcessOf(e.Of), set+1
+		for next < len(t.History.Events) && t.History.Events[next].Process != client {
+			next++
+		}
 		server := func(p history.Process) bool { return p == e.Process }
-		return set, t.lastSuspect(set+1, func(f *trace.Fault) bool {
-			return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, t.ProcessOf(e.Of), server)
+		return set, t.lastSuspect(next, func(f *trace.Fault) bool {
+			return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, client, server) &&
+				(f.Start > set || t.Time(t.Mended(f)) >= e.Time)
 		})
 	}
 	return -1, nil
