@@ -22,7 +22,7 @@ var Update = flag.Bool("update", false, "rewrite what the tests expect")
 // A test leaves much garbage and keeps little: collecting it less often saves a third of its time.
 func init() { debug.SetGCPercent(400) }
 
-// Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/run sets it, and without
+// Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/full sets it, and without
 // -short.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
