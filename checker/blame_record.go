@@ -37,6 +37,7 @@ func (t *judge) strayStory(at, set int) string {
 func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
+	counted := func(p history.Process) bool { return slices.Contains(lease.Counted, p) }
 	unit := func(p history.Process) bool {
 		return slices.ContainsFunc(lease.Counted, func(s history.Process) bool { return t.Unit(s) == t.Unit(p) })
 	}
@@ -53,7 +54,7 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 		case own && f.Does == history.PacesClock:
 			d.amount = max(0, history.Time(-f.PPM)*((min(to, lease.Until)-from)/1e6))
 		case f.Does.IsClock():
-		case own && f.Does == history.Stops, t.onTheWay(f, g.Process, unit), t.between(f, unit):
+		case own && f.Does == history.Stops, t.onTheWay(f, g.Process, counted), t.between(f, unit):
 			d.from, d.to = from, min(to, lease.Granted)
 		}
 		if d.length() > 0 {

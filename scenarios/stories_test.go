@@ -92,6 +92,56 @@ faults:
   - drift redis-5 clock by +1000ppm from 0s
   - pause client-1 for 12s at 300us
 `, 1, nil, checker.LeaseExclusion, "validity miscounted", []string{"pause client-1 for 12s at 300us"}},
+		{"a disk that was lost, on a server that syncs every write",
+			kept("always", "  - crash redis-1 losing everything at 2s, restart after 100ms"), 1, nil,
+			checker.LeaseExclusion, "lost in crash (disk lost)",
+			[]string{"crash redis-1 losing everything at 2s, restart after 100ms"}},
+		{"a shut-down that the key survived",
+			kept("always", "  - shut down redis-1 at 1s, restart after 100ms\n"+
+				"  - crash redis-1 losing everything at 2s, restart after 100ms"), 1, nil,
+			checker.LeaseExclusion, "lost in crash (disk lost)",
+			[]string{"crash redis-1 losing everything at 2s, restart after 100ms"}},
+		{"a read that was held up while the lease still ran",
+			short("work: {cycles: 1, hold: 1s, writes: 1}\nresource: {timeout: 2s}\nfaults:\n" +
+				"  - cut client-1 | resource after acquired for 1500ms"), 1, nil,
+			checker.MutualExclusion, "holder outlived its lease (late packet)",
+			[]string{"cut client-1 | resource after acquired for 1.5s"}},
+		{"an extension that was counted after the two had met is no reason of it",
+			"name: any-answer\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s, extension: " +
+				"{mode: any-answer, in: background}}\nwork: {cycles: 1, hold: 4s}\nfaults:\n" +
+				"  - pause client-1 for 3s at 100ms\nlimit: 60s\n", 1, nil,
+			checker.MutualExclusion, "holder outlived its lease (pause)", []string{"pause client-1 for 3s at 100ms"}},
+		{"an extension of a key that was gone",
+			"name: any-answer\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s, extension: " +
+				"{mode: any-answer, in: background}}\nwork: {cycles: 1, hold: 4s}\nfaults:\n" +
+				"  - pause client-1 for 3s at 100ms\nlimit: 60s\n", 1, nil,
+			checker.LeaseExclusion, "validity miscounted (gone key extended)", nil},
+		{"a quorum of four, of five servers of which two are gone",
+			"name: four\nservers: {redis: 5}\nclients: 2\nlock: {protocol: redlock, ttl: 5s, quorum: 4}\nfaults:\n" +
+				"  - crash client-2 at 0s\n  - crash redis-1 losing unsynced writes at 0s\n" +
+				"  - crash redis-2 losing unsynced writes at 0s\n", 1, nil,
+			checker.DeadlockFreedom, "no quorum left", []string{"crash redis-1 losing unsynced writes at 0s",
+				"crash redis-2 losing unsynced writes at 0s"}},
+		{"of three servers that are gone for good, of which two are enough, the first two",
+			"name: three\nservers: {redis: 3}\nclients: 2\nlock: {protocol: redlock, ttl: 5s}\nfaults:\n" +
+				"  - shut down redis-1 at 1ms\n  - shut down redis-2 at 2ms\n  - shut down redis-3 at 3ms\n", 1, nil,
+			checker.DeadlockFreedom, "no quorum left", []string{"shut down redis-1 at 1ms", "shut down redis-2 at 2ms"}},
+		{"one lock, of which a client waits for its own hold",
+			"name: again\nservers: {zookeeper: 3}\nclients: 2\nlock: {protocol: zookeeper, listener: reacquire, ttl: " +
+				"6s}\nwork: {cycles: 1, hold: 12s}\nlimit: 60s\nfaults:\n" +
+				"  - cut client-1 | zookeeper-1 zookeeper-2 zookeeper-3 at 2s for 4s\n", 1, nil,
+			checker.DeadlockFreedom, "stuck behind its own hold", nil},
+		{"a cut on the link to a replica that was not counted; another made WAIT take long",
+			"name: waits\nservers: {redis: 1, replicas: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 3s, wait: " +
+				"{timeout: 500ms, obey: off}, retry: {delay: 20ms..60ms}}\nwork: {cycles: 1, hold: 3400ms}\nlimit: " +
+				"60s\nfaults:\n  - cut redis-1 | redis-1-replica-1 at 0s for 2s\n" +
+				"  - cut client-1 -> redis-1-replica-1 at 0s for 2s\n", 1, nil,
+			checker.LeaseExclusion, "validity miscounted", []string{"cut redis-1 | redis-1-replica-1 at 0s for 2s"}},
+		{"a counter that a server without persistence forgot when it was shut down",
+			"name: forgets\nservers: {redis: 1, persistence: none}\nclients: 2\nlock: {protocol: fenced, ttl: 5s}" +
+				"\nwork: {cycles: 3, hold: 500ms}\nresource: {fencing: on}\nfaults:\n" +
+				"  - shut down redis-1 at 800ms, restart after 100ms\n", 1, nil,
+			checker.TokenOrder, "token repeated", []string{"shut down redis-1 at 800ms, restart after 100ms"}},
 		{"a client that hears its member is not suspended, although its own pings arrive nowhere (ClientCnxn counts " +
 			"what it receives)",
 			"name: one-way\nservers: {zookeeper: 3}\nclients: 2\nlock: {protocol: zookeeper, ttl: 4s, listener: " +
@@ -130,6 +180,12 @@ faults:
 // short is a lock that is held for longer than its lease, if the rest does not say otherwise.
 func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
+}
+
+// kept is a lock on one Redis with an append-only file, and faults.
+func kept(fsync, faults string) string {
+	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: {protocol: " +
+		"set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\nfaults:\n" + faults + "\n"
 }
 
 func parsed(t *testing.T, lines []string) []nemesis.Fault {
