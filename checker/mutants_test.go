@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator of the checker at a time and runs the package's short tests against it; a
-// change that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
+// TestNoMutantSurvives changes one operator of the checker at a time, or of a package below it, and runs the short tests
+// of both against it; a change that they do not notice is a survivor. It takes hours, and is left out unless the environment asks for it:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
-// FENCEPOST_MUTANTS=sections.go,reach.go asks for those files only; a file name ending in /7 for each seventh change in
+// FENCEPOST_MUTANTS=ownership.go,trace/reach.go asks for those files only; a file name ending in /7 for each seventh change in
 // it.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
@@ -107,7 +107,7 @@ func isText(x ast.Expr) bool {
 func caught(t *testing.T, file string, source []byte) bool {
 	t.Helper()
 	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
+	changed, overlay := filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, "overlay.json")
 	original, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,8 @@ func caught(t *testing.T, file string, source []byte) bool {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	run := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay, ".")
+	run := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay, ".",
+		"./"+filepath.Dir(file))
 	run.Env = append(os.Environ(), "FENCEPOST_FULL=", "FENCEPOST_MUTANTS=")
 	return run.Run() != nil
 }
