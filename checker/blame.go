@@ -354,8 +354,7 @@ func (t *judge) slowedAsk(n int32, excess history.Time) []*trace.Fault {
 	for f := range t.suspects() {
 		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
 			f.Does != history.Promotes &&
-			t.onTheWay(f, a.Process, t.IsServer) &&
-			t.Time(min(t.Mended(f), c.ret))-max(t.Time(f.Start), t.Time(c.call)) >= excess {
+			t.onTheWay(f, a.Process, t.IsServer) && t.delayOf(f, &c).length() >= excess {
 			list = append(list, f)
 		}
 	}
