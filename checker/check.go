@@ -28,7 +28,7 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 			row.judge(t, f)
 			if judged := f.Outcome == Holds || f.Outcome == Violated; judged && h.Header.ClockError > 0 {
 				if why := row.doubt(&t.Trace, f.Outcome == Violated, f.At); why != "" {
-					*f = Finding{Law: law, Outcome: Undecided, Explanation: why}
+					*f = Finding{Law: law, Outcome: Undecided, Judges: f.Judges.open(), Explanation: why}
 				}
 			}
 		}

@@ -10,12 +10,12 @@ import (
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check,
-// porcupine, and the definition in LAWS read literally. A history is a sequence of calls, returns, losses and crashes
+// porcupine, asked about all operations at once and in the smallest parts, and the definition read literally. A history is a sequence of calls, returns, losses and crashes
 // of a few processes that ask for one lock; a loss and a crash count as operations. Histories that differ only in the
 // names of the processes are one, and so are those that differ in how a release, or an acquire that was not granted,
 // returned, except where the row says that all outcomes are tried.
 //
-// It takes about ten seconds on two cores, several times that with -race; -short leaves the larger rows out, which take
+// It takes about half a minute on two cores, several times that with -race; -short leaves the larger rows out, which take
 // most of it.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
@@ -46,6 +46,10 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 			if e.seen != c.want || e.violated != c.violated {
 				t.Errorf("%d histories, %d of them violated; want %d and %d", e.seen, e.violated, c.want, c.violated)
 			}
+			if e.divided == 0 || c.shared && c.operations > 4 && e.unanswered == 0 {
+				t.Errorf("%d histories were refuted by a part of them, %d have pieces that answer nothing", e.divided,
+					e.unanswered)
+			}
 		})
 	}
 }
@@ -59,6 +63,8 @@ type enumeration struct {
 	trace            judge
 	ops              []linear.MutexOp
 	seen, violated   int
+	// refuted by a part, and neither refuted nor allowed by pieces
+	divided, unanswered int
 }
 
 // walker is what one process may do next.
@@ -172,7 +178,9 @@ func (e *enumeration) judge() {
 			continue // nothing to ask, and most histories are such
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
-		byPorcupine = byPorcupine || linear.Mutex(e.ops) == linear.Refuted
+		whole := linear.Mutex(e.ops)
+		byPorcupine = byPorcupine || whole == linear.Refuted
+		e.askInParts(whole)
 	}
 	if byDefinition {
 		e.violated++
@@ -180,6 +188,28 @@ func (e *enumeration) judge() {
 	if byInterval != byDefinition || byPorcupine != byDefinition || byInterval && (c.first.At != a || c.then.At != b) {
 		e.t.Fatalf("interval check %v (%d, %d), porcupine %v, definition %v (%d, %d):\n%s", byInterval, c.first.At,
 			c.then.At, byPorcupine, byDefinition, a, b, list(lines(e.h.Events)))
+	}
+}
+
+// askInParts asks porcupine in the smallest parts that there are, and in pieces of two sections at most.
+func (e *enumeration) askInParts(whole linear.Answer) {
+	smallest := linear.Parts{Least: 1, Most: len(e.ops), Steps: 1 << 20}
+	answer, refuted := smallest.Mutex(e.ops)
+	if answer != whole || (refuted != nil) != (whole == linear.Refuted) || len(refuted) > len(e.ops) {
+		e.t.Fatalf("porcupine: %d at once, %d in parts (%v):\n%s", whole, answer, refuted, list(lines(e.h.Events)))
+	}
+	if refuted != nil && len(refuted) < len(e.ops) {
+		e.divided++
+	}
+	if len(e.ops) < 5 { // two sections
+		return
+	}
+	pieces := linear.Parts{Least: 1, Most: 2, Steps: 1 << 20}
+	switch answer, _ := pieces.Mutex(e.ops); {
+	case answer == linear.TooMany:
+		e.unanswered++
+	case answer != whole:
+		e.t.Fatalf("porcupine: %d at once, %d in pieces:\n%s", whole, answer, list(lines(e.h.Events)))
 	}
 }
 

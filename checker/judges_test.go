@@ -1,40 +1,176 @@
 package checker
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// TestJudgesThatContradictEachOtherDecideNothing tells the one judge what the other did not say.
-func TestJudgesThatContradictEachOtherDecideNothing(t *testing.T) {
-	clash := told(t, `
+// TestTheVerdictSaysWhoJudged puts answers in the place of porcupine's: without one the interval check judges alone, and
+// says so; the opposite one leaves the law undecided.
+func TestTheVerdictSaysWhoJudged(t *testing.T) {
+	const overlap = `
 0s client-1 acquire invoke
 1s client-1 acquire ok
 2s client-2 acquire invoke
 3s client-2 acquire ok
+`
+	clash, sound := told(t, overlap), busy(t, 100)
+	const (
+		finish = "; porcupine: did not finish, as there are too many orders to try"
+		many   = "; porcupine: not asked, as there are more than 10000 sections without an instant at which nobody is " +
+			"inside"
+	)
+	for _, c := range []struct {
+		h       *history.History
+		answer  linear.Answer
+		outcome Outcome
+		judges  Judges
+		says    string
+	}{
+		{clash, linear.Refuted, Violated, Judges{Refuted, Refuted}, "porcupine: refuted; interval check: refuted"},
+		{clash, linear.Unknown, Violated, Judges{Unfinished, Refuted}, "interval check alone: refuted" + finish},
+		{clash, linear.TooMany, Violated, Judges{NotAskedTooMany, Refuted}, "interval check alone: refuted" + many},
+		{clash, linear.Linearizable, Undecided, Judges{Allowed, Refuted},
+			"porcupine: allowed; interval check: refuted"},
+		{sound, linear.Linearizable, Holds, Judges{Allowed, Allowed}, "porcupine: allowed; interval check: allowed"},
+		{sound, linear.Unknown, Holds, Judges{Unfinished, Allowed}, "interval check alone: allowed" + finish},
+		{sound, linear.TooMany, Holds, Judges{NotAskedTooMany, Allowed}, "interval check alone: allowed" + many},
+		{sound, linear.Refuted, Undecided, Judges{Refuted, Allowed}, "porcupine: refuted; interval check: allowed"},
+	} {
+		var judge Checker
+		judge.t.instead = func([]linear.MutexOp) linear.Answer { return c.answer }
+		f := judge.CheckOnly(c.h, []Law{MutualExclusion}).Findings[0]
+		consistent(t, c.says, f)
+		if f.Outcome != c.outcome || f.Judges != c.judges || f.Judges.String() != c.says ||
+			(f.Judges.Alone() != "") != strings.Contains(c.says, "alone") ||
+			strings.Contains(f.Explanation, "defect of the checker") != (c.outcome == Undecided) {
+			t.Errorf("want %v, %s: got %v, %v: %s", c.outcome, c.says, f.Outcome, f.Judges, f.Explanation)
+		}
+	}
+}
+
+// TestJudgesLookAtEachLock: what one judge says of one lock is no answer to what the other says of another.
+func TestJudgesLookAtEachLock(t *testing.T) {
+	h := told(t, `
+0s client-1 acquire invoke lock=a
+1s client-1 acquire ok lock=a
+2s client-2 acquire invoke lock=a
+3s client-2 acquire ok lock=a
+4s client-3 acquire invoke lock=b
+5s client-3 acquire ok lock=b
+6s client-3 release invoke lock=b
+7s client-4 acquire invoke lock=b
+8s client-4 acquire ok lock=b
 `)
 	for _, c := range []struct {
-		why            string
-		h              *history.History
-		byInterval     bool
-		wantContradict bool
+		a, b    linear.Answer
+		outcome Outcome
+		judges  Judges
 	}{
-		{"both allow", busy(t, 100), false, false},
-		{"only the interval check refutes", busy(t, 100), true, true},
-		{"both refute", clash, true, false},
-		{"only porcupine refutes", clash, false, true},
+		{linear.Refuted, linear.Linearizable, Violated, Judges{Refuted, Refuted}},
+		{linear.Refuted, linear.Unknown, Violated, Judges{Refuted, Refuted}},
+		{linear.Unknown, linear.Linearizable, Violated, Judges{Unfinished, Refuted}},
+		{linear.Linearizable, linear.Refuted, Undecided, Judges{Allowed, Refuted}},
+		{linear.Refuted, linear.Refuted, Undecided, Judges{Refuted, Allowed}},
 	} {
-		var tr judge
-		tr.Read(c.h)
-		tr.Sections()
-		var f Finding
-		if got := tr.contradicted(&f, c.byInterval); got != c.wantContradict {
-			t.Errorf("%s: contradicted is %v", c.why, got)
+		var judge Checker
+		answers := []linear.Answer{c.a, c.b}
+		judge.t.instead = func([]linear.MutexOp) (next linear.Answer) {
+			next, answers = answers[0], answers[1:]
+			return next
 		}
-		if c.wantContradict && (f.Outcome != Undecided || !strings.Contains(f.Explanation, "defect of the checker")) {
-			t.Errorf("%s: %v, %s", c.why, f.Outcome, f.Explanation)
+		f := judge.CheckOnly(h, []Law{MutualExclusion}).Findings[0]
+		if f.Outcome != c.outcome || f.Judges != c.judges || f.Outcome == Violated && f.Lock != "a" {
+			t.Errorf("%v and %v: got %v of %q, %v", c.a, c.b, f.Outcome, f.Lock, f.Judges)
+		}
+	}
+}
+
+// TestPorcupineIsNotAskedWhereClocksAreOff: two sections that overlap for certain, two that may, two that do not.
+func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
+	for _, c := range []struct {
+		entry   string
+		outcome Outcome
+		judges  Judges
+	}{
+		{"3s", Violated, Judges{NotAskedClocks, Refuted}},
+		{"10s", Undecided, Judges{NotAskedClocks, Open}},
+		{"12s", Holds, Judges{NotAskedClocks, Allowed}},
+	} {
+		h := told(t, `
+0s client-1 acquire invoke
+1s client-1 acquire ok
+2s client-2 acquire invoke
+`+map[bool]string{true: "3s client-2 acquire ok\n"}[c.entry == "3s"]+`
+10s client-1 release invoke
+`+map[bool]string{true: c.entry + " client-2 acquire ok\n"}[c.entry != "3s"])
+		h.Header.ClockError = 1e6
+		f := Check(h).Of(MutualExclusion)
+		const why = "porcupine: not asked, as the history states a clock error"
+		if f.Outcome != c.outcome || f.Judges != c.judges || !strings.Contains(f.Judges.String(), why) {
+			t.Errorf("entered at %s: %v, %v: %s", c.entry, f.Outcome, f.Judges, f.Explanation)
+		}
+		consistent(t, c.entry, f)
+	}
+}
+
+// inTurn is a history of so many sections, one after the other, or all of them shared and ended together.
+func inTurn(n int, together bool) *history.History {
+	h := &history.History{}
+	add := func(i int, typ history.Type, f history.F) {
+		h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: history.Time(len(h.Events)),
+			Process: "client-1", Type: typ, F: f, Lock: "l", Attempt: history.Attempt(strconv.Itoa(i)), Shared: together})
+	}
+	for i := range n {
+		add(i, history.OK, history.Acquire)
+		if !together {
+			add(i, history.Invoke, history.Release)
+		}
+	}
+	for i := 0; i < n && together; i++ {
+		add(i, history.Invoke, history.Release)
+	}
+	return h
+}
+
+// TestPorcupineIsAskedInParts: sections beyond the bound of one question are judged by both where instants at which
+// nobody is inside divide them, and by the interval check alone where none does.
+func TestPorcupineIsAskedInParts(t *testing.T) {
+	const n = linear.MaxSections
+	late := func(h *history.History) *history.History { // two more sections, which overlap
+		for _, a := range []history.Attempt{"x", "y"} {
+			h.Events = append(h.Events, history.Event{Index: len(h.Events), Time: history.Time(len(h.Events)),
+				Process: "client-2", Type: history.OK, F: history.Acquire, Lock: "l", Attempt: a})
+		}
+		return h
+	}
+	overlapping := inTurn(n+1, true) // the writer is among the readers
+	overlapping.Events[1].Shared = false
+	for _, c := range []struct {
+		name   string
+		h      *history.History
+		judges Judges
+	}{
+		{"three times as many in turn", inTurn(3*n, false), Judges{Allowed, Allowed}},
+		{"then two that overlap", late(inTurn(3*n, false)), Judges{Refuted, Refuted}},
+		{"as many that overlap", inTurn(n, true), Judges{Allowed, Allowed}},
+		{"one more", inTurn(n+1, true), Judges{NotAskedTooMany, Allowed}},
+		{"of which one must not", overlapping, Judges{Refuted, Refuted}},
+		{"then two that must not", late(inTurn(n+1, true)), Judges{Refuted, Refuted}},
+	} {
+		f := Check(c.h).Of(MutualExclusion)
+		if f.Judges != c.judges {
+			t.Errorf("%s: %v: %v", c.name, f.Outcome, f.Judges)
+		}
+		e := Evidence(c.h)[0].Mutex
+		refuted := c.judges.Porcupine == Refuted
+		if drawn := refuted || c.name == "as many that overlap"; drawn != (e != nil) ||
+			drawn && refuted != (e.Answer == linear.Refuted) {
+			t.Errorf("%s: %v, and the drawing is %+v", c.name, f.Judges, e)
 		}
 	}
 }

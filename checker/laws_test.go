@@ -116,6 +116,14 @@ func consistent(t *testing.T, name string, f Finding) {
 	if f.About != "" && (!violated || len(f.Holders) == 2 && !slices.Contains(f.Holders, f.About)) {
 		t.Errorf("%s: a finding about %s, that is %v between %v", name, f.About, f.Outcome, f.Holders)
 	}
+	j := f.Judges
+	switch two := f.Law == MutualExclusion && f.Outcome != Unchecked; {
+	case two != (j != Judges{}),
+		violated && two && (j.Interval != Refuted || j.Porcupine == Allowed),
+		f.Outcome == Holds && two && (j.Interval != Allowed || j.Porcupine == Refuted),
+		f.Outcome == Undecided && two && !j.differ() && j.Interval != Open:
+		t.Errorf("%s: %s is %v by %v", name, f.Law, f.Outcome, j)
+	}
 	switch clash := f.Law == LeaseExclusion || f.Law == MutualExclusion; {
 	case !violated, f.Cause.Kind == CountedWithoutQuorum, f.Cause.Kind == Untold:
 	case clash && f.About == "":

@@ -61,17 +61,25 @@ func (t *judge) undecidedBy() *trace.Grant {
 // firstClash returns, over all locks, the clash whose second span the history states first.
 func (t *judge) firstClash(law Law) (best clash, found bool) {
 	for n := range t.Locks {
-		spans := t.Locks[n].Windows
-		if law == MutualExclusion {
-			spans = t.Locks[n].Sections
-		}
-		i, j, clashes := t.Interval.First(spans)
-		if clashes && t.History.Header.ClockError > 0 {
-			i, j, clashes = doubt.First(&t.Trace, spans, law == MutualExclusion)
-		}
-		if clashes && (!found || spans[j].At < best.then.At) {
-			best, found = clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
+		if c, clashes := t.clashIn(law, n); clashes && (!found || c.then.At < best.then.At) {
+			best, found = c, true
 		}
 	}
 	return best, found
+}
+
+// clashIn returns the clash of a lock whose second span the history states first.
+func (t *judge) clashIn(law Law, n int) (clash, bool) {
+	spans := t.Locks[n].Windows
+	if law == MutualExclusion {
+		spans = t.Locks[n].Sections
+	}
+	i, j, clashes := t.Interval.First(spans)
+	if clashes && t.History.Header.ClockError > 0 {
+		i, j, clashes = doubt.First(&t.Trace, spans, law == MutualExclusion)
+	}
+	if !clashes {
+		return clash{}, false
+	}
+	return clash{law: law, lock: int32(n), first: spans[i], then: spans[j]}, true
 }

@@ -6,12 +6,11 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/doubt"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two
-// judges must agree: porcupine, on a mutex whose owner is the section, and the interval check.
+// mutualExclusion judges the user's promise: critical sections of one lock never overlap, shared ones aside. Two judges
+// report it: see Judges.
 //
 // It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
 func (t *judge) mutualExclusion(f *Finding) {
@@ -29,67 +28,18 @@ func (t *judge) mutualExclusion(f *Finding) {
 		f.unchecked("One lock was acquired once and nobody else asked for it.")
 		return
 	}
-	c, found := t.firstClash(MutualExclusion)
-	if t.History.Header.ClockError == 0 && t.contradicted(f, found) {
-		return
-	}
-	if !found {
+	judges, c := t.bothJudges()
+	f.Judges = judges
+	switch {
+	case judges.differ():
+		f.undecided("This is a defect of the checker: of the critical sections porcupine says " +
+			judges.Porcupine.String() + ", the interval check " + judges.Interval.String() +
+			". Please report it with this history.")
+	case judges.Interval == Refuted:
+		t.insideTogether(f, &c)
+	default:
 		f.holds(count(sections, "critical section") + ", no two of one lock overlapped.")
-		return
 	}
-	t.insideTogether(f, &c)
-}
-
-// maxSections is the most sections of one lock that porcupine is asked about: its memory grows with their square.
-// Beyond it the interval check judges alone; the two agree on every small history (TestEveryTwoOfThreeJudgesAgree).
-const maxSections = 10_000
-
-// contradicted makes the finding undecided if porcupine says otherwise than the interval check: one of them is wrong,
-// and neither is silently preferred. Porcupine running out of steps is no contradiction.
-func (t *judge) contradicted(f *Finding, found bool) bool {
-	complete, refuted := true, false
-	for n := range t.Locks {
-		l := &t.Locks[n]
-		if len(l.Sections) < 2 {
-			continue
-		}
-		answer := linear.Unknown
-		if len(l.Sections) <= maxSections {
-			t.mutexOps = t.appendMutexOps(t.mutexOps[:0], l)
-			answer = linear.Mutex(t.mutexOps)
-		}
-		complete = complete && answer != linear.Unknown
-		refuted = refuted || answer == linear.Refuted
-	}
-	if refuted == found || !complete && !refuted {
-		return false
-	}
-	verdicts := map[bool]string{false: "allows", true: "refutes"}
-	f.undecided("This is a defect of the checker: porcupine " + verdicts[refuted] +
-		" the critical sections that the interval check " +
-		verdicts[found] + ". Please report it with this history.")
-	return true
-}
-
-// appendMutexOps appends porcupine's operations: an enter for each acquire ok, from its call; a leave for each section
-// that ended, from its end to the return of its release, or for ever.
-func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
-	for s, n := range l.Grants {
-		g := &t.Grants[n]
-		op := linear.MutexOp{Section: s, Shared: g.Shared, Client: int(t.Number[g.Process])}
-		enter := op
-		enter.Enter, enter.Call, enter.Return = true, int64(t.Asks[g.Ask].Call), int64(g.OK)
-		ops = append(ops, enter)
-		if g.Ending == trace.StillOpen {
-			continue
-		}
-		op.Call, op.Return = int64(g.End), linear.Forever
-		if g.Done != trace.Open {
-			op.Return = int64(max(g.Done, g.End))
-		}
-		ops = append(ops, op)
-	}
-	return ops
 }
 
 // insideTogether reports two sections that overlap. Their cause is that of the leases if they overlap too, else why a

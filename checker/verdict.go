@@ -123,6 +123,7 @@ func (c Cause) String() string {
 type Finding struct {
 	Law     Law
 	Outcome Outcome
+	Judges  Judges // of mutual-exclusion: who judged it
 	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say what it was about: the
 	// holder and the one that came in, the stale and the newer writer, whoever removed a lock and its owner, the
 	// waiter.
@@ -143,6 +144,18 @@ type Finding struct {
 	// Explanation is one paragraph of plain words: the story of a violation, or what was missing for another outcome.
 	// For a law that holds it says what was seen ("15 sections, none overlapped").
 	Explanation string
+}
+
+// Came says how the law came out: "violated by CAUSE", with a note where one judge of two judged alone.
+func (f *Finding) Came() string {
+	came := f.Outcome.String()
+	if f.Outcome == Violated {
+		came += " by " + f.Cause.String()
+	}
+	if alone := f.Judges.Alone(); alone != "" && f.Outcome != Undecided {
+		came += " (" + alone + ")"
+	}
+	return came
 }
 
 // Verdict holds one finding per law, in the order of Laws.

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/single"
 )
 
-func render(t *testing.T, run *single.Run, links ...report.Link) string {
+func render(t *testing.T, run *single.Run, links ...single.View) string {
 	t.Helper()
 	var b strings.Builder
 	if err := run.HTML(&b, links); err != nil {
@@ -56,8 +56,8 @@ func TestTextCannotBecomeMarkup(t *testing.T) {
 	run.Verdict.Findings[1].Explanation = evil
 	run.Verdict.Findings[1].Remedy = evil
 	run.Expected[0].Expected = evil
-	got := render(t, run, report.Link{Text: evil, Href: "javascript:alert(1)"},
-		report.Link{Text: "mutex", Href: "mutex.html"})
+	got := render(t, run, single.View{Link: report.Link{Text: evil, Href: "javascript:alert(1)"}},
+		single.View{Link: report.Link{Text: "mutex", Href: "mutex.html"}})
 	if n := strings.Count(got, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}

@@ -58,7 +58,12 @@ func campaign(t *testing.T, s *Scenario, seeds int) *expect.Campaign {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Add(result.Plan.Seed, result.Digest, s.Judge(result))
+		judged := s.Judge(result)
+		c.Add(result.Plan.Seed, result.Digest, judged)
+		f := judged.Verdict.Of(checker.MutualExclusion)
+		if f.Outcome != checker.Unchecked && f.Judges.Porcupine < checker.Allowed {
+			t.Errorf("seed %d: mutual exclusion is judged by the %s", seed+1, f.Judges.Alone())
+		}
 	}
 	return &c
 }

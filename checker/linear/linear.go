@@ -19,6 +19,7 @@ type Answer uint8
 // The zero Answer is never a pass.
 const (
 	Unknown      Answer = iota // the budget of steps ended first
+	TooMany                    // there are more operations than porcupine is asked about at once
 	Linearizable               // some order of the operations explains what was seen
 	Refuted                    // no order does
 )
@@ -27,12 +28,36 @@ const (
 // time, makes the same history give the same answer on every machine.
 const maxSteps = 1 << 20
 
-// budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
-type budget struct{ left int }
+// What the steps of one check may take in memory, and what one takes beside a bit for each operation, in bytes:
+// porcupine remembers every step that was possible.
+const (
+	maxMemory  = 256 << 20
+	stepMemory = 200
+)
 
+// budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
+type budget struct {
+	left int // steps that may be tried
+	room int // steps that may be remembered
+}
+
+// budgetFor gives the budget of a check of so many operations that may try so many steps.
+func budgetFor(operations, steps int) *budget {
+	return &budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
+}
+
+// spend reports whether another step may be tried.
 func (b *budget) spend() bool {
 	b.left--
 	return b.left >= 0
+}
+
+// keep reports whether another step may be remembered. If not, none is tried any longer.
+func (b *budget) keep() bool {
+	if b.room--; b.room < 0 {
+		b.left = -1
+	}
+	return b.room >= 0
 }
 
 func (b *budget) answer(ok bool) Answer {
@@ -57,6 +82,9 @@ func model[S comparable, Op any](initial S, next step[S, Op], b *budget) porcupi
 				return false, state
 			}
 			after, ok := next(state.(S), input.(*Op))
+			if ok && b != nil && !b.keep() {
+				return false, state
+			}
 			return ok, after
 		},
 		Equal: func(x, y any) bool { return x.(S) == y.(S) },

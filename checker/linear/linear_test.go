@@ -15,7 +15,9 @@ func leave(s int, call, ret int64) MutexOp {
 }
 func shared(op MutexOp) MutexOp { op.Shared = true; return op }
 
-func (a Answer) String() string { return [...]string{"unknown", "linearizable", "refuted"}[a] }
+func (a Answer) String() string {
+	return [...]string{"unknown", "too many", "linearizable", "refuted"}[a]
+}
 
 func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 	for _, c := range []struct {

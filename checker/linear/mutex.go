@@ -38,10 +38,18 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 }
 
 // Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
-// while no other is open, shared ones aside. A section that was never left has no leave operation.
+// while no other is open, shared ones aside. A section that was never left has no leave operation. All operations are
+// one question; Parts asks several.
 func Mutex(ops []MutexOp) Answer {
-	b := budget{left: maxSteps}
-	return b.answer(porcupine.CheckOperations(model(0, mutexStep, &b), mutexOperations(ops)))
+	answer, _ := mutex(ops, maxSteps)
+	return answer
+}
+
+// mutex is Mutex within a number of steps, of which it returns how many are left, at least 0.
+func mutex(ops []MutexOp, steps int) (answer Answer, left int) {
+	b := budgetFor(len(ops), steps)
+	answer = b.answer(porcupine.CheckOperations(model(0, mutexStep, b), mutexOperations(ops)))
+	return answer, max(0, b.left)
 }
 
 // MutexEvidence is Mutex with what is needed to draw it.

@@ -34,8 +34,8 @@ func updateStep(value string, u *Update) (string, bool) {
 // Register reports whether the updates of one datum are atomic: whether an order exists in which each finds the value
 // that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
-	b := budget{left: maxSteps}
-	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
+	b := budgetFor(len(updates), maxSteps)
+	return b.answer(porcupine.CheckOperations(model(initial, updateStep, b), updateOperations(updates)))
 }
 
 // RegisterEvidence is Register with what is needed to draw it.

@@ -4,12 +4,6 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// What the steps of one check of transactions may take, and what one takes beside the bits, in bytes.
-const (
-	maxMemory  = 256 << 20
-	stepMemory = 200
-)
-
 // Anything is the value of a register of which nothing is known: whatever is read first was there.
 const Anything = -1
 
@@ -75,23 +69,10 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 }
 
 // Transactions reports whether an order of the transactions exists in which each finds what it read. Initial is what
-// the registers hold at first. Of many transactions fewer steps may be tried: porcupine keeps a bit for each with every
-// step that is possible.
+// the registers hold at first.
 func Transactions(initial []int, list []Transaction) Answer {
-	b := budget{left: maxSteps}
-	r, room := newRegisters(initial), maxMemory/(len(list)/8+stepMemory)
-	step := func(state int, t *Transaction) (int, bool) {
-		after, ok := r.step(state, t)
-		if !ok {
-			return state, false
-		}
-		if room--; room < 0 {
-			b.left = -1
-			return state, false
-		}
-		return after, true
-	}
-	m := model(0, step, &b)
+	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
+	m := model(0, r.step, b)
 	m.Hash = func(state any) uint64 { return uint64(state.(int)) * 0x9e3779b97f4a7c15 }
 	return b.answer(porcupine.CheckOperations(m, transactions(list)))
 }

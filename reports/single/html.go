@@ -16,9 +16,9 @@ import (
 )
 
 // HTML writes the report of one run as one self-contained page: it loads nothing, and shows everything but the zoom
-// without its script. links lead to files that lie beside it. The error is w's.
-func (run *Run) HTML(w io.Writer, links []report.Link) error {
-	d, err := NewPage(run, links)
+// without its script. views lead to files that lie beside it. The error is w's.
+func (run *Run) HTML(w io.Writer, views []View) error {
+	d, err := NewPage(run, views)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ type Page struct {
 	Checks   []ExpectLine // expectations of metrics
 	Stories  []LawStory
 	Metrics  []metricLine
-	Links    []report.Link
+	Views    []View
 	Facts    []report.Fact
 	Timeline template.HTML
 	lanes    *timeline.Lanes
@@ -50,15 +50,16 @@ type Page struct {
 var openWords = []string{report.BrokenAsExpected, report.Undecided, report.NothingJudged}
 
 type lawLine struct {
-	Name, Sign, Class, Outcome, Cause, Explanation string
-	Expect                                         *ExpectLine
+	Name, Sign, Class, Outcome, Cause, Explanation, Judges string
+	View                                                   string // where what a judge saw is drawn; may be empty
+	Expect                                                 *ExpectLine
 }
 
 // LawStory tells on a page how a law came out, and what shows it.
 type LawStory struct {
-	Law, Cause, Explanation, Remedy string
-	Trials                          []checker.Trial
-	Witness                         []WitnessLine
+	Law, Cause, Explanation, Judges, Remedy string
+	Trials                                  []checker.Trial
+	Witness                                 []WitnessLine
 }
 
 // WitnessLine is an event of the witness: its number in the picture, its position in the history, when, and in words.
@@ -70,14 +71,14 @@ type WitnessLine struct {
 type metricLine struct{ Name, Value, Alarm string }
 
 // NewPage fills in what the template of a run's page shows, or that of another page of which the run is a part.
-func NewPage(run *Run, links []report.Link) (*Page, error) {
+func NewPage(run *Run, views []View) (*Page, error) {
 	frame, err := page.New(fmt.Sprintf("%s, %s: %s", run.Scenario, run.what(), run.standing()))
 	if err != nil {
 		return nil, err
 	}
 	frame.Script += timeline.Script
 	d := &Page{
-		Run: run, Standing: run.word(), What: run.what(), Class: "bad", Links: links,
+		Run: run, Standing: run.word(), What: run.what(), Class: "bad", Views: views,
 		Headline: run.headline(), Intent: run.intent(),
 		lanes: run.Lanes(), Frame: frame,
 	}
@@ -123,7 +124,10 @@ func (d *Page) verdict(run *Run) {
 		laws[string(f.Law)] = true
 		mark, _ := sign(f.Outcome)
 		line := lawLine{Name: string(f.Law), Sign: mark, Class: f.Outcome.String(), Outcome: f.Outcome.String(),
-			Expect: run.expectation(string(f.Law))}
+			Judges: f.Judges.String(), Expect: run.expectation(string(f.Law))}
+		if i := slices.IndexFunc(d.Views, func(v View) bool { return v.shows(&f) }); i >= 0 {
+			line.View = d.Views[i].Href
+		}
 		if f.Outcome == checker.Violated {
 			line.Cause = f.Cause.String()
 			d.Stories = append(d.Stories, d.story(&f))
@@ -140,8 +144,8 @@ func (d *Page) verdict(run *Run) {
 }
 
 func (d *Page) story(f *checker.Finding) LawStory {
-	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Remedy: f.Remedy,
-		Trials: f.Trials}
+	s := LawStory{Law: string(f.Law), Cause: f.Cause.String(), Explanation: f.Explanation, Judges: f.Judges.String(),
+		Remedy: f.Remedy, Trials: f.Trials}
 	for _, told := range d.lanes.Told(f.Witness) {
 		s.Witness = append(s.Witness,
 			WitnessLine{Number: d.chart.Number(told.Pos), Pos: told.Pos, Time: phrase.Instant(told.At),

@@ -28,11 +28,19 @@ type RunObject struct {
 // findingJSON is how a law came out. Cause is empty, and remedies and witness have no elements, unless it was violated.
 type findingJSON struct {
 	Outcome     string            `json:"outcome"`
+	Judges      *judgesJSON       `json:"judges,omitempty"`
 	Cause       string            `json:"cause"`
 	Explanation string            `json:"explanation"`
 	Remedies    []string          `json:"remedies"`
 	Trials      []trialJSON       `json:"trials,omitempty"`
 	Witness     []json.RawMessage `json:"witness"` // the events as they stand in a history file
+}
+
+// judgesJSON is what the two judges of mutual exclusion said, and why there is no answer of porcupine's.
+type judgesJSON struct {
+	Porcupine string `json:"porcupine"`
+	Interval  string `json:"interval_check"`
+	Why       string `json:"why,omitempty"`
 }
 
 // trialJSON is a run without some of the faults.
@@ -84,6 +92,9 @@ func (r *Run) Object() (*RunObject, error) {
 func findingOf(h *history.History, f *checker.Finding) (findingJSON, error) {
 	d := findingJSON{Outcome: f.Outcome.String(), Cause: f.Cause.String(), Explanation: f.Explanation,
 		Remedies: []string{}, Witness: []json.RawMessage{}}
+	if j := f.Judges; j != (checker.Judges{}) {
+		d.Judges = &judgesJSON{j.Porcupine.String(), j.Interval.String(), j.Porcupine.Why()}
+	}
 	if f.Remedy != "" {
 		d.Remedies = append(d.Remedies, f.Remedy)
 	}

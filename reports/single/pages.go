@@ -6,31 +6,50 @@ import (
 	"path/filepath"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/report"
 )
 
+// View leads from the report of a run to porcupine's own view of what it judged.
+type View struct {
+	report.Link
+	Law  checker.Law
+	Lock history.Lock
+}
+
+// shows reports whether the view is of what a judge of the finding saw: of the lock that the finding is about, or where
+// it is about none, of any.
+func (v *View) shows(f *checker.Finding) bool {
+	return f.Judges != (checker.Judges{}) && v.Law == f.Law && (f.Lock == "" || v.Lock == f.Lock)
+}
+
 // Pages are the report of the run, and what porcupine draws of each lock.
 func (r *Run) Pages(path string) (all []report.Page) {
-	var links []report.Link
+	var views []View
 	names := report.FileNames{}
 	for _, e := range checker.Evidence(r.Recorded()) {
 		name := names.Of(string(e.Lock))
+		sections := "sections"
+		if e.Refuted() {
+			sections = "refuted sections"
+		}
 		for _, view := range []struct {
-			what string
-			show func(io.Writer) error
-			has  bool
+			file, what string
+			law        checker.Law
+			show       func(io.Writer) error
+			has        bool
 		}{
-			{"sections", e.Mutex.WriteHTML, e.Mutex != nil},
-			{"writes", e.Data.WriteHTML, e.Data != nil},
+			{"sections", sections, checker.MutualExclusion, e.Mutex.WriteHTML, e.Mutex != nil},
+			{"writes", "writes", checker.ResourceSafety, e.Data.WriteHTML, e.Data != nil},
 		} {
 			if !view.has {
 				continue
 			}
-			at := report.Beside(path, fmt.Sprintf("-%s-%s.html", name, view.what))
+			at := report.Beside(path, fmt.Sprintf("-%s-%s.html", name, view.file))
 			all = append(all, report.Page{Path: at, Write: view.show})
-			links = append(links,
-				report.Link{Text: fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock), Href: filepath.Base(at)})
+			text := fmt.Sprintf("porcupine: %s of %q", view.what, e.Lock)
+			views = append(views, View{report.Link{Text: text, Href: filepath.Base(at)}, view.law, e.Lock})
 		}
 	}
-	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return r.HTML(w, links) }})
+	return append(all, report.Page{Path: path, Write: func(w io.Writer) error { return r.HTML(w, views) }})
 }

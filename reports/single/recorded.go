@@ -181,10 +181,10 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 func (r *Run) recordedSuite() report.Suite {
 	s := report.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
 	for _, f := range r.Findings() {
-		c := report.Case{Group: r.Scenario, Name: string(f.Law), Result: expect.AsExpected, Message: f.Outcome.String()}
+		c := report.Case{Group: r.Scenario, Name: string(f.Law), Result: expect.AsExpected, Message: f.Came()}
 		switch {
 		case f.Outcome == checker.Violated:
-			c.Result, c.Message = expect.Otherwise, "violated by "+f.Cause.String()
+			c.Result = expect.Otherwise
 			c.Story = f.Explanation + "\nagain: " + r.Repeat
 		case f.Outcome == checker.Unchecked, slices.Contains(r.Recording.Unreached, f.Law):
 			c.Result, c.Message = expect.NotJudged, f.Outcome.String()+": "+f.Explanation

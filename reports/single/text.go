@@ -69,6 +69,9 @@ func verdictLines(p *term.Writer, run *Run) {
 		if f.Outcome == checker.Undecided && f.Explanation != "" {
 			p.Text(term.Plain, 21, f.Explanation)
 		}
+		if who := f.Judges.String(); who != "" {
+			p.Text(term.Plain, 21, who)
+		}
 	}
 	for i := range run.Expected {
 		e := &run.Expected[i]
@@ -119,7 +122,11 @@ func expected(p *term.Writer, ln *term.Line, e *ExpectLine) {
 
 // Violation tells the story of one violated law.
 func Violation(p *term.Writer, l *timeline.Lanes, f *checker.Finding) {
-	p.Text(term.Red, 0, fmt.Sprintf("%s violated: %s", f.Law, f.Cause))
+	alone := f.Judges.Alone()
+	if alone != "" {
+		alone = " (" + alone + ")"
+	}
+	p.Text(term.Red, 0, fmt.Sprintf("%s violated%s: %s", f.Law, alone, f.Cause))
 	if f.Explanation != "" {
 		p.Text(term.Plain, 2, f.Explanation)
 	}

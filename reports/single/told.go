@@ -53,13 +53,9 @@ func expectLines(s *scenarios.Scenario, j expect.Judgement) []ExpectLine {
 	var lines []ExpectLine
 	for _, law := range checker.Laws {
 		f := j.Verdict.Of(law)
-		line := ExpectLine{Name: string(law), Expected: "not violated", Got: f.Outcome.String(),
-			OK: !missed[string(law)]}
+		line := ExpectLine{Name: string(law), Expected: "not violated", Got: f.Came(), OK: !missed[string(law)]}
 		if e, named := s.Expect.Laws[law]; named {
 			line.Expected = e.String()
-		}
-		if f.Outcome == checker.Violated {
-			line.Got += " by " + f.Cause.String()
 		}
 		lines = append(lines, line)
 	}

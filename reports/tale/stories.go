@@ -34,9 +34,20 @@ func (t *Tale) story(scenario, summary string, plan []string, broken ...checker.
 				f = b
 			}
 		}
+		if law == checker.MutualExclusion {
+			f.Judges = agreed(f.Outcome)
+		}
 		s.Findings = append(s.Findings, f)
 	}
 	return s
+}
+
+// agreed are two judges who both say what came out.
+func agreed(o checker.Outcome) checker.Judges {
+	if o == checker.Violated {
+		return checker.Judges{Porcupine: checker.Refuted, Interval: checker.Refuted}
+	}
+	return checker.Judges{Porcupine: checker.Allowed, Interval: checker.Allowed}
 }
 
 const kleppmannPause = "pause client-1 for 15s after acquired"
@@ -64,7 +75,7 @@ func Kleppmann() Story {
 		History:  &t.H,
 		Findings: []checker.Finding{
 			{Law: checker.LeaseExclusion, Outcome: checker.Holds, Explanation: "2 leases, none overlapped."},
-			{Law: checker.MutualExclusion, Outcome: checker.Violated,
+			{Law: checker.MutualExclusion, Outcome: checker.Violated, Judges: agreed(checker.Violated),
 				Cause:  checker.Cause{Kind: checker.HolderOutlivedLease, Detail: "pause"},
 				Remedy: "a fencing token: the resource refuses a write whose token is lower than one it has seen",
 				Witness: []int{t.entered("client-1/1"),

@@ -1,0 +1,165 @@
+package checker
+
+import (
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/checker/linear"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// Judges are who judged mutual exclusion, and what each of them says of the critical sections. The zero Judges stands
+// on findings on other laws, which have one judge, and where there was nothing to judge.
+//
+// The law is violated, or holds, if both say so. If they differ it is undecided: one of them is wrong, and neither is
+// silently preferred. Where porcupine gives no answer the interval check judges alone.
+type Judges struct {
+	Porcupine Answer // the linearizability checker's, on a mutex whose owner is the section
+	Interval  Answer // the interval check's, on the sections as spans
+}
+
+// Answer is what a judge says of the critical sections of a history.
+type Answer uint8
+
+// The answers. The zero Answer is never a pass.
+const (
+	NotAsked        Answer = iota
+	NotAskedClocks         // the history states a clock error, and porcupine takes times as they are
+	NotAskedTooMany        // at a stretch there are more sections than porcupine is asked about at once
+	Unfinished             // porcupine's budget of steps ended first
+	Open                   // of the interval check: it depends on what the clocks really showed
+	Allowed                // no two sections of one lock overlap, shared ones aside
+	Refuted                // two do
+)
+
+// String gives the answer without its reason.
+func (a Answer) String() string {
+	switch a {
+	case Unfinished:
+		return "did not finish"
+	case Open:
+		return "undecided"
+	case Allowed:
+		return "allowed"
+	case Refuted:
+		return "refuted"
+	}
+	return "not asked"
+}
+
+// Why says why there is no answer; empty if there is one, or nothing to say.
+func (a Answer) Why() string {
+	switch a {
+	case NotAskedClocks, Open:
+		return "the history states a clock error"
+	case NotAskedTooMany:
+		return "there are more than " + strconv.Itoa(linear.MaxSections) +
+			" sections without an instant at which nobody is inside"
+	case Unfinished:
+		return "there are too many orders to try"
+	}
+	return ""
+}
+
+// Alone says that the interval check judged alone, and why; empty if it did not.
+func (j Judges) Alone() string {
+	if why := j.Porcupine.Why(); why != "" {
+		return "interval check alone: " + why
+	}
+	return ""
+}
+
+// String says in one line who judged, and what each said; empty for the zero Judges.
+func (j Judges) String() string {
+	why := j.Porcupine.Why()
+	switch {
+	case j == Judges{}:
+		return ""
+	case why != "":
+		return "interval check alone: " + j.Interval.String() + "; porcupine: " + j.Porcupine.String() + ", as " + why
+	}
+	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
+}
+
+// bothJudges has both judges look at every lock. Where they differ about one, these are their answers; else the clash is
+// the one that the history states first, and the answers are about its lock. Without a clash porcupine's is the first
+// that is not Allowed.
+func (t *judge) bothJudges() (all Judges, first clash) {
+	t.parts = linear.NewParts()
+	sound := Judges{Allowed, Allowed}
+	all = sound
+	for n := range t.Locks {
+		if len(t.Locks[n].Sections) == 0 {
+			continue
+		}
+		j, c := t.judgesOf(n)
+		switch {
+		case j.differ():
+			return j, c
+		case j.Interval == Refuted && (all.Interval != Refuted || c.then.At < first.then.At):
+			all, first = j, c
+		case all == sound:
+			all = j
+		}
+	}
+	return all, first
+}
+
+// judgesOf has both judges look at one lock. The clash is the first that the interval check finds in it.
+func (t *judge) judgesOf(n int) (j Judges, c clash) {
+	c, found := t.clashIn(MutualExclusion, n)
+	if j.Interval = Allowed; found {
+		j.Interval = Refuted
+	}
+	if t.History.Header.ClockError > 0 {
+		j.Porcupine = NotAskedClocks
+		return j, c
+	}
+	t.mutexOps = t.appendMutexOps(t.mutexOps[:0], &t.Locks[n])
+	j.Porcupine = answers[t.porcupine(t.mutexOps)]
+	return j, c
+}
+
+// porcupine asks the linearizability checker, or what a test has put in its place.
+func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
+	if t.instead != nil {
+		return t.instead(ops)
+	}
+	answer, _ := t.parts.Mutex(ops)
+	return answer
+}
+
+// answers are porcupine's, by those of package linear.
+var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
+	linear.Linearizable: Allowed, linear.Refuted: Refuted}
+
+// differ reports whether both judges have an answer, and not the same.
+func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
+
+// open gives the judges of a finding that the clocks leave open.
+func (j Judges) open() Judges {
+	if j.Interval != NotAsked {
+		j.Interval = Open
+	}
+	return j
+}
+
+// appendMutexOps appends porcupine's operations: an enter for each acquire ok, from its call; a leave for each section
+// that ended, from its end to the return of its release, or for ever.
+func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
+	for s, n := range l.Grants {
+		g := &t.Grants[n]
+		op := linear.MutexOp{Section: s, Shared: g.Shared, Client: int(t.Number[g.Process])}
+		enter := op
+		enter.Enter, enter.Call, enter.Return = true, int64(t.Asks[g.Ask].Call), int64(g.OK)
+		ops = append(ops, enter)
+		if g.Ending == trace.StillOpen {
+			continue
+		}
+		op.Call, op.Return = int64(g.End), linear.Forever
+		if g.Done != trace.Open {
+			op.Return = int64(max(g.Done, g.End))
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
