@@ -17,10 +17,11 @@ func (r *reading) resourceSafety() Finding {
 		}
 		writes = true
 		if j := r.supersededBefore(i); j >= 0 {
-			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect"}
+			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect",
+				Broken: e.Time}
 		}
 		if j := r.lostBy(i); j >= 0 {
-			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "update lost"}
+			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "update lost", Broken: e.Time}
 		}
 		if s := r.grantOf(e); s != nil {
 			ranked = ranked || s.lease != nil || s.token != 0

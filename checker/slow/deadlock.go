@@ -13,8 +13,8 @@ func (r *reading) deadlockFreedom() Finding {
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
 		return Finding{Outcome: Unchecked}
 	}
-	if a := r.stuckTooLong(limit); a != nil {
-		return Finding{Outcome: Violated, Events: []int{a.call}}
+	if a, since := r.stuckTooLong(limit); a != nil {
+		return Finding{Outcome: Violated, Events: []int{a.call}, Broken: since + limit}
 	}
 	if r.done() {
 		return Finding{Outcome: Holds}
@@ -58,7 +58,7 @@ func (r *reading) first(a *ask) *ask {
 
 // stuckTooLong goes from stretch to stretch: the one after place i lasts from its event's time to the next one's. A
 // hold that nothing ends begins to count as stuck in the middle of one, which is then looked at in two parts.
-func (r *reading) stuckTooLong(limit history.Time) *ask {
+func (r *reading) stuckTooLong(limit history.Time) (a *ask, stuck history.Time) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
 		begun[a] = r.first(a)
@@ -92,11 +92,11 @@ func (r *reading) stuckTooLong(limit history.Time) *ask {
 				}
 			}
 			if first != nil {
-				return begun[first]
+				return begun[first], since[first]
 			}
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 func (r *reading) underFault(i int) bool {

@@ -76,7 +76,8 @@ func (r *reading) leaseExclusion() Finding {
 	for j, b := range windows {
 		for _, a := range windows[:j] {
 			if r.overlap(&a, &b) {
-				return Finding{Outcome: Violated, Events: []int{a.at, b.at}, Cause: r.cause(&a, &b)}
+				return Finding{Outcome: Violated, Events: []int{a.at, b.at}, Cause: r.cause(&a, &b),
+					Broken: max(a.from, b.from)}
 			}
 		}
 	}
@@ -144,7 +145,8 @@ func (r *reading) mutualExclusion() Finding {
 	for j, b := range r.sections {
 		for _, a := range r.sections[:j] {
 			if a.lock == b.lock && !(a.shared && b.shared) && b.ok < a.end {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: r.sectionCause(a, b)}
+				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: r.sectionCause(a, b),
+					Broken: r.time(b.ok)}
 			}
 		}
 	}

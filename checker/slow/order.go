@@ -32,7 +32,7 @@ func (r *reading) ownership() Finding {
 			by = e.Of
 		}
 		if by != owner {
-			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause}
+			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause, Broken: e.Time}
 		}
 	}
 	return Finding{Outcome: outcome}
@@ -96,10 +96,12 @@ func (r *reading) tokenOrder() Finding {
 			}
 			outcome = Holds
 			if a.token == b.token {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token repeated"}
+				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token repeated",
+					Broken: r.time(b.ok)}
 			}
 			if a.token > b.token && r.before(a, b) {
-				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token went back"}
+				return Finding{Outcome: Violated, Events: []int{a.ok, b.ok}, Cause: "token went back",
+					Broken: r.time(b.ok)}
 			}
 		}
 	}

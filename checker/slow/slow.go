@@ -23,6 +23,8 @@ type Finding struct {
 	Events []int
 	// Cause is why, as checker.Cause prints it; empty if the law is not violated or this reading does not look for one.
 	Cause string
+	// Broken is the instant at which the law was broken; zero unless it is violated.
+	Broken history.Time
 }
 
 // Check reads every law, in the order in which package checker reports them.
@@ -34,7 +36,7 @@ func Check(h *history.History) []Finding {
 		"deadlock-freedom", "fault-tolerance"} {
 		all[i].Law = law
 		if all[i].Outcome != Violated {
-			all[i].Events, all[i].Cause = nil, ""
+			all[i].Events, all[i].Cause, all[i].Broken = nil, "", 0
 		}
 		for j, at := range all[i].Events {
 			all[i].Events[j] = h.Events[at].Index

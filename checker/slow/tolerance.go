@@ -20,11 +20,13 @@ func (r *reading) faultTolerance() Finding {
 			continue
 		}
 		if !a.granted() || r.time(a.ret)-r.time(a.call) > r.Header.Bound {
-			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound"}
+			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound",
+				Broken: min(r.time(a.ret), r.time(a.call)+r.Header.Bound)}
 		}
 		outcome = Holds
 		if s := a.section; r.releaseJudged(s, end) && !r.releasedInTime(s) && !r.excused(s) {
-			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound"}
+			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound",
+				Broken: min(r.time(s.done), r.time(s.release)+r.Header.Bound)}
 		}
 	}
 	return Finding{Outcome: outcome}

@@ -1,0 +1,82 @@
+package claims
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/slow"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+)
+
+// TestACauseLiesBeforeItsEffect asks the literal reading of the laws when each was broken. Whatever a finding gives as
+// its reason, a record of a server or the resource, a lease, a fault, must have happened by then, and the event with
+// which it says that the law was broken must be no later.
+func TestACauseLiesBeforeItsEffect(t *testing.T) {
+	rounds, each := 3, 1
+	if testkit.Full() {
+		rounds, each = 50, 4
+	}
+	w, stories := NewWrongs(t), map[checker.Law]int{}
+	var of *Run
+	var literal []slow.Finding
+	Stories(t, rounds, each, func(s *Story) bool {
+		if of != s.Run {
+			of, literal = s.Run, slow.Check(s.History)
+		}
+		stories[s.Law]++
+		order(w, s, literal[slices.Index(checker.Laws, s.Law)])
+		return true
+	})
+	t.Log(stories)
+	if n := w.Count(""); n > 0 {
+		t.Errorf("%d times something comes before its cause", n)
+	}
+	for _, law := range checker.Laws {
+		if stories[law] == 0 {
+			t.Errorf("no story of %s", law)
+		}
+	}
+}
+
+// order holds a finding to the instant at which its law was broken.
+func order(w *Wrongs, s *Story, literal slow.Finding) {
+	wrong := func(kind string, at int) {
+		e := &s.History.Events[at]
+		w.Add(fmt.Sprintf("%s: %s by %s", kind, s.Law, s.Cause), s, "broken at %v, by events %v; event %d, at %v: %s %s %s",
+			literal.Broken, literal.Events, at, e.Time, e.Process, e.F, e.Value)
+	}
+	if literal.Outcome != slow.Violated {
+		wrong("not broken at all", s.At)
+		return
+	}
+	last := slices.Max(literal.Events) // which of two events at one instant came first is a matter of their order
+	later := func(i int) bool {
+		e := &s.History.Events[i]
+		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
+	}
+	// two leases overlap from the later one's grant on, of which its client is told later
+	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
+		wrong("said to be broken later", s.At)
+	}
+	for _, i := range s.Faults {
+		if later(i) {
+			wrong("a fault that struck later is named", i)
+		}
+	}
+	for _, i := range s.Witness {
+		switch e := &s.History.Events[i]; {
+		case e.Grant != nil && s.Law != checker.FaultTolerance: // whose own late return shows it
+			if e.Grant.Granted > literal.Broken {
+				wrong("a lease that was granted later", i)
+			}
+		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault that began in time may last
+		case e.Process == history.Nemesis, e.Process == history.Resource, slices.Contains(s.History.Header.Servers, e.Process):
+			if later(i) {
+				wrong("a record that was made later", i)
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// Package claims holds what a report says beside its verdict to the runs that would show it false: the faults that a
+// story names, the order of cause and effect, the remedies, every number.
+//
+// Goals: scenarios and plans that no search has chosen, the same ones whenever a test runs; whatever is false is left
+// behind as a file that shows it. Non-goals: judging verdicts (checker/slow, scenarios/relations). Nothing but tests
+// imports this package.
+package claims
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/corpus"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+)
+
+// Subjects are the scenarios of the catalogue, the mutants of the corpus, and its sound locks, which break under the
+// faults that they exclude.
+func Subjects(t testing.TB) (list []*scenarios.Scenario) {
+	t.Helper()
+	add := func(s *scenarios.Scenario, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	for _, name := range scenarios.Names() {
+		add(scenarios.Named(name))
+	}
+	for _, m := range corpus.Mutants() {
+		text, err := m.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(scenarios.Parse(m.Name+".yaml", text))
+	}
+	for _, name := range corpus.Names() {
+		add(corpus.Lock(name))
+	}
+	return list
+}
+
+// Run is a run with what was said of it.
+type Run struct {
+	Scenario         *scenarios.Scenario
+	scenarios.Result // valid until the next run
+	Verdict          checker.Verdict
+}
+
+// Runs makes runs until visit returns false or there have been so many rounds. A round makes one of every subject: the
+// first of its own faults, the others of a plan of a Walk, every other time on a variation of the subject.
+func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
+	t.Helper()
+	subjects := Subjects(t)
+	walks := make([]*Walk, len(subjects))
+	for round := range rounds {
+		for i, s := range subjects {
+			seed := uint64(round*len(subjects) + i)
+			if walks[i] == nil {
+				walks[i] = NewWalk(t, s)
+			}
+			w, plan := walks[i], s.Plan(1)
+			if round > 0 && round%2 == 0 {
+				varied, err := Variation(s, seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w = w.on(t, varied)
+			}
+			if round > 0 {
+				plan = w.Plan(seed)
+			}
+			result, err := w.runner.Run(plan)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, plan)
+			}
+			if !visit(&Run{w.scenario, result, checker.Check(result.History)}) {
+				return
+			}
+		}
+	}
+}
+
+// Story is a violation with the run that showed it.
+type Story struct {
+	*Run
+	checker.Finding
+}
+
+// Stories gives the violations of the runs to visit until that returns false, of one scenario, law and cause at most
+// each.
+func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
+	t.Helper()
+	seen := map[string]int{}
+	Runs(t, rounds, func(r *Run) bool {
+		for _, f := range r.Verdict.Findings {
+			key := fmt.Sprint(r.Scenario.Name, f.Law, f.Cause)
+			if f.Outcome != checker.Violated || seen[key] == each {
+				continue
+			}
+			seen[key]++
+			if !visit(&Story{r, f}) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// file is a scenario file with the faults of the run's plan in place of its own, and without what is expected of them.
+func (r *Run) file() (string, error) {
+	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
+	if err != nil {
+		return "", err
+	}
+	for _, key := range told {
+		d.Remove(key)
+	}
+	var lines []string
+	for _, f := range r.Plan.Faults {
+		lines = append(lines, f.String())
+	}
+	if len(lines) > 0 {
+		d.SetList("faults", lines)
+	}
+	return d.String(), nil
+}

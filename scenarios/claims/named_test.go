@@ -1,0 +1,174 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/rerun"
+)
+
+// TestFaultsThatAStoryNamesAreNecessary takes the faults of each story away and runs again. A fault is named in vain if
+// the law is broken by the same cause all the same, whether or not what strikes later is taken away as well, and the
+// fault belongs to no group of named ones of which that takes the absence of all. One that is not named although the
+// law holds without it is missing, if the same plan with other seeds needs it too. Of either there may be one in a
+// hundred. FENCEPOST_FULL=1 goes on until a thousand names were tried.
+func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
+	enough, rounds, each := 60, 10, 1
+	if testkit.Full() {
+		enough, rounds, each = 1000, 500, 2
+	}
+	n := necessity{t: t, wrongs: NewWrongs(t)}
+	Stories(t, rounds, each, func(s *Story) bool {
+		n.story(s)
+		return n.named < enough
+	})
+	vain, missing := n.wrongs.Count("in vain"), n.wrongs.Count("missing")
+	t.Logf("%d stories; of %d faults named %d in vain; in %d stories one is missing", n.stories, n.named, vain, missing)
+	if n.named < enough {
+		t.Errorf("only %d faults were named", n.named)
+	}
+	if 100*vain > n.named || 100*missing > n.stories {
+		t.Errorf("of %d faults %d are named in vain, and in %d of %d stories one is missing", n.named, vain, missing,
+			n.stories)
+	}
+	if other := n.wrongs.Count("") - vain - missing; other > 0 {
+		t.Errorf("%d stories contradict their findings", other)
+	}
+}
+
+type necessity struct {
+	t              *testing.T
+	wrongs         *Wrongs
+	again          *rerun.Trials // of the story's scenario
+	stories, named int
+}
+
+func (n *necessity) story(s *Story) {
+	n.again = rerun.New(s.Scenario)
+	n.stories++
+	v := checker.Verdict{Findings: []checker.Finding{s.Finding}}
+	if err := n.again.Try(s.Plan, s.History, &v); err != nil {
+		n.t.Fatal(err)
+	}
+	s.Finding = v.Findings[0]
+	named := n.names(s)
+	later := rerun.Later(s.Plan, s.History, &s.Finding)
+	stays := func(drop ...int) bool { // away
+		same := func(drop ...int) bool {
+			f := n.without(s, s.Plan.Seed, drop...)
+			return f.Outcome == checker.Violated && f.Cause == s.Cause
+		}
+		return !same(drop...) || len(later) > 0 && !same(append(slices.Clone(drop), later...)...)
+	}
+	all := slices.Concat(named...)
+	for _, places := range named {
+		n.named++
+		if !slices.ContainsFunc(places, func(i int) bool { return stays(i) || together(i, all, stays) }) {
+			f := s.Plan.Faults[places[0]]
+			n.wrongs.Add(fmt.Sprintf("in vain: %s by %s names a %s", s.Law, s.Cause, f.Kind), s, "%s", f)
+		}
+	}
+	if len(named) == 0 {
+		n.unnamed(s, later)
+	}
+	for _, t := range s.Trials {
+		if t.Needed && t.Outcome == checker.Violated && t.Cause == s.Cause {
+			n.wrongs.Add("violated otherwise, by the same cause", s, "%s", t)
+		}
+	}
+}
+
+// names gives the places in the plan of the faults that a story names. What it says, its finding must list; and it
+// names nothing that is not in the plan.
+func (n *necessity) names(s *Story) [][]int {
+	named := rerun.NamedIn(s.Plan, s.History, &s.Finding)
+	rest := s.Explanation
+	for _, at := range s.Faults {
+		line := s.History.Events[at].Value
+		if rest = strings.ReplaceAll(rest, line, ""); !slices.ContainsFunc(s.Plan.Faults,
+			func(f nemesis.Fault) bool { return f.Recorded() == line }) {
+			n.wrongs.Add(fmt.Sprintf("not of the plan: %s by %s", s.Law, s.Cause), s, "%s", line)
+		}
+	}
+	for _, i := range longestFirst(s.Plan.Faults) {
+		if line := s.Plan.Faults[i].Recorded(); strings.Contains(rest, line) {
+			rest = strings.ReplaceAll(rest, line, "")
+			named = append(named, []int{i})
+			n.wrongs.Add(fmt.Sprintf("in words alone: %s by %s", s.Law, s.Cause), s, "%s", line)
+		}
+	}
+	return named
+}
+
+// longestFirst gives the places of faults so that no line comes before one that it is a part of.
+func longestFirst(faults []nemesis.Fault) []int {
+	places := make([]int, len(faults))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int {
+		return cmp.Compare(len(faults[b].Recorded()), len(faults[a].Recorded()))
+	})
+	return places
+}
+
+// others is how many other seeds are tried, and often how many more of them must break the law with a fault than
+// without it for it to be needed and not a matter of chance.
+const others, often = 10, 5
+
+// unnamed looks for a fault that a story that names none should have named.
+func (n *necessity) unnamed(s *Story, later []int) {
+	broken := func(seed uint64, drop ...int) int {
+		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
+			return 1
+		}
+		return 0
+	}
+	for i, f := range s.Plan.Faults {
+		if slices.Contains(later, i) || broken(s.Plan.Seed, i) > 0 {
+			continue
+		}
+		with, without := 0, 0
+		for seed := range uint64(others) {
+			with, without = with+broken(s.Plan.Seed+1+seed), without+broken(s.Plan.Seed+1+seed, i)
+		}
+		if with >= without+often {
+			n.wrongs.Add(fmt.Sprintf("missing: %s by %s does not name a %s", s.Law, s.Cause, f.Kind), s,
+				"%s: broken in %d of %d runs with it, in %d without", f, with, others, without)
+			return
+		}
+	}
+}
+
+// without judges the law on the run of the plan with a seed, without the faults at the given places.
+func (n *necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
+	p := s.Plan
+	p.Seed = seed
+	f, err := n.again.Without(p, s.Law, drop...)
+	if err != nil {
+		n.t.Fatalf("%v\n%s", err, p)
+	}
+	return f
+}
+
+// together reports whether fault i belongs to some of those named without all of which, but not without fewer, the
+// violation stays away.
+func together(i int, named []int, without func(...int) bool) bool {
+	if !without(named...) {
+		return false
+	}
+	drop := named
+	for _, o := range named {
+		if fewer := slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == o }); o != i &&
+			without(fewer...) {
+			drop = fewer
+		}
+	}
+	return !without(slices.DeleteFunc(slices.Clone(drop), func(d int) bool { return d == i })...)
+}

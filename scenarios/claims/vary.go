@@ -1,0 +1,82 @@
+package claims
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/scenarios/setting"
+)
+
+// told are the keys that say what a file is about, and nothing of the run that its plan and its settings make.
+var told = []string{"faults", "mix", "expect", "promise"}
+
+// fixed are the keys that a variation leaves alone: how long one looks, and what is asked of the lock.
+var fixed = []string{"limit", "bound"}
+
+// mostVaried is how many settings a variation changes.
+const mostVaried = 3
+
+// Variation is s with one to three of its settings changed, for all clients or for one: whatever the format takes. It
+// has no faults of its own. Equal seeds give equal variations.
+func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
+	dice := rand.New(rand.NewPCG(seed, 0x76617279))
+	doc, err := format.ParseDocument(s.Name, s.Text())
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range told {
+		doc.Remove(key)
+	}
+	doc.Set("name", fmt.Sprintf("%s-varied-%d", s.Name, seed))
+	keys, own := scenarios.Variables()
+	keys = slices.DeleteFunc(append(keys, own...), func(v scenarios.Variable) bool {
+		return slices.Contains(fixed, v.Path) || len(v.Form.Words) == 0 && v.Value == nil
+	})
+	varied, err := scenarios.Parse(s.Name, []byte(doc.String()))
+	for left := 1 + dice.IntN(mostVaried); left > 0 && err == nil; {
+		v := keys[dice.IntN(len(keys))]
+		path := v.Path
+		if v.Own && dice.IntN(3) == 0 {
+			path = fmt.Sprintf("overrides.client-%d.%s", 1+dice.IntN(len(s.Clients)), path)
+		}
+		other := doc.Clone()
+		other.Set(path, value(dice, &v.Form))
+		if next, refused := scenarios.Parse(s.Name, []byte(other.String())); refused == nil {
+			doc, varied = other, next
+			left--
+		}
+	}
+	return varied, err
+}
+
+// value is some value of a form: one of its words, or numbers, of which those that are too large for a run to be short
+// are left out.
+func value(dice *rand.Rand, f *setting.Form) string {
+	length := func() int64 { return (10 << dice.IntN(10)) * int64(time.Millisecond) } // 10 ms to 5 s
+	delay := func() string {
+		from := length()
+		return setting.DurationText(from) + ".." + setting.DurationText(from+length())
+	}
+	if n := dice.IntN(len(f.Words) + 1); n < len(f.Words) {
+		return f.Words[n]
+	}
+	switch f.Kind {
+	case setting.Count:
+		return strconv.FormatInt(f.Least+dice.Int64N(min(f.Most-f.Least, 4)+1), 10)
+	case setting.Delay:
+		return delay()
+	case setting.Share:
+		return "1% " + delay()
+	case setting.Allowance:
+		return fmt.Sprintf("%d%% + 2ms", dice.IntN(10))
+	case setting.Duration:
+		return setting.DurationText(f.Nearest(length()))
+	default:
+		return "" // refused
+	}
+}

@@ -1,0 +1,195 @@
+package claims
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Walk makes random plans of two to four faults for a scenario by walking the grammar of fault lines: each name,
+// length, rate and moment is chosen without regard to the others, and what the scenario refuses is chosen anew. Every
+// fault that the scenario accepts can come about, those included that its mix excludes. It shares nothing with the
+// mixes that the searches draw from. It must not be used by two goroutines at a time.
+type Walk struct {
+	scenario *scenarios.Scenario
+	runner   *scenarios.Runner
+	names    nemesis.Names
+	all      []sim.ProcessID
+	passed   []string      // the points that clients pass in a run without faults: "after the 2nd acquired by client-1"
+	horizon  time.Duration // how long that run takes
+	usages   []string      // of the kinds that the scenario accepts
+	dice     *rand.Rand
+}
+
+// The fewest and the most faults of a plan.
+const fewest, most = 2, 4
+
+// NewWalk prepares to make plans for s. It runs it once, without faults.
+func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
+	t.Helper()
+	return (&Walk{}).on(t, s)
+}
+
+// on is a walk for another scenario.
+func (w *Walk) on(t testing.TB, s *scenarios.Scenario) *Walk {
+	t.Helper()
+	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets(), usages: w.usages}
+	for _, p := range slices.Concat(o.names.Clients, o.names.Servers(),
+		[]sim.ProcessID{o.names.Sentinel, o.names.Resource}) {
+		if p != "" {
+			o.all = append(o.all, p)
+		}
+	}
+	o.runner.Watch(func(m sim.Moment) {
+		if m.Kind == sim.Passes {
+			o.passed = append(o.passed, fmt.Sprintf("after the %s %s by %s", ordinal(m.Pass), m.Point, m.Process))
+		}
+		if slices.Contains(o.names.Clients, m.Process) {
+			o.horizon = max(o.horizon, m.At.Duration())
+		}
+	})
+	if _, err := o.runner.Run(nemesis.Plan{Scenario: s.Name, Seed: 1}); err != nil {
+		t.Fatalf("%s without faults: %v", s.Name, err)
+	}
+	o.runner.Watch(nil)
+	if !reflect.DeepEqual(o.names, w.names) { // other processes, which other kinds of faults can strike
+		o.usages = nil
+		for i, usage := range nemesis.Usage()[:len(nemesis.Kinds)] {
+			o.seed(uint64(i))
+			if _, ok := o.fault(usage); ok {
+				o.usages = append(o.usages, usage)
+			}
+		}
+	}
+	return o
+}
+
+func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
+
+// Plan is the plan of a seed, which is also the run's. Equal seeds give equal plans.
+func (w *Walk) Plan(seed uint64) nemesis.Plan {
+	w.seed(seed)
+	for {
+		p := nemesis.Plan{Scenario: w.scenario.Name, Seed: seed}
+		for range fewest + w.dice.IntN(most-fewest+1) {
+			if f, ok := w.fault(w.usages[w.dice.IntN(len(w.usages))]); ok {
+				p.Faults = append(p.Faults, f)
+			}
+		}
+		if len(p.Faults) >= fewest && p.Validate(w.names) == nil {
+			return p
+		}
+	}
+}
+
+// tries is how often a line is made anew that the scenario refuses: of two names that must belong together, one pair in
+// twenty does.
+const tries = 300
+
+// fault makes a fault of a kind; false if the scenario accepts none.
+func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
+	for range tries {
+		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
+			return f, true
+		}
+	}
+	return nemesis.Fault{}, false
+}
+
+// line puts values into the places of a usage, and takes or leaves what is in brackets.
+func (w *Walk) line(usage string) string {
+	for {
+		open := strings.IndexByte(usage, '[')
+		if open < 0 {
+			break
+		}
+		end := open + strings.IndexByte(usage[open:], ']')
+		choices := strings.Split(usage[open+1:end], " | ")
+		chosen := ""
+		if w.dice.IntN(5) > 0 {
+			chosen = choices[w.dice.IntN(len(choices))]
+		}
+		usage = usage[:open] + chosen + usage[end+1:]
+	}
+	usage = strings.ReplaceAll(usage, "(| or ->)", w.one("|", "->"))
+	when := w.when()
+	if strings.HasPrefix(usage, nemesis.Drift.String()) {
+		when = "from" + strings.TrimPrefix(when, "at")
+	}
+	var words []string
+	for _, word := range strings.Fields(usage) {
+		switch bare := strings.TrimSuffix(word, ","); bare {
+		case "PROCESS":
+			words = append(words, w.process())
+		case "…":
+			for range w.dice.IntN(3) {
+				words = append(words, w.process())
+			}
+		case "DURATION":
+			words = append(words, w.length())
+		case "±DURATION":
+			words = append(words, w.one("+", "-")+w.length())
+		case "±NUMBERppm":
+			words = append(words, w.one("+", "-")+strconv.Itoa(int(w.doubling(100, nemesis.MaxPPM)))+"ppm")
+		case "NUMBER":
+			words = append(words, strconv.Itoa(int(w.doubling(1, 100))))
+		case "WHEN":
+			words = append(words, when)
+		default:
+			words = append(words, word)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
+}
+
+// when is a moment: as often a time of the run as a point that a client passes in it.
+func (w *Walk) when() string {
+	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
+		return w.passed[w.dice.IntN(len(w.passed))]
+	}
+	return "at " + nemesis.FormatDuration(time.Duration(w.dice.Int64N(int64(w.horizon)+1)).Round(time.Millisecond))
+}
+
+// length is from 8 ms to twice the run, the shorter ones as likely as the longer ones.
+func (w *Walk) length() string {
+	d := time.Duration(w.doubling(int64(8*time.Millisecond), max(2*int64(w.horizon), int64(time.Second))))
+	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
+}
+
+// doubling is a number of which each doubling between least and most is as likely as another.
+func (w *Walk) doubling(least, most int64) int64 {
+	steps := 0
+	for n := least; n < most; n *= 2 {
+		steps++
+	}
+	from := least << w.dice.IntN(max(1, steps))
+	return min(most, from+w.dice.Int64N(from))
+}
+
+func (w *Walk) process() string { return string(w.all[w.dice.IntN(len(w.all))]) }
+
+func (w *Walk) one(of ...string) string { return of[w.dice.IntN(len(of))] }
+
+func ordinal(n int) string {
+	suffix := "th"
+	if tens := n / 10 % 10; tens != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return strconv.Itoa(n) + suffix
+}

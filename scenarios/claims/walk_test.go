@@ -1,0 +1,74 @@
+package claims
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// TestAWalkGoesEverywhere looks for each kind of fault, and for each process of a scenario, in the plans for it.
+func TestAWalkGoesEverywhere(t *testing.T) {
+	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
+	for i, s := range Subjects(t) {
+		if i%10 != 0 {
+			continue
+		}
+		w, again := NewWalk(t, s), NewWalk(t, s)
+		if p, q := w.Plan(3), again.Plan(3); p.String() != q.String() {
+			t.Errorf("%s: %s, and again %s", s.Name, p, q)
+		}
+		struck := map[string]bool{}
+		for seed := range uint64(200) {
+			p := w.Plan(seed)
+			if n := len(p.Faults); n < fewest || n > most {
+				t.Fatalf("%s: %d faults", s.Name, n)
+			}
+			for _, f := range p.Faults {
+				kinds[f.Kind]++
+				if f.Kind.Has(nemesis.FieldTrigger) {
+					points[f.Trigger.Point != ""]++
+				}
+				for _, id := range f.On() {
+					struck[string(id)] = true
+				}
+			}
+		}
+		for _, id := range w.all {
+			if !struck[string(id)] {
+				t.Errorf("%s: nothing strikes %s", s.Name, id)
+			}
+		}
+	}
+	for _, k := range nemesis.Kinds {
+		if kinds[k] < 20 {
+			t.Errorf("%d faults of the kind %q", kinds[k], k)
+		}
+	}
+	if points[true] < points[false]/3 || points[false] < points[true]/3 {
+		t.Errorf("%d faults at points, %d at times", points[true], points[false])
+	}
+	t.Log(kinds, points)
+}
+
+// TestWhatIsKeptShowsTheRun reads the file of a run again: the same plan, and the same run.
+func TestWhatIsKeptShowsTheRun(t *testing.T) {
+	Runs(t, 3, func(r *Run) bool {
+		text, err := r.file()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenarios.Parse("kept.yaml", []byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", r.Scenario.Name, err, text)
+		}
+		again, err := scenarios.NewRunner(s).Run(s.Plan(r.Plan.Seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Digest != r.Digest {
+			t.Errorf("another run of %s", text)
+		}
+		return true
+	})
+}

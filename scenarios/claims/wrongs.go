@@ -1,0 +1,87 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Wrongs gathers what turns out to be false, by its kind. When the test is over it logs the cases of each kind, and
+// writes all of them to list.txt among the test's artifacts, beside a scenario file for each: "go test -artifacts
+// -outputdir DIR" keeps them.
+type Wrongs struct {
+	t     testing.TB
+	kinds map[string][]string
+}
+
+// NewWrongs gathers what a test finds.
+func NewWrongs(t testing.TB) *Wrongs {
+	w := &Wrongs{t, map[string][]string{}}
+	t.Cleanup(w.report)
+	return w
+}
+
+// Add notes what is false in a story, and keeps the file that shows it.
+func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
+	w.t.Helper()
+	text, err := s.file()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	path := filepath.Join(w.t.ArtifactDir(), fmt.Sprintf("%s-%d.yaml", s.Scenario.Name, s.Plan.Seed))
+	w.write(path, text)
+	var b strings.Builder
+	fmt.Fprintf(&b, format, args...)
+	fmt.Fprintf(&b, "\n    fencepost run %s --seed %d\n", path, s.Plan.Seed)
+	for _, f := range s.Plan.Faults {
+		fmt.Fprintf(&b, "      %s\n", f)
+	}
+	fmt.Fprintf(&b, "    %s %s by %s: %s\n", s.Law, s.Outcome, s.Cause, s.Explanation)
+	for _, trial := range s.Trials {
+		fmt.Fprintf(&b, "    %s\n", trial)
+	}
+	fmt.Fprintf(&b, "    Remedy: %s\n", s.Remedy)
+	w.kinds[kind] = append(w.kinds[kind], b.String())
+}
+
+// Count is how many cases there are of the kinds that begin so.
+func (w *Wrongs) Count(prefix string) (n int) {
+	for kind, cases := range w.kinds {
+		if strings.HasPrefix(kind, prefix) {
+			n += len(cases)
+		}
+	}
+	return n
+}
+
+// mostLogged is how many cases of a kind are logged; the list has all.
+const mostLogged = 10
+
+// report logs and lists the kinds, the most frequent first.
+func (w *Wrongs) report() {
+	kinds := slices.SortedFunc(maps.Keys(w.kinds), func(a, b string) int {
+		return cmp.Or(len(w.kinds[b])-len(w.kinds[a]), cmp.Compare(a, b))
+	})
+	var all strings.Builder
+	for _, kind := range kinds {
+		fmt.Fprintf(&all, "%5d  %s\n", len(w.kinds[kind]), kind)
+	}
+	for _, kind := range kinds {
+		cases := w.kinds[kind]
+		fmt.Fprintf(&all, "\n== %s (%d)\n\n%s", kind, len(cases), strings.Join(cases, "\n"))
+		w.t.Logf("%s (%d)\n%s", kind, len(cases), strings.Join(cases[:min(len(cases), mostLogged)], "\n"))
+	}
+	w.write(filepath.Join(w.t.ArtifactDir(), "list.txt"), all.String())
+}
+
+func (w *Wrongs) write(path, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
