@@ -9,13 +9,13 @@ import (
 // resourceSafety looks at every accepted write, at all that was accepted before it, and at its own read. Where nothing
 // is broken it asks whether everything could be ordered.
 func (r *reading) resourceSafety() Finding {
-	writes, ranked, ordered := false, false, true
+	writes, ranked, ordered := 0, false, true
 	for i := range r.Events {
 		e := &r.Events[i]
 		if !r.accepted(i) || e.Op != history.Write {
 			continue
 		}
-		writes = true
+		writes++
 		if j := r.supersededBefore(i); j >= 0 {
 			return Finding{Outcome: Violated, Events: []int{j, i}, Cause: "superseded holder took effect",
 				Broken: e.Time}
@@ -28,10 +28,10 @@ func (r *reading) resourceSafety() Finding {
 			ordered = ordered && r.comparableBefore(s, i)
 		}
 	}
-	if !writes || !ranked || !ordered {
+	if writes == 0 || !ranked || !ordered {
 		return Finding{Outcome: Unchecked}
 	}
-	return Finding{Outcome: Holds}
+	return Finding{Outcome: Holds, Judged: writes}
 }
 
 // comparableBefore reports whether s states what orders it with every grant that took effect before place i.

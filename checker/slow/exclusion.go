@@ -84,7 +84,23 @@ func (r *reading) leaseExclusion() Finding {
 	if r.unstatedDecides() {
 		return Finding{Outcome: Unchecked}
 	}
-	return Finding{Outcome: Holds}
+	return Finding{Outcome: Holds, Judged: r.stated()}
+}
+
+// stated counts what the grants state: a window each, and one for each extension that was decided before the release
+// was called.
+func (r *reading) stated() (n int) {
+	for _, s := range r.sections {
+		if s.lease != nil {
+			n++
+		}
+		for _, at := range s.extensions {
+			if s.release == r.none || r.Events[at].Grant.Granted < r.time(s.release) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // unstatedDecides reports whether a grant that states no window may have overlapped another: from its call at the
@@ -150,7 +166,7 @@ func (r *reading) mutualExclusion() Finding {
 			}
 		}
 	}
-	return Finding{Outcome: Holds}
+	return Finding{Outcome: Holds, Judged: len(r.sections)}
 }
 
 // sectionCause is the cause of the leases if those that had been stated by then overlap too. Else somebody outlived a lease; by what is not asked

@@ -8,7 +8,7 @@ import (
 
 // ownership looks for a deletion, an overwriting or a prolongation by another attempt than the owner.
 func (r *reading) ownership() Finding {
-	outcome := Unchecked
+	outcome, requests := Unchecked, 0
 	for i := range r.Events {
 		e := &r.Events[i]
 		owner, cause := e.Of, "removed by non-owner"
@@ -26,7 +26,7 @@ func (r *reading) ownership() Finding {
 		if !judged {
 			continue
 		}
-		outcome = Holds
+		outcome, requests = Holds, requests+1
 		by := e.By
 		if e.F == history.KeySet && by == "" {
 			by = e.Of
@@ -35,7 +35,7 @@ func (r *reading) ownership() Finding {
 			return Finding{Outcome: Violated, Events: []int{i}, Cause: cause, Broken: e.Time}
 		}
 	}
-	return Finding{Outcome: outcome}
+	return Finding{Outcome: outcome, Judged: requests}
 }
 
 // recordsExpiry reports whether the servers record that keys expire.
@@ -88,8 +88,11 @@ func (r *reading) liveOwner(i int) history.Attempt {
 
 // tokenOrder compares every two grants of one lock that have tokens.
 func (r *reading) tokenOrder() Finding {
-	outcome := Unchecked
+	outcome, tokens := Unchecked, 0
 	for j, b := range r.sections {
+		if b.token != 0 {
+			tokens++
+		}
 		for _, a := range r.sections[:j] {
 			if a.lock != b.lock || a.token == 0 || b.token == 0 {
 				continue
@@ -105,7 +108,7 @@ func (r *reading) tokenOrder() Finding {
 			}
 		}
 	}
-	return Finding{Outcome: outcome}
+	return Finding{Outcome: outcome, Judged: tokens}
 }
 
 // before reports whether a was granted before b's winning request left: in time, or because b had not even been called.

@@ -25,6 +25,8 @@ type Finding struct {
 	Cause string
 	// Broken is the instant at which the law was broken; zero unless it is violated.
 	Broken history.Time
+	// Judged is how many windows, sections, writes, requests, tokens, locks or operations a law that holds has judged.
+	Judged int
 }
 
 // Check reads every law, in the order in which package checker reports them.

@@ -12,7 +12,7 @@ func (r *reading) faultTolerance() Finding {
 	if r.Header.Quorum <= 0 || r.Header.Bound <= 0 || len(r.Header.Servers) == 0 {
 		return Finding{Outcome: Unchecked}
 	}
-	outcome := Unchecked
+	outcome, judged := Unchecked, 0
 	for _, a := range r.asks {
 		end, seen := r.judgedUntil(a.call, a.ret)
 		gone := a.outcome == 0 && a.ret <= end
@@ -23,13 +23,17 @@ func (r *reading) faultTolerance() Finding {
 			return Finding{Outcome: Violated, Events: []int{a.call}, Cause: "not within the bound",
 				Broken: min(r.time(a.ret), r.time(a.call)+r.Header.Bound)}
 		}
-		outcome = Holds
-		if s := a.section; r.releaseJudged(s, end) && !r.releasedInTime(s) && !r.excused(s) {
+		outcome, judged = Holds, judged+1
+		switch s := a.section; {
+		case !r.releaseJudged(s, end):
+		case r.releasedInTime(s):
+			judged++
+		case !r.excused(s):
 			return Finding{Outcome: Violated, Events: []int{s.release}, Cause: "not within the bound",
 				Broken: min(r.time(s.done), r.time(s.release)+r.Header.Bound)}
 		}
 	}
-	return Finding{Outcome: outcome}
+	return Finding{Outcome: outcome, Judged: judged}
 }
 
 // releaseJudged: all went well from the acquire, which was over at place acquired, and the lease was valid when release

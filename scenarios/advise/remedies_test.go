@@ -10,15 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmations say of each sentence that reports print as a remedy which change of the format it is, or why it is
-// none. Of several changes the first that the lock takes is made.
-var confirmations = []struct {
+// confirmation says of a sentence that reports print as a remedy which change of the format it is, or why it is none. Of
+// several changes the first that the lock takes is made.
+type confirmation struct {
 	text    string
 	changes []string // "KEY: VALUE"; a protocol may stand before an "&"
 	reason  string   // why it is no change of the format
 	// but are scenarios in which the change does not keep the law, each with the reason.
 	but map[string]string
-}{
+}
+
+var confirmations = []confirmation{
 	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
 		"share a server.",
 		changes: []string{"lock.quorum: 3", "lock.extension.mode: checked"}},
@@ -115,7 +117,10 @@ var confirmations = []struct {
 		changes: []string{"lock.timeout: 50ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
 			"answer, too"}},
-	{text: "Give each request a timeout far below the TTL, and try again.", changes: []string{"lock.timeout: 1s"}},
+	{text: "Give each request a timeout far below the TTL, and try again.",
+		changes: []string{"lock.timeout: 1s", "lock.timeout: 50ms"}},
+	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
+		reason: "it is about what others recorded"},
 	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it " +
 		"cannot stop a holder that does not know.",
 		reason: "it asks for no change"},

@@ -1,0 +1,78 @@
+package claims
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// Section is a hold of a lock as its client had it, read from the history anew. Its numbers are places of events, Open
+// for what never came.
+type Section struct {
+	Process history.Process
+	Lock    history.Lock
+	Attempt history.Attempt
+	Shared  bool
+	Grants  []int // acquire ok, and each extend ok
+	End     int   // its release was called, it learned that the lock was lost, or it crashed
+	Release int   // was called
+}
+
+// Open stands for the place of an event that never came.
+const Open = -1
+
+// Sections lists the sections of a history in the order in which they began.
+func Sections(h *history.History) (all []*Section) {
+	of := func(e *history.Event) *Section {
+		for _, s := range slices.Backward(all) {
+			if s.Process == e.Process && s.Lock == e.Lock && s.Attempt == e.Attempt {
+				return s
+			}
+		}
+		return &Section{}
+	}
+	end := func(s *Section, i int) {
+		if s.End == Open {
+			s.End = i
+		}
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.F == history.Acquire && e.Type == history.OK:
+			all = append(all, &Section{e.Process, e.Lock, e.Attempt, e.Shared, []int{i}, Open, Open})
+		case e.F == history.Extend && e.Type == history.OK:
+			s := of(e)
+			s.Grants = append(s.Grants, i)
+		case e.F == history.Release && e.Type == history.Invoke:
+			s := of(e)
+			end(s, i)
+			if s.Release == Open {
+				s.Release = i
+			}
+		case e.F == history.Lost:
+			end(of(e), i)
+		case e.F == history.Crashed:
+			for _, s := range all {
+				if s.Process == e.Process {
+					end(s, i)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Together gives the first two sections of one lock that overlap, and are not both shared: of those that met another
+// the one that began first, and the first that it met. Both are nil if there are none.
+func Together(h *history.History) (first, then *Section) {
+	all := Sections(h)
+	for j, b := range all {
+		for _, a := range all[:j] {
+			if a.Lock == b.Lock && !(a.Shared && b.Shared) && (a.End == Open || a.End > b.Grants[0]) {
+				return a, b
+			}
+		}
+	}
+	return nil, nil
+}
