@@ -23,9 +23,13 @@ var clauses = []clause{
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 
 	// how a key went
-	says(`(the prolongation of )?the key of WHO on NAMED (expired|was deleted|was overwritten|was flushed|was gone|`+
-		`was lost|was lost in a failover) at TIME(?:, when that server (crashed|was shut down) and came back without it, for (it `+
-		`[a-z ]+)| by a request of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
+	says(`(the prolongation of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
+		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came back `+
+		`without it, for (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a request of (its own `+
+		`holder|WHO, which did not own it))?`, (*proof).keyWent),
+	says(`and yet NAMED took its lease for extended at TIME, until TIME`, (*proof).tookOver),
+	says(`Nothing was left of the lease of NAMED when it was granted the lock at TIME: it was valid until TIME`,
+		(*proof).tookOver),
 	says(`, TIME before its time \(TIME\)`, (*proof).early),
 	says(`but NAMED counted its lease until TIME`, (*proof).counted),
 	says(`when NAMED got the lock at TIME its own lease had ended at TIME`, (*proof).tookOver),
@@ -60,9 +64,10 @@ var clauses = []clause{
 		`expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
 	says(`The key of attempt ([^ ]+) on NAMED, set at TIME`, (*proof).abandoned),
-	says(`The (acquire|release) of LOCK by NAMED, called at TIME, ([^,(]+?)(?:TIME)?( later)?(?: \([^)]*\))?, although at `+
-		`least COUNT of COUNT servers were up and reachable all along and nobody else held or tried the lock; it should `+
-		`succeed within TIME`, (*proof).slow),
+	says(`The (acquire|release) of LOCK by NAMED, called at TIME, ([^,(]+?)(?:TIME)?( later)?(?: \([^)]*\))?, although (.+?) `+
+		`up and reachable all along and nobody else held or tried the lock; it should succeed within TIME`, (*proof).slow),
+	says(`the quorum of COUNT was not left`, (*proof).quorum),
+	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
 
 	// what was seen of a law that holds, or is open
 	says(`^COUNT ([a-z ]+)`, (*proof).judged),
@@ -173,21 +178,21 @@ func (p *proof) apart(m []string) string {
 
 // leaseEnded: WHO TIME. A lease that ends when it is granted has not ended: there was none.
 func (p *proof) leaseEnded(m []string) string {
+	truth := "none of its leases ended then"
 	for _, s := range p.sections {
 		if !is(s.Process, s.Attempt, m[1], m[2]) {
 			continue
 		}
 		for _, l := range p.leases(s) {
 			switch {
-			case !at(l.to, m[3]):
-			case l.from == l.to:
-				return "that is when it was granted"
-			default:
+			case at(l.to, m[3]) && l.from < l.to:
 				return ""
+			case at(l.to, m[3]):
+				truth = "that is when it was granted"
 			}
 		}
 	}
-	return "none of its leases ended then"
+	return truth
 }
 
 // writersLease: TIME.
@@ -198,7 +203,8 @@ func (p *proof) writersLease(m []string) string {
 // ends are the words for how a key went.
 var ends = map[string][]history.Why{
 	"expired": {history.Expired}, "was deleted": {history.Deleted}, "was flushed": {history.Flushed},
-	"was lost": {history.LostUnsynced, history.LostUnpersisted}, "was lost in a failover": {history.LostInFailover},
+	"had expired": {history.Expired},
+	"was lost":    {history.LostUnsynced, history.LostUnpersisted, history.LostDisk}, "was lost in a failover": {history.LostInFailover},
 	"was gone": {history.Expired, history.Deleted, history.Flushed},
 }
 
@@ -217,11 +223,13 @@ func (p *proof) keyWent(m []string) string {
 		return "no key of its went so there at that time"
 	}
 	e := &p.History.Events[gone]
-	switch {
+	switch losses := map[history.Why]string{history.LostUnsynced: "it had not reached the disk",
+		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}; {
 	case m[7] != "" && m[7] != p.wentDown(gone):
 		return "the server " + p.wentDown(gone)
-	case strings.HasPrefix(m[8], "it was on no disk") && p.Scenario.Servers.Persistent():
-		return "the servers have a disk: it was lost"
+	case m[8] != losses[e.Why] && m[7] != "",
+		m[8] == "it keeps nothing on disk" && p.Scenario.Servers.Persistent():
+		return losses[e.Why]
 	case m[9] == "its own holder" && e.By != e.Of,
 		m[10] != "" && (e.By == e.Of || !is(maker(e.By), e.By, m[10], m[11])):
 		return fmt.Sprintf("that was %s", e.By)
@@ -239,9 +247,9 @@ func (p *proof) wentDown(at int) string {
 		}
 		switch e.F {
 		case history.Crash:
-			how = "crashed"
+			how = "had crashed"
 		case history.ShutDown:
-			how = "was shut down"
+			how = "had been shut down"
 		}
 	}
 	return how
@@ -595,20 +603,11 @@ func (p *proof) abandoned(m []string) string {
 	})
 }
 
-// slow: what LOCK NAMED TIME how TIME later COUNT COUNT TIME.
+// slow: what LOCK NAMED TIME how TIME later who TIME.
 func (p *proof) slow(m []string) string {
 	h := &p.History.Header
-	units := len(h.Servers)
-	if n := len(h.Groups); n >= h.Quorum && n > 0 { // a master and its replicas count as one
-		units = n
-		for _, s := range h.Servers {
-			if !slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) }) {
-				units++
-			}
-		}
-	}
-	if quorum := strconv.Itoa(h.Quorum); m[8] != quorum || m[9] != strconv.Itoa(units) || !at(h.Bound, m[10]) {
-		return fmt.Sprintf("a quorum is %d of %d, the bound %v", h.Quorum, units, h.Bound)
+	if who := p.there(); m[8] != who || !at(h.Bound, m[9]) {
+		return fmt.Sprintf("%s there, and the bound is %v", who, h.Bound)
 	}
 	call := p.event(func(i int, e *history.Event) bool {
 		return i == p.read.Events[0] && string(e.F) == m[1] && e.Type == history.Invoke && is(e.Process, "", m[3], "") &&
@@ -622,6 +621,48 @@ func (p *proof) slow(m []string) string {
 		return ""
 	}
 	return "it did not take so long"
+}
+
+// there says who is up where a quorum is: the members of a service, single servers, or masters with all their replicas.
+func (p *proof) there() string {
+	h := &p.History.Header
+	var names []string
+	for _, s := range h.Servers {
+		names = append(names, string(s))
+	}
+	switch {
+	case h.Service == history.Etcd || h.Service == history.ZooKeeper || len(h.Groups) == 0 && len(names) > 1:
+		return fmt.Sprintf("at least %d of %d servers were", h.Quorum, len(names))
+	case len(h.Groups) > 1:
+		return fmt.Sprintf("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))
+	case len(names) == 1:
+		return names[0] + " was"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
+}
+
+// quorum: COUNT.
+func (p *proof) quorum(m []string) string {
+	if n := strconv.Itoa(p.History.Header.Quorum); n != m[1] {
+		return n
+	}
+	return ""
+}
+
+// askedAgain: NAMED LOCK TIME.
+func (p *proof) askedAgain(m []string) string {
+	call := p.event(func(_ int, e *history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.Invoke && is(e.Process, "", m[1], "") && string(e.Lock) == m[2] &&
+			at(e.Time, m[3])
+	})
+	held := slices.ContainsFunc(p.sections, func(s *Section) bool {
+		return call >= 0 && is(s.Process, "", m[1], "") && string(s.Lock) == m[2] && s.Grants[0] < call &&
+			(s.End == Open || s.End > call)
+	})
+	if held {
+		return ""
+	}
+	return "it did not hold it then"
 }
 
 // judged: COUNT what.

@@ -90,7 +90,7 @@ var words = strings.NewReplacer(
 	"FAULTS", `(?: \(((?:«\d+»(?:; )?)+)\))?`,
 	"COUNT", `(\d+)`)
 
-const processes = `(?:[Cc]lient-\d+|[Pp]robe|resource|(?:redis|etcd|zookeeper|sentinel)-\d+(?:-replica-\d+)?)`
+const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))

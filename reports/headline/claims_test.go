@@ -1,0 +1,155 @@
+package headline_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/reports/headline"
+	"github.com/fencepost-sim/fencepost/scenarios/claims"
+)
+
+// TestEveryNumberOfAHeadlineIsRight recomputes from the history how many were inside together, for how long, and how
+// many other laws held. No other number may stand in a headline.
+func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
+	rounds := 3
+	if testkit.Full() {
+		rounds = 30
+	}
+	w, headlines, numbers := claims.NewWrongs(t), 0, 0
+	claims.Runs(t, rounds, func(r *claims.Run) bool {
+		hold := func(f checker.Finding, text string) {
+			headlines++
+			numbers += len(number.FindAllString(name.ReplaceAllString(text, ""), -1))
+			if truth := untrue(r, text); truth != "" {
+				w.Add(fmt.Sprintf("%s by %s", f.Law, f.Cause), &claims.Story{Run: r, Finding: f}, "%s\n%s", text, truth)
+			}
+		}
+		hold(checker.Finding{}, headline.Of(r.History, r.Verdict))
+		for _, f := range r.Verdict.Findings {
+			if f.Outcome == checker.Violated {
+				hold(f, headline.Broken(r.History, &f))
+			}
+		}
+		return true
+	})
+	t.Logf("%d numbers of %d headlines recomputed, %d wrong", numbers, headlines, w.Count(""))
+	if w.Count("") > 0 || numbers < headlines/2 {
+		t.Errorf("%d of %d headlines with %d numbers are wrong", w.Count(""), headlines, numbers)
+	}
+}
+
+// What headlines say that can be recomputed, what else has digits, and what is left of them.
+var (
+	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
+		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
+	others = regexp.MustCompile(`other laws .* \((\d+)\)`)
+	paused = regexp.MustCompile(`: (\S+) had paused past its lease`)
+	name   = regexp.MustCompile(`"[^"]*"|[a-zA-Z]+-\d+(?:-replica-\d+)?`)
+	number = regexp.MustCompile(`[\d.]*\d`)
+)
+
+// untrue says what is true in place of what a headline says; nothing if it is right.
+func untrue(r *claims.Run, text string) string {
+	rest := text
+	first, then := claims.Together(r.History)
+	if m := inside.FindStringSubmatch(text); m != nil {
+		rest = strings.Replace(rest, m[0], "", 1)
+		if first == nil {
+			return "nobody was inside with another"
+		}
+		if two := m[1] == "Two clients were"; two != (first.Process != then.Process) {
+			return fmt.Sprintf("they were %s and %s", first.Process, then.Process)
+		}
+		if long, said := together(r.History, first, then), lasting(m[2:]); !said(long) {
+			return fmt.Sprintf("it was for %v ns", int64(long))
+		}
+	} else if strings.HasPrefix(text, "No two clients were ever inside") && first != nil {
+		return fmt.Sprintf("%s and %s were", first.Process, then.Process)
+	}
+	if m := others.FindStringSubmatch(text); m != nil {
+		rest = strings.Replace(rest, m[0], "", 1)
+		holds := 0
+		for _, f := range r.Verdict.Findings {
+			if f.Outcome == checker.Holds && f.Law != checker.MutualExclusion {
+				holds++
+			}
+		}
+		if strconv.Itoa(holds) != m[1] {
+			return fmt.Sprintf("it is %d", holds)
+		}
+	}
+	if m := paused.FindStringSubmatch(text); m != nil && !pausedPast(r.History, history.Process(m[1])) {
+		return "no pause of it was on when a lease of its ended"
+	}
+	if strings.Contains(text, "keeps nothing on disk") && r.Scenario.Servers.Persistent() {
+		return "the servers have a disk"
+	}
+	if left := number.FindString(name.ReplaceAllString(rest, "")); left != "" {
+		return "nothing recomputes " + left
+	}
+	return ""
+}
+
+// never is longer than any run.
+const never = history.Never
+
+// together is for how long two sections overlapped; never if neither ended.
+func together(h *history.History, first, then *claims.Section) history.Time {
+	end := never
+	for _, s := range []*claims.Section{first, then} {
+		if s.End != claims.Open {
+			end = min(end, h.Events[s.End].Time)
+		}
+	}
+	if end == never {
+		return never
+	}
+	return end - h.Events[then.Grants[0]].Time
+}
+
+// lasting gives what a length is to be so that the words are right: the last digit that is printed is rounded.
+func lasting(m []string) func(history.Time) bool {
+	switch {
+	case strings.HasSuffix(m[0], "moment"):
+		return func(long history.Time) bool { return long == 0 }
+	case m[1] == "":
+		return func(long history.Time) bool { return long == never }
+	}
+	unit := map[string]float64{"s": 1e9, "ms": 1e6, "µs": 1e3}[m[2]]
+	_, decimals, _ := strings.Cut(m[1], ".")
+	return func(long history.Time) bool {
+		said, err := strconv.ParseFloat(m[1], 64)
+		return err == nil && long > 0 &&
+			math.Abs(said-float64(long)/unit) <= 0.5001*math.Pow(10, -float64(len(decimals)))
+	}
+}
+
+// pausedPast reports whether a pause of a process was on when a lease that it had been told of ended.
+func pausedPast(h *history.History, p history.Process) bool {
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Process != history.Nemesis || e.Type != history.Invoke || e.F != history.Pause || !slices.Contains(e.Fault.On, p) {
+			continue
+		}
+		over := never
+		for j := i; j < len(h.Events) && over == never; j++ {
+			if o := &h.Events[j]; o.Process == history.Nemesis && o.Type == history.OK && o.Value == e.Value {
+				over = o.Time
+			}
+		}
+		if slices.ContainsFunc(h.Events[:i], func(o history.Event) bool {
+			return o.Process == p && o.Grant != nil && e.Time <= o.Grant.Until && o.Grant.Until <= over
+		}) {
+			return true
+		}
+	}
+	return false
+}
