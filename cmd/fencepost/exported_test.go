@@ -33,7 +33,7 @@ var neededAlone = map[string][]string{
 	"package errors asks by it what an error comes to": {"scenarios/locks.RefusedError.Unwrap"},
 	"its methods are what an interface promises, and are read here": {"sim.Process", "sim/bubble.Conn",
 		"sim/live/redisserver.Server"},
-	"the reference of the format is held to the grammar": {"nemesis.Usage", "nemesis.ExclusionUsage"},
+	"the reference of the format is held to the grammar": {"nemesis.ExclusionUsage"},
 	"tests hold all kinds of faults to it": {"nemesis/shrink.Simpler",
 		"scenarios/sweep.Axis.Title"},
 	"tests look for faults that are named in vain": {"scenarios/rerun.Later", "scenarios/rerun.NamedIn",

@@ -105,6 +105,8 @@ var arrows = map[string][]string{
 	"scenarios/advise": {"checker", "checker/history", "nemesis", "nemesis/mix", "nemesis/shrink", "scenarios",
 		"scenarios/amend", "scenarios/format", "scenarios/locks", "scenarios/parallel", "scenarios/search",
 		"scenarios/setting", "scenarios/tally", "sim"},
+	"scenarios/claims": {"checker", "checker/history", "nemesis", "scenarios", "scenarios/corpus", "scenarios/format",
+		"scenarios/setting", "sim"},
 	"scenarios/corpus": {"checker", "nemesis", "scenarios", "scenarios/format"},
 	"scenarios/remote": {"checker/history", "checker/nearest", "nemesis", "scenarios", "sim"},
 	"scenarios/locktest": {"checker", "checker/history", "nemesis", "reports/report", "reports/single", "scenarios",
@@ -201,7 +203,8 @@ func TestModulesInsideHoldOnlyTests(t *testing.T) {
 }
 
 // testsOnly are the rooms of this module that nothing but tests imports.
-var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/cast", "reports/check", "reports/tale"}
+var testsOnly = []string{"checker/slow", "checker/testkit", "nemesis/cast", "reports/check", "reports/tale",
+	"scenarios/claims"}
 
 // TestOnlyTestsImportWhatIsForTests: the slow twins are slow, and what the test kit does at its start is for tests, as
 // is its flag.

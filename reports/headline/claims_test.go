@@ -136,7 +136,7 @@ func lasting(m []string) func(history.Time) bool {
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.Process != history.Nemesis || e.Type != history.Invoke || e.F != history.Pause || !slices.Contains(e.Fault.On, p) {
+		if e.Process != history.Nemesis || e.Type != history.Invoke || e.F != history.Pause || !e.Fault.Strikes(p) {
 			continue
 		}
 		over := never

@@ -15,7 +15,7 @@ import (
 // its reason, a record of a server or the resource, a lease, a fault, must have happened by then, and the event with
 // which it says that the law was broken must be no later.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
-	rounds, each := 3, 1
+	rounds, each := 2, 1
 	if testkit.Full() {
 		rounds, each = 50, 4
 	}
@@ -45,8 +45,9 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 func order(w *Wrongs, s *Story, literal slow.Finding) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]
-		w.Add(fmt.Sprintf("%s: %s by %s", kind, s.Law, s.Cause), s, "broken at %v, by events %v; event %d, at %v: %s %s %s",
-			literal.Broken, literal.Events, at, e.Time, e.Process, e.F, e.Value)
+		w.Add(fmt.Sprintf("%s: %s by %s", kind, s.Law, s.Cause), s,
+			"broken at %v, by events %v; event %d, at %v: %s %s %s", literal.Broken, literal.Events, at, e.Time,
+			e.Process, e.F, e.Value)
 	}
 	if literal.Outcome != slow.Violated {
 		wrong("not broken at all", s.At)
@@ -73,7 +74,8 @@ func order(w *Wrongs, s *Story, literal slow.Finding) {
 				wrong("a lease that was granted later", i)
 			}
 		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault that began in time may last
-		case e.Process == history.Nemesis, e.Process == history.Resource, slices.Contains(s.History.Header.Servers, e.Process):
+		case e.Process == history.Nemesis, e.Process == history.Resource,
+			slices.Contains(s.History.Header.Servers, e.Process):
 			if later(i) {
 				wrong("a record that was made later", i)
 			}

@@ -1,0 +1,238 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 10) }
+
+// tokens: WHO LOCK TIME COUNT COUNT WHO TIME.
+func (p *proof) tokens(m []string) string {
+	got := func(name, attempt, when, number string) string {
+		i := p.acquire(history.OK, name, attempt, m[3], when)
+		return unless(i != Open && token(&p.History.Events[i]) == number, "no such grant")
+	}
+	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
+}
+
+// trespass: NAMED WHO did LOCK TIME WHO.
+func (p *proof) trespass(m []string) string {
+	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
+		"prolonged": history.KeyProlonged}[m[4]]
+	return p.shown("request", func(i int, e *history.Event) bool {
+		owned := of(e.Of, m[7], m[8]) || e.F == history.KeySet && p.shown("", func(j int, o *history.Event) bool {
+			return o.F == history.KeySet && o.Lock == e.Lock && string(o.Of) == m[8] && j < i
+		}) == ""
+		return e.F == did && string(e.Process) == m[1] && string(e.Lock) == m[5] && at(e.Time, m[6]) &&
+			of(e.By, m[2], m[3]) && owned
+	})
+}
+
+// effect says what is true if the resource accepted nothing such of an attempt then.
+func (p *proof) effect(op, name, attempt, when string) string {
+	return p.shown(op, func(_ int, e *history.Event) bool {
+		return e.F == history.Apply && e.Type == history.OK && string(e.Op) == op && of(e.Of, name, attempt) &&
+			at(e.Time, when)
+	})
+}
+
+// stale: WHO TIME what WHO TIME LOCK, asked and granted TIME TIME or COUNT COUNT.
+func (p *proof) stale(m []string) string {
+	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
+		return p.shown("grant", func(_ int, e *history.Event) bool {
+			return e.F == history.Acquire && e.Type == history.OK && is(e.Process, e.Attempt, name, attempt) &&
+				string(e.Lock) == m[8] && matches(e)
+		})
+	}
+	order := cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return at(e.Grant.Since, m[9]) }),
+		grant(m[1], m[2], func(e *history.Event) bool { return at(e.Grant.Granted, m[10]) }))
+	if m[9] == "" {
+		order = cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return token(e) == m[11] }),
+			grant(m[1], m[2], func(e *history.Event) bool { return token(e) == m[12] }))
+	}
+	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
+}
+
+// builtOn: value WHO TIME value how TIME.
+func (p *proof) builtOn(m []string) string {
+	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
+		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
+			return at(e.Time, m[7]) && (string(e.F) == m[6] && is(e.Process, "", m[2], "") ||
+				string(e.Op) == m[6] && of(e.Of, m[2], ""))
+		}))
+}
+
+// overwritten: value WHO TIME.
+func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
+
+// stuck: NAMED LOCK TIME TIME TIME TIME.
+func (p *proof) stuck(m []string) string {
+	h := &p.History.Header
+	limit := h.TTL + h.Hold + h.Slack
+	since := p.read.Broken - limit
+	over := h.End // or some event
+	for i := range p.History.Events {
+		if end := p.History.Events[i].Time; at(end-since, m[5]) {
+			over = end
+		}
+	}
+	acquired := p.event(func(_ int, e *history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.OK && string(e.Lock) == m[2] && since < e.Time &&
+			e.Time < over
+	})
+	switch {
+	case p.acquire(history.Invoke, m[1], "", m[2], m[3]) == Open:
+		return "it did not ask for it then"
+	case !at(since, m[4]):
+		return fmt.Sprintf("the lock stood still from %v on", since)
+	case !at(limit, m[6]):
+		return fmt.Sprintf("%v would be sound", limit)
+	case !at(over-since, m[5]):
+		return "nothing happened when that was over"
+	case over-since <= limit:
+		return "that is not too long"
+	case acquired != Open:
+		return "somebody acquired it meanwhile"
+	}
+	return ""
+}
+
+// quorum: COUNT.
+func (p *proof) quorum(m []string) string {
+	n := strconv.Itoa(p.History.Header.Quorum)
+	return unless(n == m[1], n)
+}
+
+// askedAgain: NAMED LOCK TIME.
+func (p *proof) askedAgain(m []string) string {
+	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
+	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
+		return is(s.Process, "", m[1], "") && string(s.Lock) == m[2] && s.Grants[0] < call &&
+			(s.End == Open || s.End > call)
+	}), "it did not hold it then")
+}
+
+// circle: who waits for what.
+func (p *proof) circle(m []string) string {
+	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
+	if len(waits) < 2 {
+		return "one alone is no circle"
+	}
+	for i, w := range waits {
+		next := waits[(i+1)%len(waits)][1]
+		holds := slices.ContainsFunc(p.sections, func(s *Section) bool {
+			return is(s.Process, "", next, "") && string(s.Lock) == w[2] &&
+				p.History.Events[s.Grants[0]].Time < p.read.Broken &&
+				(s.End == Open || p.History.Events[s.End].Time >= p.read.Broken)
+		})
+		if !holds {
+			return fmt.Sprintf("%s does not hold %s", next, w[2])
+		}
+	}
+	return ""
+}
+
+// uncapped: NAMED TIME TIME.
+func (p *proof) uncapped(m []string) string {
+	hold := p.History.Header.Hold
+	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
+		unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
+}
+
+// diedHolding: NAMED TIME TIME.
+func (p *proof) diedHolding(m []string) string {
+	return unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
+		"it did not hold the lock when it crashed")
+}
+
+// leftKey: NAMED TIME FAULTS NAMED TIME TIME.
+func (p *proof) leftKey(m []string) string {
+	due := cmp.Or(m[6], "never")
+	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
+		p.shown("key", func(_ int, e *history.Event) bool {
+			return e.F == history.KeySet && string(e.Process) == m[4] && at(e.Time, m[5]) && of(e.Of, m[1], "") &&
+				at(e.Until, due)
+		}))
+}
+
+// diedLast: NAMED TIME.
+func (p *proof) diedLast(m []string) string {
+	return unless(p.crashed(m[1], m[2]), "it did not crash then")
+}
+
+// abandoned: attempt NAMED TIME.
+func (p *proof) abandoned(m []string) string {
+	return p.shown("key", func(_ int, e *history.Event) bool {
+		return e.F == history.KeySet && string(e.Of) == m[1] && string(e.Process) == m[2] && at(e.Time, m[3]) &&
+			e.Until == history.Never
+	})
+}
+
+// slow: what LOCK NAMED TIME TIME who TIME.
+func (p *proof) slow(m []string) string {
+	bound, call := p.History.Header.Bound, p.read.Events[0]
+	e := &p.History.Events[call]
+	took := ""
+	if back := p.returned(call); back != Open {
+		took = (p.History.Events[back].Time - e.Time).String()
+	}
+	switch {
+	case string(e.F) != m[1] || string(e.Lock) != m[2] || !is(e.Process, "", m[3], "") || !at(e.Time, m[4]):
+		return fmt.Sprintf("it is the %s of %s at %v", e.F, e.Process, e.Time)
+	case took != m[5]:
+		return cmp.Or(took, "it never returned")
+	case m[6] != p.there():
+		return p.there() + " there"
+	case !at(bound, m[7]):
+		return fmt.Sprintf("the bound is %v", bound)
+	}
+	return ""
+}
+
+// there says who is up where a quorum is: the members of a service, single servers, or masters with all their replicas.
+func (p *proof) there() string {
+	h := &p.History.Header
+	var names []string
+	for _, s := range h.Servers {
+		names = append(names, string(s))
+	}
+	switch {
+	case h.Service == history.Etcd || h.Service == history.ZooKeeper || len(h.Groups) == 0 && len(names) > 1:
+		return fmt.Sprintf("at least %d of %d servers were", h.Quorum, len(names))
+	case len(h.Groups) > 1:
+		return fmt.Sprintf("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))
+	case len(names) == 1:
+		return names[0] + " was"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
+}
+
+// judged: COUNT.
+func (p *proof) judged(m []string) string {
+	n := strconv.Itoa(p.read.Judged)
+	return unless(p.Outcome != checker.Holds || n == m[1], n)
+}
+
+// bound: TIME.
+func (p *proof) bound(m []string) string {
+	bound := p.History.Header.Bound
+	return unless(at(bound, m[1]), bound.String())
+}
+
+// stillWaits: NAMED LOCK TIME.
+func (p *proof) stillWaits(m []string) string {
+	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
+	return unless(call != Open && p.returned(call) == Open, "it does not wait")
+}
+
+// grant: LOCK NAMED TIME.
+func (p *proof) grant(m []string) string {
+	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
+}

@@ -1,0 +1,292 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// entered: WHO LOCK TIME WHO TIME how the first one left.
+func (p *proof) entered(m []string) string {
+	a, b := Together(p.History)
+	if a == nil {
+		return "no two sections overlap"
+	}
+	left := "it never did"
+	if a.End != Open {
+		switch e := &p.History.Events[a.End]; e.F {
+		case history.Release:
+			left = fmt.Sprintf("it called release at %v", e.Time)
+		case history.Lost:
+			left = fmt.Sprintf("it noticed at %v that its lock was lost", e.Time)
+		default:
+			left = fmt.Sprintf("it crashed at %v", e.Time)
+		}
+	}
+	came, since := p.History.Events[b.Grants[0]].Time, p.History.Events[a.Grants[0]].Time
+	right := is(b.Process, b.Attempt, m[1], m[2]) && string(b.Lock) == m[3] && at(came, m[4]) &&
+		is(a.Process, a.Attempt, m[5], m[6]) && at(since, m[7]) && left == m[8]
+	return unless(right, fmt.Sprintf("%s entered %s at %v, %s since %v, %s", b.Attempt, b.Lock, came, a.Attempt, since,
+		left))
+}
+
+// twoLeases: WHO LOCK TIME WHO TIME TIME.
+func (p *proof) twoLeases(m []string) string {
+	all := func(name, attempt string) (list []lease) {
+		for _, s := range p.sections {
+			if string(s.Lock) == m[3] && is(s.Process, s.Attempt, name, attempt) {
+				list = append(list, p.leases(s)...)
+			}
+		}
+		return list
+	}
+	for _, x := range all(m[1], m[2]) {
+		for _, y := range all(m[5], m[6]) {
+			if x.of != y.of && at(x.from, m[4]) && at(y.from, m[7]) && at(y.to, m[8]) && y.from <= x.from &&
+				x.from <= y.to {
+				return ""
+			}
+		}
+	}
+	return "no such leases overlap"
+}
+
+// apart: NAMED servers NAMED servers.
+func (p *proof) apart(m []string) string {
+	servers := pattern(`NAMED`)
+	for _, name := range servers.FindAllString(m[2], -1) {
+		if slices.Contains(servers.FindAllString(m[4], -1), name) {
+			return "they have " + name + " in common"
+		}
+	}
+	counted := func(name, list string) string {
+		return p.shown("grant", func(_ int, e *history.Event) bool {
+			if e.Grant == nil || !is(e.Process, "", name, "") {
+				return false
+			}
+			var all []string
+			for _, s := range e.Grant.Counted {
+				all = append(all, string(s))
+			}
+			return slices.Equal(all, servers.FindAllString(list, -1))
+		})
+	}
+	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
+}
+
+// leaseEnded: WHO TIME. A lease that ends when it is granted has not ended: there was none.
+func (p *proof) leaseEnded(m []string) string {
+	truth := "none of its leases ended then"
+	for _, s := range p.sections {
+		if !is(s.Process, s.Attempt, m[1], m[2]) {
+			continue
+		}
+		for _, l := range p.leases(s) {
+			switch {
+			case at(l.to, m[3]) && l.from < l.to:
+				return ""
+			case at(l.to, m[3]):
+				truth = "that is when it was granted"
+			}
+		}
+	}
+	return truth
+}
+
+// writersLease: TIME.
+func (p *proof) writersLease(m []string) string {
+	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
+}
+
+// ends are the words for how a key went, and losses those for why one was lost.
+var (
+	ends = map[string][]history.Why{
+		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
+		"was flushed": {history.Flushed}, "was gone": {history.Expired, history.Deleted, history.Flushed},
+		"was lost":               {history.LostUnsynced, history.LostUnpersisted, history.LostDisk},
+		"was lost in a failover": {history.LostInFailover},
+	}
+	losses = map[history.Why]string{history.LostUnsynced: "it had not reached the disk",
+		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
+)
+
+// keyWent: prolongation WHO NAMED how TIME, down because, by WHO.
+func (p *proof) keyWent(m []string) string {
+	gone := p.event(func(_ int, e *history.Event) bool {
+		if !p.together(string(e.Process), m[4]) || !at(e.Time, m[6]) {
+			return false
+		}
+		if m[5] == "was overwritten" {
+			return e.F == history.KeySet
+		}
+		return e.F == history.KeyGone && slices.Contains(ends[m[5]], e.Why) && of(e.Of, m[2], m[3])
+	})
+	if gone == Open {
+		return "no key of its went so there at that time"
+	}
+	e := &p.History.Events[gone]
+	switch {
+	case m[7] != "" && m[7] != p.wentDown(gone):
+		return "the server " + p.wentDown(gone)
+	case m[8] != "" && m[8] != losses[e.Why],
+		m[8] == losses[history.LostUnpersisted] && p.Scenario.Servers.Persistent():
+		return losses[e.Why]
+	case m[9] == "its own holder" && e.By != e.Of, m[10] != "" && (e.By == e.Of || !of(e.By, m[10], m[11])):
+		return fmt.Sprintf("that was %s", e.By)
+	}
+	return ""
+}
+
+// together reports whether two servers are one, or keep a key between them: a master and its replicas, of which another
+// may have taken its place, and the members of one service.
+func (p *proof) together(a, b string) bool {
+	h := &p.History.Header
+	return a == b || h.Service == history.Etcd || h.Service == history.ZooKeeper ||
+		slices.ContainsFunc(h.Groups, func(g []history.Process) bool {
+			return slices.Contains(g, history.Process(a)) && slices.Contains(g, history.Process(b))
+		})
+}
+
+// wentDown says how the server of the record at a place last went down before it.
+func (p *proof) wentDown(at int) string {
+	how, server := "never did", p.History.Events[at].Process
+	for i := range p.History.Events[:at] {
+		e := &p.History.Events[i]
+		if e.Type != history.Invoke || e.Fault == nil || !slices.Contains(e.Fault.On, server) {
+			continue
+		}
+		switch e.F {
+		case history.Crash:
+			how = "had crashed"
+		case history.ShutDown:
+			how = "had been shut down"
+		}
+	}
+	return how
+}
+
+// due is when the key that went at place i had been due to expire.
+func (p *proof) due(i int) (due history.Time) {
+	gone := &p.History.Events[i]
+	for j := range p.History.Events[:i] {
+		e := &p.History.Events[j]
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Process == gone.Process && e.Of == gone.Of &&
+			e.Lock == gone.Lock {
+			due = e.Until
+		}
+	}
+	return due
+}
+
+func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
+
+// early: TIME TIME.
+func (p *proof) early(m []string) string {
+	return p.shown("key", func(i int, e *history.Event) bool {
+		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
+	})
+}
+
+// counted: NAMED TIME.
+func (p *proof) counted(m []string) string {
+	return p.shown("lease", func(_ int, e *history.Event) bool {
+		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
+	})
+}
+
+// stated: NAMED TIME TIME.
+func (p *proof) stated(m []string) string {
+	return p.shown("lease", func(_ int, e *history.Event) bool {
+		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) && at(e.Grant.Until, m[3])
+	})
+}
+
+// likewise: a list of where and when.
+func (p *proof) likewise(m []string) string {
+	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
+		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {
+			return expired(e) && string(e.Process) == place[1] && at(e.Time, place[2])
+		}); truth != "" {
+			return truth
+		}
+	}
+	return ""
+}
+
+// undone: TIME TIME.
+func (p *proof) undone(m []string) string {
+	return p.shown("key", func(_ int, e *history.Event) bool {
+		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
+			return (o.F == history.KeySet || o.F == history.KeyProlonged) && o.Of == e.Of && at(o.Until, m[2])
+		}) == ""
+	})
+}
+
+// keySet says what is true if no server, or not that one, set a key of a process then.
+func (p *proof) keySet(server, whose, when string) string {
+	return p.shown("key of "+whose, func(_ int, e *history.Event) bool {
+		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && of(e.Of, whose, "") &&
+			at(e.Time, when)
+	})
+}
+
+// twoMasters: NAMED NAMED TIME NAMED NAMED TIME.
+func (p *proof) twoMasters(m []string) string {
+	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
+}
+
+// prolongedByDeposed: NAMED NAMED TIME NAMED TIME TIME.
+func (p *proof) prolongedByDeposed(m []string) string {
+	return cmp.Or(p.keySet("", m[4], m[5]),
+		p.shown("prolongation", func(_ int, e *history.Event) bool {
+			return e.F == history.KeyProlonged && string(e.Process) == m[1] && of(e.Of, m[2], "") && at(e.Time, m[3])
+		}),
+		p.shown("expiry", func(_ int, e *history.Event) bool {
+			return expired(e) && of(e.Of, m[2], "") && at(e.Time, m[6])
+		}))
+}
+
+// spells: when and FAULTS. Each fault was on when it is said that it was.
+func (p *proof) spells(m []string) string {
+	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
+	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
+	if len(said) != len(struck) {
+		return fmt.Sprintf("%d times for %d faults", len(said), len(struck))
+	}
+	for i, s := range said {
+		from, to := p.spell(struck[i][1])
+		if !at(from, cmp.Or(s[1], s[4])) || s[2] != "" && !at(to, s[2]) || s[3] != "" && to != history.Never {
+			return fmt.Sprintf("%s was on from %v to %v", struck[i][0], from, to)
+		}
+	}
+	return ""
+}
+
+// spell is when the fault that struck at a place was on; Never if its end is not recorded.
+func (p *proof) spell(place string) (from, to history.Time) {
+	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
+	struck := &p.History.Events[i]
+	over := p.event(func(j int, e *history.Event) bool {
+		return j >= i && e.Process == history.Nemesis && e.Type == history.OK && e.Value == struck.Value
+	})
+	if over == Open {
+		return struck.Time, history.Never
+	}
+	return struck.Time, p.History.Events[over].Time
+}
+
+// waited: NAMED LOCK TIME TIME.
+func (p *proof) waited(m []string) string {
+	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
+	if call == Open {
+		return "it asked for no such lock then"
+	}
+	back, until := p.returned(call), ""
+	if back != Open {
+		until = p.History.Events[back].Time.String()
+	}
+	return unless(until == m[4], strings.TrimSpace("it waited until "+until))
+}
