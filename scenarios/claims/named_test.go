@@ -59,7 +59,7 @@ func (n *necessity) story(s *Story) {
 	s.Finding = v.Findings[0]
 	named := n.names(s)
 	later := rerun.Later(s.Plan, s.History, &s.Finding)
-	whose := "" // the latest violation without faults is
+	whose := ""                       // the latest violation without faults is
 	stays := func(drop ...int) bool { // away
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
@@ -82,9 +82,24 @@ func (n *necessity) story(s *Story) {
 	if len(named) == 0 {
 		n.unnamed(s, later)
 	}
+	n.trials(s, all)
+}
+
+// trials holds a story to its own trials: of a fault without which the law holds, and of no other, it says something,
+// and what is violated otherwise has another cause.
+func (n *necessity) trials(s *Story, named []int) {
+	names := func(line string) bool {
+		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
+	}
 	for _, t := range s.Trials {
-		if t.Needed && t.Outcome == checker.Violated && t.Cause == s.Cause && len(t.Others) == 0 {
+		switch {
+		case t.Needed && t.Outcome == checker.Violated && t.Cause == s.Cause && len(t.Others) == 0:
 			n.wrongs.Add("otherwise, by the same cause", s, "%s", t)
+		case len(t.Faults) != 1:
+		case t.Needed && t.Outcome != checker.Violated && len(named) == 0:
+			n.wrongs.Add("tried, needed and not named", s, "%s", t)
+		case !t.Needed && names(t.Faults[0]):
+			n.wrongs.Add(fmt.Sprintf("tried, not needed and named: %s by %s", s.Law, s.Cause), s, "%s", t)
 		}
 	}
 }
