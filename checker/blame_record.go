@@ -98,6 +98,16 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return over
 }
 
+// misleading lists what kept a member from hearing of the next leader until it prolonged a lease at position at: what
+// held it up, or kept it apart from other members, after that one had taken the leases over.
+func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
+	over := t.takenOver(at)
+	return t.FaultsIn(-1, at, func(f *trace.Fault) bool {
+		return (f.Does == history.Stops && f.Strikes(p) || f.Does.IsLink() && t.onTheWay(f, p, t.IsServer)) &&
+			f.Over() > over
+	})
+}
+
 // forgetting lists what can have lost the counter behind a grant's token before position to: crashes that lost what a
 // server had which the grant counted, and failovers; where there was neither, shut-downs of a server that keeps nothing.
 // What one member of a service loses the others still have.

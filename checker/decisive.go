@@ -160,7 +160,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 				r.undone, r.promised = lost, due
 			}
 			due = e.Until
-		case e.Of == owner:
+		case e.Of == owner && !t.inVain(i):
 			if due = e.Until; due >= r.promised {
 				r.undone = -1
 			}
@@ -242,14 +242,36 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	return r.gone, lossCause(gone.Why)
 }
 
-// prolongedByDeposed is where a master that had been replaced last prolonged the victim's key before its lease was
-// stated; -1 if none did.
+// inVain reports whether the event at position i prolongs a lease at a member of a service that no longer leads it, so
+// that the end of the lease stays as it is.
+func (t *judge) inVain(i int) bool {
+	over := t.takenOver(i)
+	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
+}
+
+// takenOver is where, before the keepalive at position i, a member of a service last took the leases over. It records
+// that of each lease as a prolongation for which nobody has asked. It is -1 if none did, or if i is no keepalive.
+func (t *judge) takenOver(i int) int {
+	e := &t.History.Events[i]
+	if e.F != history.KeyProlonged || e.By == "" || !trace.OneService(&t.History.Header) {
+		return -1
+	}
+	for n := sort.Search(len(t.Keys), func(n int) bool { return int(t.Keys[n]) >= i }) - 1; n >= 0; n-- {
+		if over := &t.History.Events[t.Keys[n]]; over.F == history.KeyProlonged && over.By == "" {
+			return int(t.Keys[n])
+		}
+	}
+	return -1
+}
+
+// prolongedByDeposed is where a master or leader that had been replaced last prolonged the victim's key before its
+// lease was stated; -1 if none did.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {
 		e := &t.History.Events[i]
 		if e.F == history.KeyProlonged && e.Lock == t.Locks[c.lock].Name && e.Of == t.Grants[span.Grant].Attempt &&
-			t.countedOn(span, e.Process) && t.deposed(i) {
+			t.countedOn(span, e.Process) && (t.deposed(i) || t.inVain(i)) {
 			return i
 		}
 	}

@@ -60,7 +60,14 @@ func (t *judge) recordStory(c *clash, r *record) string {
 
 func (t *judge) deposedStory(r *record) string {
 	a, b := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
-	if e := &t.History.Events[r.at]; e.F == history.KeyProlonged {
+	e := &t.History.Events[r.at]
+	if over := t.takenOver(r.at); over >= 0 {
+		leader := &t.History.Events[over]
+		return sentence("%s prolonged the lease of %s at %v, although %s had taken all leases over as the new leader at "+
+			"%v, and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
+			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
+	}
+	if e.F == history.KeyProlonged {
 		return sentence("%s prolonged the key of %s at %v, when it had been replaced as master; where that of %s was "+
 			"set at %v it had expired at %v: two masters served one group of replicas%s",
 			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,

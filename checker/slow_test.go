@@ -48,6 +48,23 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
+// TestReignsAreReadAsWritten does so for two grants of a service whose members take the leases over from each other.
+func TestReignsAreReadAsWritten(t *testing.T) {
+	rounds := 60_000
+	if !testkit.Full() {
+		rounds = 6_000
+	}
+	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
+		g.reigns = true
+		g.twoGrants()
+	})
+	for _, kind := range []CauseKind{DeposedMaster, ValidityMiscounted, ExpiredEarly} {
+		if n := sumOf(seen, string(kind)); n < rounds/1000 {
+			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
+		}
+	}
+}
+
 // compareReadings judges histories twice and counts the outcomes and causes.
 func compareReadings(t *testing.T, rounds int, fill func(g *gossip, round int)) map[string]int {
 	t.Helper()
@@ -116,6 +133,7 @@ type gossip struct {
 	now     history.Time
 	clients [3]talker
 	faults  []history.Event // that go on
+	reigns  bool            // the servers are members of a service, and leaders come and go
 	shared  bool            // attempts share names, so that no record tells whose key it is about
 }
 
@@ -181,8 +199,11 @@ func (g *gossip) twoGrants() {
 	r := g.r
 	h := &g.h.Header
 	*h = history.Header{Servers: gossipServers, Quorum: 1, TTL: 9e6}
-	if r.IntN(3) == 0 {
+	if g.reigns || r.IntN(3) == 0 {
 		h.Groups = [][]history.Process{gossipServers}
+	}
+	if g.reigns {
+		h.Quorum = len(gossipServers)
 	}
 	for i := range 2 {
 		p := history.Process(fmt.Sprintf("client-%d", i+1))
@@ -355,6 +376,12 @@ func (g *gossip) serve() {
 		e.F, e.Why = history.KeyGone, gossipWhys[r.IntN(len(gossipWhys))]
 	case 2:
 		e.F = history.KeyProlonged
+	}
+	if g.reigns && r.IntN(2) == 0 {
+		servers = gossipServers[r.IntN(2):][:1]
+		if e.F, e.Why = history.KeyProlonged, ""; r.IntN(3) == 0 {
+			e.By = "" // a member takes the leases over
+		}
 	}
 	if e.F != history.KeyGone {
 		e.Until = g.now + history.Time(r.IntN(12))*1e6

@@ -138,9 +138,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 			e.Member != was.Member || !serves(i, e.Process) {
 			continue
 		}
-		last := max(r.keyEvent(history.KeySet, victim, serves, first, i),
-			r.keyEvent(history.KeyProlonged, victim, serves, first, i))
-		if r.recordsExpiry() || e.Time < r.Events[last].Until {
+		if r.recordsExpiry() || e.Time < r.due(victim, serves, first, i) {
 			return i
 		}
 	}
@@ -156,6 +154,22 @@ func (r *reading) deposed(i int) bool {
 		}
 	}
 	return was
+}
+
+// inVain reports whether what is at place i prolongs a lease at a member of a service after another member was the last
+// to take all leases over, which is recorded without saying for whom.
+func (r *reading) inVain(i int) bool {
+	e := &r.Events[i]
+	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
+		return false
+	}
+	leader := e.Process
+	for k := range i {
+		if o := &r.Events[k]; o.F == history.KeyProlonged && o.By == "" {
+			leader = o.Process
+		}
+	}
+	return leader != e.Process
 }
 
 // loss tells from the key-gone at place gone why the victim's key went, and which record says so.
@@ -197,14 +211,18 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	return ended
 }
 
+// due is the deadline that the last set or prolongation in [set, at) gave the victim's key.
+func (r *reading) due(victim *window, on servers, set, at int) history.Time {
+	ruling := func(at int, p history.Process) bool { return on(at, p) && !r.inVain(at) }
+	return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at),
+		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
+}
+
 // expiry holds the key's end against the deadline that its last set or prolongation gave it (Redis counts whole
 // milliseconds, twice), and against the one that a loss, the last one, took back.
 // An early end is the reason only if the key would still have been there when the other was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int, string) {
-	due := func(at int) history.Time {
-		return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at),
-			r.keyEvent(history.KeyProlonged, victim, on, set, at))].Until
-	}
+	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
 		return gone, "expired early (server clock)"
 	}
@@ -213,7 +231,8 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone int) (int,
 		return lost, string(r.Events[lost].Why)
 	}
 	deposed := func(at int, p history.Process) bool {
-		return slices.Contains(r.Events[victim.at].Grant.Counted, p) && r.deposed(at)
+		counted := r.oneService() || slices.Contains(r.Events[victim.at].Grant.Counted, p)
+		return counted && (r.deposed(at) || r.inVain(at))
 	}
 	if at := r.keyEvent(history.KeyProlonged, victim, deposed, set, victim.at); at >= 0 {
 		return at, "granted by a deposed master"

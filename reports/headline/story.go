@@ -123,6 +123,9 @@ func (s *story) why() string {
 	case checker.CountedWithoutQuorum:
 		return "no server had granted both, so none could refuse"
 	case checker.DeposedMaster:
+		if s.h.Header.Service == history.Etcd {
+			return "the lease of " + who + " was prolonged by a leader that had been replaced"
+		}
 		return "two masters granted it, each on its own"
 	case checker.ValidityMiscounted:
 		if s.f.Cause.Detail == checker.GoneKey {
