@@ -84,7 +84,7 @@ type keepAlive string
 const (
 	// it asks one member after another until the lease is over, and tells its client
 	untilLost keepAlive = "until-lost"
-	// the first request without an answer ends it, and nobody is told (youngju.dev)
+	// the first error ends it, and nobody is told; that the lease is gone is no error (youngju.dev)
 	untilError keepAlive = "until-error"
 )
 
@@ -101,7 +101,8 @@ var etcdKeys = []setting.Key[etcdConfig]{
 		setting.Options(ownKeys, oneKey)...),
 	setting.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
-			"`until-error`: the first request without an answer ends the keepalive, and nobody is told",
+			"`until-error`: it asks one member, whose first error, or silence for longer than `lock.timeout`, ends the "+
+			"keepalive; nobody is told of that, nor if the lease is gone",
 		setting.Options(untilLost, untilError)...),
 	setting.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),

@@ -41,14 +41,17 @@ const (
 // etcdRetry is how long a client waits before it asks the next member.
 const etcdRetry = 20 * time.Millisecond
 
-// call asks until some member answers without an error, or patience ends. Every request of the recipe may be repeated.
+// leaseNotFound is etcd's error for a lease that has ended. Every member will say so.
+const leaseNotFound = "etcdserver: requested lease not found"
+
+// call asks until some member answers without an error, patience ends, or the lease is found to have ended. Every
+// request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
 	start := env.Monotonic()
 	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
 		c.sent, c.repeated = env.Monotonic(), left < patience
-		r := env.Call(min(c.config.Timeout, left), nil,
-			sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
-		if list := r.Array(); list != nil {
+		r := c.ask(env, attempt, min(c.config.Timeout, left), args...)
+		if list := r.Array(); list != nil || r.Error() == leaseNotFound {
 			return list
 		}
 		env.Close(c.member())
@@ -56,6 +59,11 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 		env.Sleep(etcdRetry)
 	}
 	return nil
+}
+
+// ask asks the member of the latest request, and nobody else.
+func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration, args ...string) *sim.Reply {
+	return &env.Call(timeout, nil, sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
 }
 
 func (c *etcdCaller) member() sim.Conn {
@@ -87,18 +95,17 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 // keepalive prolongs the lease every third of its TTL. A client that cannot knows by its own count when it is lost.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
-		patience := s.until - env.Monotonic()
 		if s.own.keepAlive == untilError {
-			patience = min(patience, s.config.Timeout) // for one answer
+			if !s.refresh(env) {
+				return
+			}
+			continue
 		}
-		r := s.caller.call(env, s.attempt, patience, "LEASE", "KEEPALIVE", s.lease)
+		r := s.caller.call(env, s.attempt, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
 		if s.over.Raised() {
 			return
 		}
-		switch {
-		case len(r) < 2 && s.own.keepAlive == untilError:
-			return
-		case len(r) < 2 || integer(&r[1]) == 0:
+		if len(r) < 2 || integer(&r[1]) == 0 {
 			s.giveUp(env)
 			return
 		}
@@ -108,6 +115,20 @@ func (s *etcdSession) keepalive(env sim.Env) {
 		}
 		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
 	}
+}
+
+// refresh asks one member once, whatever has become of the lease meanwhile, and reports whether there was an answer: an
+// error is none, but that there is no such lease any more is one.
+func (s *etcdSession) refresh(env sim.Env) bool {
+	sent := env.Monotonic()
+	r := s.caller.ask(env, s.attempt, s.config.Timeout, "LEASE", "KEEPALIVE", s.lease).Array()
+	if len(r) < 2 {
+		return false
+	}
+	if s.counted(env, sent, &r[1]); s.alive(env) {
+		s.library.prolonged(env, s.deadline(), func(*Hold) bool { return true })
+	}
+	return true
 }
 
 // looksEvery is how often the shipped client looks whether its lease has run out (clientv3, deadlineLoop).
