@@ -117,6 +117,13 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
+	// To a paused holder's release the lock of the next looks like its own.
+	{"lock.value", "fixed", checker.Ownership, checker.RemovedByNonOwner, `
+servers: {redis: 1}
+lock: {protocol: set-nx-px, ttl: 3s, value: per-client}
+work: {hold: 2s}
+faults: [pause client-1 for 2500ms after before-release]
+`},
 	{"lock.read-token", "later", checker.TokenOrder, checker.TokenRepeated, `
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s}

@@ -169,6 +169,7 @@ var everyValue = []struct {
 		locks.Allowance{PPM: 10_000, Plus: 2 * time.Millisecond}},
 	{oneRedis, "lock.clock", "wall", func(s *Scenario) any { return firstLock(s).Clock }, sim.Wall},
 	{oneRedis, "lock.value", "per-client", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.PerClient},
+	{oneRedis, "lock.value", "fixed", func(s *Scenario) any { return firstLock(s).TokenScope }, locks.Fixed},
 	{oneRedis, "lock.retry.count", "3", func(s *Scenario) any { return firstLock(s).Attempts }, 3},
 	{fiveRedis, "lock.contact", "parallel", func(s *Scenario) any { return lockSetting(s, "contact") },
 		setting.Value{Word: "parallel"}},

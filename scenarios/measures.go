@@ -51,7 +51,7 @@ func (s *Scenario) measures() []history.Measure {
 		{history.OwnerCheck, session || everybody(func(c *Client) bool {
 			return c.Lock.Release != locks.ReleaseDel && c.Lock.Release != locks.ReleaseGetThenDel
 		})},
-		{history.OwnValue, everybody(func(c *Client) bool { return c.Lock.TokenScope != locks.PerClient })},
+		{history.OwnValue, everybody(func(c *Client) bool { return c.Lock.TokenScope == locks.PerRequest })},
 		{history.ElapsedCheck, everybody(func(c *Client) bool {
 			return c.Lock.ElapsedCheck || session && d.Applies(&c.Lock, history.ElapsedCheck)
 		})},

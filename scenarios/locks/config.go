@@ -46,12 +46,13 @@ const (
 	WakeOnMessageTTL Waking = "message-or-ttl" // then, or once the TTL has passed, whatever comes first
 )
 
-// TokenScope says for how long one owner value is used.
+// TokenScope says who shares one owner value.
 type TokenScope string
 
 const (
 	PerRequest TokenScope = "per-request" // a new value for every attempt: the documents' rule
 	PerClient  TokenScope = "per-client"  // one value for all attempts of a client
+	Fixed      TokenScope = "fixed"       // one value for all clients: a constant in their code (Collins)
 )
 
 // ExtendMode says how an extension decides.

@@ -191,11 +191,17 @@ type requester struct {
 	value   string // of the client, if one serves all attempts
 }
 
+// fixedValue is the constant of clients that share one (Collins's CLIENT_ID).
+const fixedValue = "client_A_123"
+
 // next begins an attempt.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	r.library.attempts++
 	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
-	if r.config.TokenScope == PerClient && r.value != "" {
+	switch {
+	case r.config.TokenScope == Fixed:
+		return a, fixedValue
+	case r.config.TokenScope == PerClient && r.value != "":
 		return a, r.value
 	}
 	r.value = strconv.FormatUint(env.Rand(), 36)

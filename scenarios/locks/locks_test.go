@@ -228,8 +228,9 @@ func TestClientsBeginWhereTheOrderSays(t *testing.T) {
 	}
 }
 
-func TestOwnerValuesAreFreshForEveryAttemptUnlessPerClient(t *testing.T) {
-	for _, scope := range []TokenScope{PerRequest, PerClient} {
+func TestOwnerValuesAreThoseOfAnAttemptAClientOrAll(t *testing.T) {
+	const clients = 2
+	for _, scope := range []TokenScope{PerRequest, PerClient, Fixed} {
 		var values []string
 		b := newBench(t, func(server, n int, args []string) string {
 			if args[0] == "SET" {
@@ -241,12 +242,14 @@ func TestOwnerValuesAreFreshForEveryAttemptUnlessPerClient(t *testing.T) {
 			return ":0"
 		})
 		b.run(func(env sim.Env) {
-			newLock(config(func(c *Config) { c.TokenScope, c.Patience = scope, time.Second })).Acquire(env)
+			for range clients {
+				newLock(config(func(c *Config) { c.TokenScope, c.Patience = scope, time.Second })).Acquire(env)
+			}
 		})
 		slices.Sort(values)
-		if different := len(slices.Compact(slices.Clone(values))); len(values) < 3 ||
-			(scope == PerRequest) != (different == len(values)) || (scope == PerClient) != (different == 1) {
-			t.Errorf("%s: %d attempts used %d values", scope, len(values), different)
+		want := map[TokenScope]int{PerRequest: len(values), PerClient: clients, Fixed: 1}[scope]
+		if different := len(slices.Compact(slices.Clone(values))); len(values) <= clients || different != want {
+			t.Errorf("%s: %d attempts used %d values, want %d", scope, len(values), different, want)
 		}
 	}
 }
