@@ -49,6 +49,8 @@ var mutants = []Mutant{
 		edits(set("lock.release", "del")), soon, breaks(leases, owners)},
 	{"get-then-del", "set-nx-px", "compares, then deletes", "redis-py 1031",
 		edits(set("lock.release", "get-then-del")), soon, breaks(leases, owners)},
+	{"value-fixed", "set-nx-px", "all clients have one owner value", collins,
+		edits(set("lock.value", "fixed")), soon, breaks(owners, leases)},
 	{"no-expiry", "set-nx-px", "SETNX sets no expiry", collins,
 		edits(set("lock.protocol", "setnx"), set("work.check-validity", "off"), set("work.hold", "500ms")), soon,
 		breaks(progress)},
