@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// TestOnlyTheEndOfItsPredecessorWakesAClient holds for those who watch the one before them in the line, on ZooKeeper
+// and on etcd, and not for a herd: events arrive in the order of the line, each at the client whose turn it is.
+func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
+	for name, keeps := range map[string]bool{"zookeeper-predecessor": true, "etcd-predecessor": true,
+		"zookeeper-herd": false} {
+		s := named(t, name)
+		r := NewRunner(s)
+		for seed := range uint64(20) {
+			result, err := r.Run(s.Plan(seed + 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken, why := inLine(result.History.Events)
+			if (why == "") != keeps {
+				t.Errorf("%s, seed %d: keeps the order of the line: %t; %s", name, seed+1, !keeps, why)
+			}
+			if keeps && woken < 15 {
+				t.Errorf("%s, seed %d: only %d were woken", name, seed+1, woken)
+			}
+		}
+	}
+}
+
+// inLine counts those who were woken, and says who was not by the end of the one before it in the line of keys.
+func inLine(events []history.Event) (woken int, why string) {
+	var line []history.Attempt // in the order of their keys
+	gone := 0                  // how many of them, from the first on
+	for _, e := range events {
+		switch {
+		case e.F == history.KeySet:
+			line = append(line, e.Of)
+		case e.F == history.KeyGone && e.Of != line[gone]:
+			return woken, fmt.Sprintf("%s went before its turn", e.Of)
+		case e.F == history.KeyGone:
+			gone++
+		case e.F == history.Woken:
+			if woken++; slices.Index(line, e.Attempt) != gone {
+				return woken, fmt.Sprintf("%s was woken when %d had gone of %v", e.Attempt, gone, line)
+			}
+		}
+	}
+	return woken, ""
+}
