@@ -63,8 +63,8 @@ func (t *judge) deposedStory(r *record) string {
 	e := &t.History.Events[r.at]
 	if over := t.takenOver(r.at); over >= 0 {
 		leader := &t.History.Events[over]
-		return sentence("%s prolonged the lease of %s at %v, although %s had taken all leases over as the new leader at "+
-			"%v, and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
+		return sentence("%s prolonged the lease of %s at %v, although %s had taken all leases over as the new leader "+
+			"at %v, and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
 			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
 	}
 	if e.F == history.KeyProlonged {
