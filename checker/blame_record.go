@@ -61,6 +61,12 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
+	if t.History.Header.Applies(history.ElapsedCheck) { // what took time was counted, unless a clock hid it
+		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
+		if faults := enoughOf(t.excess(l), clocks); faults != nil {
+			return faults
+		}
+	}
 	return enoughOf(t.excess(l), delays)
 }
 
