@@ -100,7 +100,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	f.violated(t, cause, story, append(w, a.Call), lock, a.Process)
-	f.About, f.At = about, t.History.Events[t.firstAfter(s.Since+limit)].Index
+	f.About, f.At = about, t.History.Events[t.lastBy(s.Since+limit)].Index
 }
 
 // stuckCause tells what, and whom, the waiter was stuck behind.
@@ -183,14 +183,13 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// firstAfter is the position of the first event later than a time, the last one if none is.
-func (t *judge) firstAfter(limit history.Time) int {
-	for i := range t.History.Events {
-		if t.History.Events[i].Time > limit {
-			return i
-		}
+// lastBy is the position of the last event that is not later than a time, and before all that are.
+func (t *judge) lastBy(limit history.Time) int {
+	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
+	if later < 0 {
+		later = len(t.History.Events)
 	}
-	return len(t.History.Events) - 1
+	return max(0, later-1)
 }
 
 // starts are the positions at which faults struck.
