@@ -249,6 +249,20 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
+// prolongedInVain: NAMED NAMED TIME NAMED TIME TIME.
+func (p *proof) prolongedInVain(m []string) string {
+	return cmp.Or(
+		p.shown("prolongation", func(_ int, e *history.Event) bool {
+			return e.F == history.KeyProlonged && string(e.Process) == m[1] && of(e.By, m[2], "") && at(e.Time, m[3])
+		}),
+		p.shown("new leader", func(_ int, e *history.Event) bool {
+			return e.F == history.KeyProlonged && string(e.Process) == m[4] && e.By == "" && at(e.Time, m[5])
+		}),
+		p.shown("end", func(_ int, e *history.Event) bool {
+			return expired(e) && string(e.Process) == m[4] && of(e.Of, m[2], "") && at(e.Time, m[6])
+		}))
+}
+
 // spells: when and FAULTS. Each fault was on when it is said that it was.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)

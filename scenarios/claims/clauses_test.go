@@ -32,6 +32,8 @@ var clauses = []clause{
 	says(`NAMED took the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
 	says(`NAMED prolonged the key of NAMED at TIME, when it had been replaced as master; where that of NAMED was `+
 		`set at TIME it had expired at TIME`, (*proof).prolongedByDeposed),
+	says(`NAMED prolonged the lease of NAMED at TIME, although NAMED had taken all leases over as the new leader at `+
+		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
 
 	// what held a client up
 	says(`(?:was paused|was held up|did not get through) ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)`+
