@@ -159,7 +159,7 @@ func (t *judge) stuckCause(s *trace.Stuck) (cause Cause, about history.Process, 
 				capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
 			[]int{g.OK, g.End}
 	}
-	if set, why := t.abandoned(keys); set >= 0 {
+	if set, why := t.abandoned(keys, t.lastBy(s.Since)+1); set >= 0 {
 		e := &t.History.Events[set]
 		return Cause{Kind: StuckBehindAbandoned}, t.ProcessOf(e.Of), sentence("The key of attempt %s on %s, "+
 			"set at %v%s, is still there and never expires; %s has given that attempt up.",
@@ -252,15 +252,15 @@ func (t *judge) crashedOwner(keys []int, at int) (set, crash int) {
 
 // abandoned finds the first of the keys set at the given positions that never expires, though nobody waits to release
 // it: its attempt was given up, or its release was lost. With it comes the fault that was on the way between its client
-// and the server when it was set, or struck there before the client did something else.
-func (t *judge) abandoned(keys []int) (set int, why *trace.Fault) {
+// and the server when it was set, or struck there before the client did something else, and before position calm.
+func (t *judge) abandoned(keys []int, calm int) (set int, why *trace.Fault) {
 	for _, set := range keys {
 		e := &t.History.Events[set]
 		if e.Until != history.Never {
 			continue
 		}
 		client, next := t.ProcessOf(e.Of), set+1
-		for next < len(t.History.Events) && t.History.Events[next].Process != client {
+		for next < calm && t.History.Events[next].Process != client {
 			next++
 		}
 		server := func(p history.Process) bool { return p == e.Process }

@@ -10,7 +10,7 @@ import (
 // it knows nothing of runs. Whoever can run again adds them to a finding.
 type Trial struct {
 	Faults []string // the lines of the faults taken away; empty: all of the plan
-	Needed bool     // without them the violation does not come about, and with any one of them it does
+	Needed bool     // without them the law is not broken by that cause, and with any one of them it is
 	Later  bool     // the faults that struck only when the law was broken, or never, were taken away as well
 	// Outcome and Cause are of the same law, in the run without them.
 	Outcome Outcome
@@ -40,10 +40,10 @@ func (t Trial) became(faults int) string {
 		alone = "; it takes the absence of all of them"
 	}
 	switch {
+	case len(t.Others) > 0:
+		return "violated by the same cause, but with " + list(t.Others)
 	case !t.Needed:
 		return "violated all the same"
-	case len(t.Others) > 0:
-		return "violated by the same cause, but with " + list(t.Others) + alone
 	case t.Outcome == Violated:
 		return "violated otherwise, by " + t.Cause.String() + alone
 	}

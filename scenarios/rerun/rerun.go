@@ -175,8 +175,8 @@ func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker
 	if err != nil {
 		return checker.Trial{}, err
 	}
-	t := checker.Trial{Needed: !checker.SameViolation(*f, g), Outcome: g.Outcome, Cause: g.Cause}
-	if t.Needed && g.Outcome == checker.Violated && g.Cause == f.Cause {
+	t := checker.Trial{Needed: g.Outcome != checker.Violated || g.Cause != f.Cause, Outcome: g.Outcome, Cause: g.Cause}
+	if !t.Needed && !checker.SameViolation(*f, g) {
 		t.Others = g.Holders
 	}
 	for _, i := range slices.Sorted(slices.Values(drop)) {
