@@ -45,7 +45,7 @@ func (t *judge) blameFor(l lateness) blame {
 	what, acted, faults := t.heldUp(l, calls)
 	if ask := t.otherWait(l); ask >= 0 {
 		if faults == nil {
-			faults = t.slowedAsk(ask, t.excess(l))
+			faults = t.slowedAsk(ask, l)
 		}
 		return blame{cause: Cause{Kind: WaitedForOther}, faults: faults, ask: ask}
 	}
@@ -346,15 +346,16 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// slowedAsk lists the faults that made an acquire longer by at least excess: on the servers, or on the links to them.
-func (t *judge) slowedAsk(n int32, excess history.Time) []*trace.Fault {
+// slowedAsk lists the faults that made an acquire longer by as much as the client was late, or more: on the servers, or
+// on the links to them.
+func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}
 	var list []*trace.Fault
 	for f := range t.suspects() {
-		if f.Start < a.Ret && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
+		if f.Start < min(a.Ret, l.met) && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
 			f.Does != history.Promotes &&
-			t.onTheWay(f, a.Process, t.IsServer) && t.delayOf(f, &c).length() >= excess {
+			t.onTheWay(f, a.Process, t.IsServer) && t.delayOf(f, &c).length() >= t.excess(l) {
 			list = append(list, f)
 		}
 	}

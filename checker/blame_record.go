@@ -86,7 +86,7 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 }
 
 // deposing finds what had a replica take the place of the master of unit u by position at: what struck the master
-// before, or the failover itself where nothing did.
+// before, or the failover itself where nothing did. The Sentinel makes none unless something struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -95,20 +95,27 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	if over == nil {
 		return nil
 	}
-	if why := t.lastSuspect(over.Start, func(f *trace.Fault) bool {
+	ordered := t.ordered(over)
+	why := t.lastSuspect(over.Start, func(f *trace.Fault) bool {
 		return !f.Does.IsClock() && f.Does != history.Promotes && f.Does != history.SlowsDisk &&
-			f.Strikes(over.On[0]) && t.Mended(f) >= over.Start
-	}); why != nil {
-		return why
+			f.Strikes(over.On[0]) && (!ordered || t.Mended(f) >= over.Start)
+	})
+	if why == nil && ordered {
+		return over
 	}
-	return over
+	return why
+}
+
+// ordered reports whether a failover is a fault, and not what the Sentinel did of its own accord.
+func (t *judge) ordered(f *trace.Fault) bool {
+	return t.History.Events[f.Start].Why != history.BySentinel
 }
 
 // misleading lists what kept a member from hearing of the next leader until it prolonged a lease at position at: what
 // held it up, or kept it apart from other members, after that one had taken the leases over.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
-	return t.FaultsIn(-1, at, func(f *trace.Fault) bool {
+	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
 		return (f.Does == history.Stops && f.Strikes(p) || f.Does.IsLink() && t.onTheWay(f, p, t.IsServer)) &&
 			f.Over() > over
 	})
@@ -132,7 +139,7 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	}
 	lossy := func(loss history.Loss) []*trace.Fault {
 		return t.suspectsIn(from, to, func(f *trace.Fault) bool {
-			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes) &&
+			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes && t.ordered(f)) &&
 				slices.ContainsFunc(f.On, counted)
 		})
 	}

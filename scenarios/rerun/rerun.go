@@ -97,8 +97,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// settle has the story name faults that are needed, and none that are idle. Where an idle one decided the cause, the
-// story stays as it is.
+// settle has the story name faults that are needed, and none that are idle. Where an idle one decided the kind of the
+// cause, the story stays as it is.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {
@@ -118,8 +118,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
-	if g := r.checker.CheckKnowing(h, f.Law, known); checker.SameViolation(*f, g) {
-		g.Trials = f.Trials
+	if g := r.checker.CheckKnowing(h, f.Law, known); g.Cause.Kind == f.Cause.Kind {
+		g.Cause, g.Trials = f.Cause, f.Trials
 		*f = g
 	}
 }
