@@ -126,8 +126,12 @@ var remedies = map[CauseKind][]advice{
 		unless: history.Recheck}, guard},
 	RemovedByNonOwner: {
 		{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
-			unless: history.OwnerCheck, when: ofDetail("")},
-		{text: "Give each attempt its own random value.", unless: history.OwnValue, when: ofDetail("")},
+			unless: history.OwnerCheck, given: history.OwnValue, when: ofDetail("")},
+		{text: "Give each attempt its own random value.", unless: history.OwnValue, given: history.OwnerCheck,
+			when: ofDetail("")},
+		{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, " +
+			"CAD, or DELEX IFEQ.", unless: history.OwnValue,
+			when: func(s *situation) bool { return s.cause.Detail == "" && !s.Applies(history.OwnerCheck) }},
 		{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
 		guard,
 	},
@@ -210,7 +214,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			only: []history.Service{history.Redlock},
 			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
-		{text: "Release partial locks on every server at once.", unless: history.Parallel,
+		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: []history.Service{history.Redlock}},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +

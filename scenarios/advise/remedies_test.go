@@ -14,7 +14,7 @@ import (
 // Of several changes the first that the lock takes is made.
 type confirmation struct {
 	text    string
-	changes []string // "KEY: VALUE"; a protocol may stand before an "&"
+	changes []string // "KEY: VALUE", or several with "and"; a protocol may stand before an "&"
 	reason  string   // why it is no change of the format
 	// but are scenarios in which the change does not keep the law, each with the reason.
 	but map[string]string
@@ -51,6 +51,8 @@ var confirmations = []confirmation{
 	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
+	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, or " +
+		"DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
 	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},
@@ -163,11 +165,13 @@ func remedied(b *subject, change string) *Tried {
 	if protocol != "" {
 		t.Changes = append(t.Changes, b.protocol(locks.Define(locks.Protocol(protocol))))
 	}
-	switch key, value, _ := strings.Cut(rest, ": "); {
-	case rest == "restart delay":
-		t.Changes = append(t.Changes, Change{Key: rest, restart: b.restartDelay()})
-	case rest != "":
-		t.Changes = append(t.Changes, b.set(key, value))
+	for _, one := range strings.Split(rest, " and ") {
+		switch key, value, _ := strings.Cut(one, ": "); {
+		case one == "restart delay":
+			t.Changes = append(t.Changes, Change{Key: one, restart: b.restartDelay()})
+		case one != "":
+			t.Changes = append(t.Changes, b.set(key, value))
+		}
 	}
 	return b.build(t)
 }

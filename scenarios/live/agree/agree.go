@@ -69,8 +69,8 @@ func (r *Row) Explanation() string {
 
 var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vote-listed": outOfStep}
 
-const outOfStep = "Three clients win two, two and one only as long as they stay in step. Real processes drift apart by " +
-	"themselves, and soon one of them wins."
+const outOfStep = "Three clients win two, two and one only as long as they stay in step. Real processes drift apart " +
+	"by themselves, and soon one of them wins."
 
 // Agrees reports whether both sides ran and every law came out alike.
 func (r *Row) Agrees() bool { return r.Refused == "" && len(r.Differences()) == 0 }
