@@ -13,11 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/rerun"
 )
 
-// TestFaultsThatAStoryNamesAreNecessary takes the faults of each story, as a report tells it, away and runs again. A
+// TestFaultsThatAStoryNamesAreNecessary takes the faults of each story, as a report gives it, away and runs again. A
 // fault is named in vain if the law is broken by the same cause all the same, be it between others, whether or not what
 // strikes later is taken away as well, and the fault belongs to no group of named ones of which that takes the absence
-// of all. One that is not named although the law holds without it is missing, if the same plan with other seeds needs it
-// too. Of either there may be one in a hundred. FENCEPOST_FULL=1 goes on until a thousand names were tried.
+// of all. One that is not named although the law holds without it is missing, if the same plan with other seeds needs
+// it too. Of either there may be one in a hundred. FENCEPOST_FULL=1 goes on until a thousand names were tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := 60, 10, 1
 	if testkit.Full() {
@@ -90,6 +90,9 @@ func (n *necessity) story(s *Story) {
 func (n *necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
+	}
+	if strings.Contains(s.Explanation, "  ") || strings.Contains(s.Explanation, "()") {
+		n.wrongs.Add("something is left out", s, "")
 	}
 	for _, t := range s.Trials {
 		switch {
