@@ -410,7 +410,7 @@ func (g *gossip) apply() {
 	if r.IntN(8) == 0 {
 		e.Of = ""
 	}
-	if r.IntN(3) == 0 { // as its client tells of it
+	if r.IntN(3) == 0 && e.Of != "" { // as its client tells of it
 		p, _, _ := strings.Cut(string(e.Of), "/")
 		e.Process, e.F, e.Attempt = history.Process(p), e.Op, e.Of
 		e.Op, e.Of, e.Type = "", "", history.Type(1+r.IntN(4))

@@ -1,6 +1,9 @@
 // Package doubt says what remains open of a history whose clocks were not exact. Each process has a clock of its own,
-// which was off by at most Header.ClockError, either way: what one process did is in the order in which it was
-// recorded; of what two processes did it is known which came first where the times are more than twice the error apart.
+// which was off by at most Header.ErrorOf it, either way: what one process did is in the order in which it was recorded;
+// of what two processes did it is known which came first where the times are further apart than both errors together.
+//
+// Where a process was recorded for a shorter time than others (Header.Seen), what it was in the middle of when its record
+// ended may have gone on, or may have ended at once: nothing is known of it from then on.
 //
 // A law is violated only if it is so whatever the clocks really showed, and holds only if nothing that they may have
 // shown breaks it.
@@ -21,52 +24,63 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// apart is how far the times of two processes must be apart for their order to be known.
-func apart(t *trace.Trace) int64 { return 2 * int64(t.History.Header.ClockError) }
+// off is how far the clock of a process may have been from true time.
+func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
 // interval is a span with its ends in true time, and whose it is.
 type interval struct {
-	from, to int64
-	seen     int64 // until when it is known to have lasted: less than to where it was not recorded any longer
-	process  int32
-	shared   bool
-	at       int // its place in the list of spans
+	from, to   int64
+	seen       int64 // until when it is known to have lasted: less than to where it was not recorded any longer
+	begin, end int64 // when it had begun and had not yet ended for certain; or when it may have begun and ended
+	process    int32
+	shared     bool
+	at         int // its place in the list of spans
 }
 
 // intervalsOf gives spans of windows, whose ends are times, or of sections, whose ends are positions, in true time and
-// by their beginning.
-func intervalsOf(t *trace.Trace, spans []trace.Span, sections bool) []interval {
+// by their beginning: as they were for certain, or as they may have been.
+func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
 		s := &spans[i]
-		x := interval{from: s.From, to: s.To, process: t.Number[t.Grants[s.Grant].Process], shared: s.Shared, at: i}
+		g := &t.Grants[s.Grant]
+		x := interval{from: s.From, to: s.To, process: t.Number[g.Process], shared: s.Shared, at: i}
+		open := g.Release == trace.Open
 		if sections {
+			open = s.To == trace.Open
 			x.from, x.to = int64(t.Time(int(s.From))), math.MaxInt64
-			if s.To != trace.Open {
+			if !open {
 				x.to = int64(t.Time(int(s.To)))
 			}
 		}
 		x.seen = x.to
-		if until, ends := t.History.Header.Seen[t.Grants[s.Grant].Process]; sections && ends && s.To == trace.Open {
-			x.seen = int64(until)
+		if until, ends := t.History.Header.Seen[g.Process]; ends && open {
+			x.seen = min(x.to, int64(until))
+		}
+		off := int64(off(t, g.Process))
+		if x.begin, x.end = x.from-off, x.to; sure {
+			x.begin, x.end, off = x.from+off, x.seen, -off
+		}
+		if x.end != math.MaxInt64 {
+			x.end += off
 		}
 		all[i] = x
 	}
-	slices.SortStableFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(all, func(a, b interval) int { return cmp.Compare(a.begin, b.begin) })
 	return all
 }
 
 // latest knows, of what it was given, the interval that ends last, and the one that does so of any other process.
 type latest struct{ first, second *interval }
 
-func (l *latest) add(x *interval, end func(*interval) int64) {
+func (l *latest) add(x *interval) {
 	switch {
-	case l.first == nil || end(x) > end(l.first):
+	case l.first == nil || x.end > l.first.end:
 		if l.first != nil && l.first.process != x.process {
 			l.second = l.first
 		}
 		l.first = x
-	case x.process != l.first.process && (l.second == nil || end(x) > end(l.second)):
+	case x.process != l.first.process && (l.second == nil || x.end > l.second.end):
 		l.second = x
 	}
 }
@@ -79,13 +93,9 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds an interval that overlaps another of another process, by more than slack if that is positive; below zero
-// it is how far they may lie apart. It looks at the first places of the list of spans.
-func clash(all []interval, places int, slack int64) (a, b *interval, found bool) {
-	end := func(x *interval) int64 { return x.seen }
-	if slack < 0 {
-		end = func(x *interval) int64 { return x.to }
-	}
+// clash finds an interval that overlaps another of another process, among the first places of the list of spans: for
+// certain, or at an instant at least. The intervals are as they were for certain, or as they may have been.
+func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
 	// of the first so many that have begun
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
@@ -94,18 +104,18 @@ func clash(all []interval, places int, slack int64) (a, b *interval, found bool)
 			begun = append(begun, x)
 			l, s := alone[len(alone)-1], together[len(together)-1]
 			if x.shared {
-				s.add(x, end)
+				s.add(x)
 			} else {
-				l.add(x, end)
+				l.add(x)
 			}
 			alone, together = append(alone, l), append(together, s)
 		}
 	}
 	for _, x := range begun {
-		n := sort.Search(len(begun), func(i int) bool { return !exceeds(end(x), begun[i].from, slack) })
+		n := sort.Search(len(begun), func(i int) bool { return !exceeds(x.end, begun[i].begin, sure) })
 		for _, of := range []*latest{&alone[n], &together[n]} {
 			o := of.than(x)
-			if o != nil && !(o.shared && x.shared) && exceeds(end(o), x.from, slack) {
+			if o != nil && !(o.shared && x.shared) && exceeds(o.end, x.begin, sure) {
 				return o, x, true
 			}
 		}
@@ -113,24 +123,17 @@ func clash(all []interval, places int, slack int64) (a, b *interval, found bool)
 	return nil, nil, false
 }
 
-// exceeds reports whether one time is later than another by more than slack; if that is below zero, whether it is not
-// earlier by more than so much.
-func exceeds(late, early, slack int64) bool {
-	if late == math.MaxInt64 {
-		return true
-	}
-	if slack < 0 {
-		return late-early >= slack
-	}
-	return late-early > slack
+// exceeds reports whether a time is later than another, or if that need not be so for certain, not earlier.
+func exceeds(late, early int64, sure bool) bool {
+	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
 
 // First is trace.Interval.First for clocks that are not exact: places i < j of spans that clash whatever the clocks
 // showed, j as small as possible, and for that j so is i.
 func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
-	all := intervalsOf(t, spans, sections)
+	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
-		if _, _, clashes := clash(all, places, apart(t)); clashes {
+		if _, _, clashes := clash(all, places, true); clashes {
 			return true
 		}
 		_, _, clashes := firstOfOne(t, spans[:places])
@@ -150,11 +153,11 @@ func First(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found b
 
 // MayOverlap reports whether nobody can tell from the clocks whether windows overlap.
 func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
-	if apart(t) == 0 {
+	if t.History.Header.ClockError == 0 {
 		return false
 	}
 	_, _, sure := First(t, windows, false)
-	_, _, may := clash(intervalsOf(t, windows, false), len(windows), -apart(t))
+	_, _, may := clash(intervalsOf(t, windows, false, false), len(windows), false)
 	return may && !sure
 }
 
@@ -163,7 +166,7 @@ func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
 	if _, _, clashes := firstOfOne(t, pair); clashes {
 		return true
 	}
-	_, _, clashes := clash(intervalsOf(t, pair, sections), len(pair), apart(t))
+	_, _, clashes := clash(intervalsOf(t, pair, sections, true), len(pair), true)
 	return clashes
 }
 
@@ -193,48 +196,47 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 		if sections {
 			spans = l.Sections
 		}
-		a, b, found := clash(intervalsOf(t, spans, sections), len(spans), -apart(t))
+		a, b, found := clash(intervalsOf(t, spans, sections, false), len(spans), false)
 		if !found {
 			continue
 		}
-		by := min(a.to, b.to) - max(a.from, b.from)
+		if b.from < a.from {
+			a, b = b, a
+		}
+		p, q := processOf(t, spans, a), processOf(t, spans, b)
+		if a.seen < min(a.to, b.from) {
+			return fmt.Sprintf("%s was recorded until %v, and ", p, history.Time(a.seen)) +
+				fmt.Sprintf(unknown[sections], q, history.Time(b.from)) + "."
+		}
+		by := min(a.seen, b.seen) - b.from
 		how := "overlap by " + time.Duration(by).String()
-		switch {
-		case max(a.from, b.from) > min(a.seen, b.seen)+apart(t):
-			return fmt.Sprintf("%s was recorded until %v, and was inside a critical section then; whether it was "+
-				"still inside when %s entered at %v is not known.", processOf(t, spans, first(a, b)),
-				history.Time(first(a, b).seen), processOf(t, spans, later(a, b)), history.Time(later(a, b).from))
-		case by <= 0:
+		if by <= 0 {
 			how = "lie " + time.Duration(-by).String() + " apart"
 		}
-		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, processOf(t, spans, a),
-			history.Time(a.from), processOf(t, spans, b), history.Time(b.from), how, because(t))
+		return fmt.Sprintf("The %s of %s at %v and of %s at %v %s. %s", what, p, history.Time(a.from), q,
+			history.Time(b.from), how, because(t, p, q))
 	}
 	return ""
 }
 
-func first(a, b *interval) *interval {
-	if b.from < a.from {
-		return b
-	}
-	return a
-}
-
-func later(a, b *interval) *interval {
-	if b.from < a.from {
-		return a
-	}
-	return b
+// unknown says what is not known of a section, or of a lease, whose record ended before it did.
+var unknown = map[bool]string{
+	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
+	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
 }
 
 func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process {
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// because ends a reason.
-func because(t *trace.Trace) string {
-	return fmt.Sprintf("Their clocks may be off by %v each, so that nobody can tell which came first.",
-		t.History.Header.ClockError.Duration())
+// because ends a reason that lies in the clocks of two processes.
+func because(t *trace.Trace, p, q history.Process) string {
+	const noOrder = "so that nobody can tell which came first."
+	a, b := off(t, p), off(t, q)
+	if a == b {
+		return fmt.Sprintf("Their clocks may be off by %v each, %s", a.Duration(), noOrder)
+	}
+	return fmt.Sprintf("The clock of %s may be off by %v and that of %s by %v, %s", p, a.Duration(), q, b.Duration(), noOrder)
 }
 
 // Windows says why it is not known that the windows of no lock overlap, although none was seen to for certain.
@@ -244,8 +246,9 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	}
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
-		if _, _, found := clash(intervalsOf(t, spans, false), len(spans), -apart(t)); found {
-			return "A grant that does not state until when it was valid may have overlapped another. " + because(t)
+		if a, b, found := clash(intervalsOf(t, spans, false, false), len(spans), false); found {
+			return "A grant that does not state until when it was valid may have overlapped another. " +
+				because(t, processOf(t, spans, a), processOf(t, spans, b))
 		}
 	}
 	return overlap(t, "windows of validity", false)

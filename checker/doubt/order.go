@@ -2,6 +2,7 @@ package doubt
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -17,8 +18,9 @@ type token struct {
 	asked, ok int64
 }
 
-// tokensOf lists the grants of a lock that have a token, in the order in which they returned.
-func tokensOf(t *trace.Trace, l *trace.LockTrace) (all []token) {
+// tokensOf lists the grants of a lock that have a token, in the order in which they had returned: for certain, or as it
+// may have been.
+func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
 		if g.Token == 0 {
@@ -28,7 +30,11 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace) (all []token) {
 		if g.Lease != nil {
 			asked = max(asked, g.Lease.Since)
 		}
-		all = append(all, token{g, t.Number[g.Process], int64(asked), int64(t.Time(g.OK))})
+		off := off(t, g.Process)
+		if !sure {
+			off = -off
+		}
+		all = append(all, token{g, t.Number[g.Process], int64(asked - off), int64(t.Time(g.OK) + off)})
 	}
 	slices.SortStableFunc(all, func(a, b token) int { return cmp.Compare(a.ok, b.ok) })
 	return all
@@ -49,9 +55,9 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant whose token is lower than that of an earlier one of another process, which returned more than
-// slack before it was asked for, or below zero, not more than so much after that.
-func wentBack(all []token, slack int64) (a, b *token) {
+// wentBack finds a grant whose token is lower than that of an earlier one of another process, which had returned before
+// it was asked for: for certain, or as it may have been.
+func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
 		h := before[i]
@@ -60,7 +66,7 @@ func wentBack(all []token, slack int64) (a, b *token) {
 	}
 	for i := range all {
 		x := &all[i]
-		h := before[sort.Search(len(all), func(i int) bool { return !exceeds(x.asked, all[i].ok, slack) })]
+		h := before[sort.Search(len(all), func(i int) bool { return !exceeds(x.asked, all[i].ok, sure) })]
 		o := h.first
 		if o != nil && o.process == x.process {
 			o = h.second
@@ -75,7 +81,7 @@ func wentBack(all []token, slack int64) (a, b *token) {
 // TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the clocks showed; nil if
 // there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
-	if x, y := wentBack(tokensOf(t, l), apart(t)); y != nil {
+	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant
 	}
 	return nil, nil
@@ -84,9 +90,9 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 // Tokens says why it is not known that tokens rise, although none was seen not to for certain.
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
-		if _, b := wentBack(tokensOf(t, &t.Locks[n]), -apart(t)); b != nil && !violated {
-			return "A grant of " + string(b.grant.Process) + " has a lower token than one that was made at nearly " +
-				"the same time. " + because(t)
+		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
+			return fmt.Sprintf("A grant of %s has a lower token than one of %s that was made at nearly the same time. ",
+				b.grant.Process, a.grant.Process) + because(t, a.grant.Process, b.grant.Process)
 		}
 	}
 	return ""
@@ -94,10 +100,10 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 
 // Effects says why it is not known whether a superseded holder took effect, or an update was lost. The records of the
 // resource are in the order of its own clock; open is whose grant is the later one, and where clients tell of their
-// reads and writes, what came before what.
+// reads and writes, what came before what, and what they read after their records had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
-	if !told(t) {
-		return "The clients tell of their reads and writes at nearly the same times as the resource. " + because(t)
+	if why := untold(t); why != "" {
+		return why
 	}
 	if violated { // what Trace.Superseded says is so whatever the clocks showed
 		return ""
@@ -114,71 +120,101 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 			continue
 		}
 		g, s := &t.Grants[n], &seen[lock]
-		if e.Op == history.Write && s.mayBeLater(t, g) {
-			return "The grants of " + string(g.Process) + " and of another that the resource heard before it were " +
-				"made at nearly the same time. " + because(t)
+		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
+			return fmt.Sprintf("The grants of %s and of %s, who took effect before it, were made at nearly the same time. ", g.Process, other) + because(t, other, g.Process)
 		}
-		s.add(t, g)
+		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
+		s.token = max(s.token, g.Token)
 	}
 	return ""
 }
 
-// ask knows of the grants that took effect the two of different processes that were asked for last, and the highest
-// token.
+// ask knows of the grants that took effect when the last of them may have been asked for, and the highest token.
 type ask struct {
-	first, second   history.Process
-	latest, another history.Time
-	token           history.Token
-	any             bool
+	asked last
+	token history.Token
 }
 
-func (s *ask) add(t *trace.Trace, g *trace.Grant) {
-	since := t.Since(g)
-	s.token = max(s.token, g.Token)
+// mayBeLater names the process of a grant that took effect and may be later than g, although none is so for certain;
+// it is empty if there is none.
+func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
+	other, latest := s.asked.but(g.Process)
+	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
+		return other
+	}
+	return ""
+}
+
+// last knows the last of the times that it was given, each with a process, and the last of any other process.
+type last struct {
+	first, second moment
+}
+
+// moment is a time with whose it is; of nobody, it has not come.
+type moment struct {
+	process history.Process
+	at      history.Time
+}
+
+func (l *last) add(p history.Process, at history.Time) {
 	switch {
-	case !s.any:
-		*s = ask{first: g.Process, latest: since, another: math.MinInt64, token: s.token, any: true}
-	case g.Process == s.first:
-		s.latest = max(s.latest, since)
-	case since > s.latest:
-		s.first, s.second, s.latest, s.another = g.Process, s.first, since, s.latest
-	case since > s.another:
-		s.second, s.another = g.Process, since
+	case l.first.process == "" || at > l.first.at:
+		if l.first.process != p {
+			l.second = l.first
+		}
+		l.first = moment{p, at}
+	case p != l.first.process && (l.second.process == "" || at > l.second.at):
+		l.second = moment{p, at}
 	}
 }
 
-// mayBeLater reports whether a grant that took effect may be later than g, although none is so for certain.
-func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) bool {
-	latest := s.latest
-	if g.Process == s.first {
-		latest = s.another
+// but gives the last moment of any other process; it is nobody's, and before all times, if there is none.
+func (l *last) but(p history.Process) (history.Process, history.Time) {
+	m := l.first
+	if m.process == p {
+		m = l.second
 	}
-	if !s.any || latest == math.MinInt64 {
-		return false
+	if m.process == "" {
+		return "", math.MinInt64
 	}
-	return int64(t.Decided(g)-latest) <= apart(t) || g.Token != 0 && s.token > g.Token
+	return m.process, m.at
 }
 
-// told reports whether what clients tell of their reads and writes, and what the resource records, stands in one order
-// for certain.
-func told(t *trace.Trace) bool {
+// untold says why what clients tell of their reads and writes, and what the resource records, is not all of it, or does
+// not stand in one order for certain; nothing if it is and does.
+func untold(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
+	reads := make(map[history.Attempt]history.Process) // who tells of them
 	for _, at := range t.Data {
-		list = append(list, &t.History.Events[at])
+		e := &t.History.Events[at]
+		list = append(list, e)
+		if e.F != history.Apply && e.Attempt != "" {
+			reads[e.Attempt] = e.Process
+		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	last := make(map[history.Lock][2]*history.Event) // by lock: of a client, of the resource
+	seen := make(map[history.Lock]*[2]last) // by lock: of clients, of the resource
 	for _, e := range list {
 		own, other := 0, 1
 		if e.F == history.Apply {
 			own, other = 1, 0
+			reader := reads[e.Of]
+			if until, ends := t.History.Header.Seen[reader]; ends && until < t.History.Header.Seen[e.Process] &&
+				e.Type == history.OK && e.Time+off(t, e.Process) >= until-off(t, reader) {
+				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; what it read in "+
+					"between is not known.", reader, until, e.Time)
+			}
 		}
-		both := last[e.Lock]
-		if o := both[other]; o != nil && int64(e.Time-o.Time) <= apart(t) {
-			return false
+		both := seen[e.Lock]
+		if both == nil {
+			both = new([2]last)
+			seen[e.Lock] = both
 		}
-		both[own] = e
-		last[e.Lock] = both
+		if p, at := both[other].but(""); e.Time-off(t, e.Process) <= at {
+			return "The clients tell of their reads and writes at nearly the same times as the resource. " +
+				because(t, p, e.Process)
+		}
+		both[own].add(e.Process, e.Time+off(t, e.Process))
 	}
-	return true
+	return ""
 }

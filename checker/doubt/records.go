@@ -2,8 +2,9 @@ package doubt
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/trace"
@@ -30,35 +31,49 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	last := make(map[history.Process]*history.Event) // by those who hold one copy between them
-	var promoted *history.Event
+	seen := make(map[history.Process]*last) // by those who hold one copy between them
+	ended := make(map[history.Process][]moment)
+	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
+		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
+	}
+	var all, promoted last
 	for _, e := range list {
+		early, late := e.Time-off(t, e.Process), e.Time+off(t, e.Process)
 		if e.Process == history.Nemesis {
-			for _, o := range last {
-				if int64(e.Time-o.Time) <= apart(t) {
-					return recordsAre(t)
-				}
+			if p, at := all.but(""); early <= at {
+				return recordsAre(t, p, e.Process)
 			}
-			promoted = e
+			promoted.add(e.Process, late)
 			continue
 		}
 		unit := t.Unit(e.Process)
-		o := last[unit]
-		if o != nil && o.Process != e.Process && int64(e.Time-o.Time) <= apart(t) ||
-			promoted != nil && int64(e.Time-promoted.Time) <= apart(t) {
-			return recordsAre(t)
+		if seen[unit] == nil {
+			seen[unit] = new(last)
 		}
-		last[unit] = e
+		for _, of := range []*last{seen[unit], &promoted} {
+			if p, at := of.but(e.Process); early <= at {
+				return recordsAre(t, p, e.Process)
+			}
+		}
+		for _, m := range ended[unit] {
+			if m.at < t.History.Header.Seen[e.Process] && late >= m.at-off(t, m.process) {
+				return fmt.Sprintf("%s was recorded until %v, and %s, which holds keys with it, recorded a change at %v; what "+
+					"changed in between is not known.", m.process, m.at, e.Process, e.Time)
+			}
+		}
+		seen[unit].add(e.Process, late)
+		all.add(e.Process, late)
 	}
 	return ""
 }
 
-func recordsAre(t *trace.Trace) string {
-	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t)
+func recordsAre(t *trace.Trace, p, q history.Process) string {
+	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t, p, q)
 }
 
 // Waits says why it is not known that somebody was stuck for too long, or that nobody was. It is known where for that
-// long nobody did anything to a lock, and no fault struck or ended: then all stood still as it was recorded.
+// long nobody did anything to a lock, no fault struck or ended, and all were recorded: then all stood still as it was
+// recorded.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -66,16 +81,26 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		return ""
 	}
 	return "Who waited for whom, and for how long, is told by the clocks of many processes, and they may be off by " +
-		time.Duration(h.ClockError).String() + " each."
+		h.OffBy() + "."
 }
 
 // quietFor reports whether the first waiter that was stuck for so long, and longer by what the clocks may be off, was
 // so while nothing else happened.
 func quietFor(t *trace.Trace, limit history.Time) bool {
-	margin := history.Time(apart(t))
+	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)
 	if !found {
 		return false
+	}
+	for _, until := range t.History.Header.Seen {
+		if until < s.Since+limit+2*margin {
+			return false
+		}
+	}
+	for _, at := range t.Keys { // whether a key expires is what its server says last
+		if until, ends := t.History.Header.Seen[t.History.Events[at].Process]; ends && until < t.End {
+			return false
+		}
 	}
 	for i := range t.History.Events {
 		e := &t.History.Events[i]
@@ -96,5 +121,5 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 // in its way is told by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "What was up and reachable when, is told by the clocks of many processes, and they may be off by " +
-		time.Duration(t.History.Header.ClockError).String() + " each."
+		t.History.Header.OffBy() + "."
 }

@@ -15,6 +15,10 @@ import (
 func grants(r *rand.Rand, n int) *history.History {
 	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
 		Seen: map[history.Process]history.Time{"a": history.Time(r.IntN(120))}}}}
+	if most := int(h.Header.ClockError); r.IntN(2) == 0 {
+		h.Header.ClockErrors = map[history.Process]history.Time{"a": history.Time(r.IntN(most + 1)),
+			"b": history.Time(r.IntN(most + 1))}
+	}
 	at := history.Time(0)
 	add := func(e history.Event) {
 		at += history.Time(r.IntN(6))
@@ -35,21 +39,23 @@ func grants(r *rand.Rand, n int) *history.History {
 	return h
 }
 
-// overlapByPairs looks at every two spans: from when to when each was, as far as that is known (or may be, with a slack
-// below zero), and whether the two overlap by more than the slack. What one process did is in the order of its record.
-func overlapByPairs(t *trace.Trace, spans []trace.Span, sections bool, slack int64) (i, j int, found bool) {
+// overlapByPairs looks at every two spans: from when to when each was, as far as that is known (or may be), and whether
+// the two overlap by more than both clocks may have been off (or lie no further apart). What one process did is in the
+// order of its record.
+func overlapByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (i, j int, found bool) {
 	at := func(s trace.Span) (from, to int64) {
-		if from, to = s.From, s.To; !sections {
-			return from, to
+		g := &t.Grants[s.Grant]
+		from, to = s.From, s.To
+		goesOn := g.Release == trace.Open
+		if sections {
+			if from, goesOn = int64(t.Time(int(from))), to == trace.Open; goesOn {
+				to = math.MaxInt64 / 2
+			} else {
+				to = int64(t.Time(int(to)))
+			}
 		}
-		from = int64(t.Time(int(from)))
-		switch until, ends := t.History.Header.Seen[t.Grants[s.Grant].Process]; {
-		case to < trace.Open:
-			to = int64(t.Time(int(to)))
-		case ends && slack >= 0:
-			to = int64(until)
-		default:
-			to = math.MaxInt64 / 2
+		if until, ends := t.History.Header.Seen[g.Process]; ends && goesOn && sure {
+			to = min(to, int64(until))
 		}
 		return from, to
 	}
@@ -59,16 +65,17 @@ func overlapByPairs(t *trace.Trace, spans []trace.Span, sections bool, slack int
 			if x.Shared && y.Shared {
 				continue
 			}
-			if t.Grants[x.Grant].Process == t.Grants[y.Grant].Process {
-				if slack >= 0 && x.From < y.To && y.From < x.To {
+			p, q := t.Grants[x.Grant].Process, t.Grants[y.Grant].Process
+			if p == q {
+				if sure && x.From < y.To && y.From < x.To {
 					return i, j, true
 				}
 				continue
 			}
 			from, to := at(x)
 			from2, to2 := at(y)
-			overlap := slack >= 0 && to-from2 > slack && to2-from > slack ||
-				slack < 0 && to-from2 >= slack && to2-from >= slack
+			apart := int64(t.History.Header.ErrorOf(p) + t.History.Header.ErrorOf(q))
+			overlap := sure && to-from2 > apart && to2-from > apart || !sure && to-from2 >= -apart && to2-from >= -apart
 			if overlap {
 				return i, j, true
 			}
@@ -93,14 +100,14 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 				spans = l.Sections
 			}
 			i, j, found := First(&tr, spans, sections)
-			wi, wj, want := overlapByPairs(&tr, spans, sections, apart(&tr))
+			wi, wj, want := overlapByPairs(&tr, spans, sections, true)
 			if found != want || found && (i != wi || j != wj) {
 				t.Fatalf("round %d, sections %t: %d and %d, %t; by pairs %d and %d, %t\n%v\n%v", round, sections, i, j,
 					found, wi, wj, want, spans, h.Header)
 			}
 			if h.Header.ClockError > 0 {
-				_, _, may := clash(intervalsOf(&tr, spans, sections), len(spans), -apart(&tr))
-				_, _, want := overlapByPairs(&tr, spans, sections, -apart(&tr))
+				_, _, may := clash(intervalsOf(&tr, spans, sections, false), len(spans), false)
+				_, _, want := overlapByPairs(&tr, spans, sections, false)
 				if may != want {
 					t.Fatalf("round %d, sections %t: may overlap %t, by pairs %t\n%v", round, sections, may, want,
 						spans)
@@ -124,21 +131,21 @@ func TestTokensAreComparedAsByPairs(t *testing.T) {
 		h := grants(r, 2+round%7)
 		var tr trace.Trace
 		tr.Read(h)
-		all := tokensOf(&tr, &tr.Locks[0])
-		for _, slack := range []int64{apart(&tr), -apart(&tr)} {
-			if slack == 0 {
-				continue
-			}
+		for _, sure := range []bool{true, false} {
+			all := tokensOf(&tr, &tr.Locks[0], sure)
 			want := false
-			for _, a := range all {
-				for _, b := range all {
-					before := slack > 0 && b.asked-a.ok > slack || slack < 0 && b.asked-a.ok >= slack
-					want = want || before && a.process != b.process && a.grant.Token > b.grant.Token
+			for n, a := range tr.Grants {
+				for m, b := range tr.Grants {
+					p, q := a.Process, b.Process
+					apart := h.Header.ErrorOf(p) + h.Header.ErrorOf(q)
+					asked := max(tr.Time(tr.Asks[b.Ask].Call), b.Lease.Since)
+					before := sure && asked-tr.Time(a.OK) > apart || !sure && asked-tr.Time(a.OK) >= -apart
+					want = want || n != m && before && p != q && a.Token > b.Token && b.Token > 0
 				}
 			}
-			a, b := wentBack(all, slack)
+			a, b := wentBack(all, sure)
 			if (b != nil) != want || b != nil && a.grant.Token <= b.grant.Token {
-				t.Fatalf("round %d, slack %d: %v, %v; by pairs %t\n%v", round, slack, a, b, want, h.Events)
+				t.Fatalf("round %d, sure %t: %v, %v; by pairs %t\n%v", round, sure, a, b, want, h.Events)
 			}
 			seen[want]++
 		}

@@ -143,19 +143,24 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		e    Event
 		want string
 	}{
-		{Event{F: Lost}, "type 0 is none of invoke, ok, fail, info"},
-		{Event{F: "lots", Type: OK}, `unknown f "lots"`},
-		{Event{F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
-		{Event{F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},
-		{Event{F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
-		{Event{F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)}, "line of 1048644 bytes: longer than 1048576"},
+		{Event{Process: "a", F: Lost}, "type 0 is none of invoke, ok, fail, info"},
+		{Event{Process: "a", F: "lots", Type: OK}, `unknown f "lots"`},
+		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
+		{Event{F: Lost, Type: OK}, "an event of nobody"},
+		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},
+		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok carries a grant: since, granted, until " +
+			"and counted stand on acquire ok and extend ok"},
+		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
+			`"granted" is 6, after the event's own "time", 5: a lease is granted before its holder returns`},
+		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
+		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)}, "line of 1048645 bytes: longer than 1048576"},
 	} {
 		err := Encode(&bytes.Buffer{}, &History{Events: []Event{c.e}})
 		if got := fmt.Sprint(err); got != "history: event 0: "+c.want {
 			t.Errorf("%s: got %q, want %q", c.e.F, got, c.want)
 		}
 	}
-	twice := &History{Events: []Event{{Type: OK, F: Lost}, {Type: OK, F: Lost}}}
+	twice := &History{Events: []Event{{Process: "a", Type: OK, F: Lost}, {Process: "a", Type: OK, F: Lost}}}
 	if err := Encode(&bytes.Buffer{}, twice); err == nil {
 		t.Error("two events of one index were written")
 	}
@@ -193,6 +198,33 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("got %+v, want %+v", again, h)
 		}
 	})
+}
+
+func TestClocksAreNamedByWhatTheyMayBeOff(t *testing.T) {
+	for _, c := range []struct {
+		r    Recording
+		want string
+	}{
+		{Recording{ClockError: 2e6}, "2ms each"},
+		{Recording{ClockError: 2e6, ClockErrors: map[Process]Time{"b": 2e6, "a": 2e6}}, "2ms each"},
+		{Recording{ClockError: 6e6, ClockErrors: map[Process]Time{"b": 2e6, "a": 6e6, "c": 2e6}}, "2ms (b, c), 6ms (a)"},
+		{Recording{ClockError: 6e6, ClockErrors: map[Process]Time{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
+			"1ns (a, b, c, d, 2 more)"},
+	} {
+		if got := c.r.OffBy(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	r := Recording{ClockError: 6, ClockErrors: map[Process]Time{"a": 2}}
+	if r.ErrorOf("a") != 2 || r.ErrorOf("b") != 6 {
+		t.Errorf("%v and %v", r.ErrorOf("a"), r.ErrorOf("b"))
+	}
+	for want, seen := range map[string]map[Process]Time{"": nil, " ": {"a": 5e7, "b": 5e7},
+		"0.050 s (b), 0.080 s (a)": {"a": 8e7, "b": 5e7}} {
+		if got := (&Recording{Seen: seen}).RecordedUntil(); got != strings.TrimSpace(want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }
 
 func long(n int) *History {

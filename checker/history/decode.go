@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,6 +98,9 @@ func (h *History) readLine(text []byte, n int, next *int, names map[string]strin
 	if e.Index > maxIndex {
 		return fmt.Errorf("index %d is too large", e.Index)
 	}
+	if err := h.Header.wrongCount(&e); err != nil {
+		return err
+	}
 	*next = e.Index + 1
 	h.Events = append(h.Events, e)
 	return nil
@@ -121,15 +125,38 @@ func readHeader(text []byte, to *Header) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("header: something follows it on its line")
 	}
-	if to.ClockError < 0 {
-		return fmt.Errorf("header: \"clock_error\" is %d: it cannot be negative", to.ClockError)
+	if err := to.wrong(); err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	return nil
+}
+
+// wrong says what is wrong with the numbers of a header.
+func (h *Header) wrong() error {
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"ttl", int64(h.TTL)}, {"hold", int64(h.Hold)},
+		{"slack", int64(h.Slack)}, {"bound", int64(h.Bound)}, {"messages", int64(h.Messages)},
+		{"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
+		if n.value < 0 {
+			return fmt.Errorf("%q is %d: it cannot be negative", n.key, n.value)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
+		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
+			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e, h.ClockError)
+		}
+	}
+	if len(h.Seen) > 0 && h.ClockError == 0 {
+		return errors.New("\"seen\" without \"clock_error\": one clock stamped all events, and so saw all until the end")
 	}
 	return nil
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
 	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "end", "start",
-	"clock_error", "seen", "reading", "reentrant", "initial"}
+	"clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {
@@ -223,6 +250,8 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 	switch {
 	case e.Index < 0:
 		return errors.New("negative index")
+	case e.Process == "":
+		return errors.New("an event of nobody: \"process\" is empty")
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
 	}
@@ -245,7 +274,7 @@ func settle(e *Event, g *Grant, has func(string) bool) error {
 		}
 	}
 	e.Grant = g
-	return nil
+	return e.wrongGrant()
 }
 
 // known reports whether f is one of ours; the nemesis names its faults as it likes.

@@ -16,7 +16,8 @@ const maxLine = 1 << 20
 // the deadline of a key that never expires. Equal histories give equal bytes, and Decode gives back an equal history.
 //
 // It is an error if an event could not be read back: an unknown type or function, a time or grant on an event that
-// carries none, text that is not UTF-8, an index not above the one before, a line over 1 MiB.
+// carries none, a grant that contradicts itself, text that is not UTF-8, an index not above the one before, a line over
+// 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)
@@ -33,6 +34,9 @@ func Encode(w io.Writer, h *History) error {
 			return fmt.Errorf("history: event %d: index out of order: it follows %d", e.Index, last)
 		}
 		last = e.Index
+		if err := h.Header.wrongCount(e); err != nil {
+			return fmt.Errorf("history: event %d: %w", e.Index, err)
+		}
 		if line, err = AppendEvent(line[:0], e); err != nil {
 			return fmt.Errorf("history: event %d: %w", e.Index, err)
 		}
@@ -111,12 +115,16 @@ func encodable(e *Event) error {
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:
 		return fmt.Errorf("negative index")
+	case e.Process == "":
+		return fmt.Errorf("an event of nobody")
 	case isKeyDeadline(e.F) && e.Grant != nil:
 		return fmt.Errorf("%s carries a grant", e.F)
 	case !isKeyDeadline(e.F) && e.Until != 0:
 		return fmt.Errorf("%s carries the deadline of a key", e.F)
 	case e.Member != "" && !e.F.IsKey():
 		return fmt.Errorf("%s carries a member of a key", e.F)
+	case e.Grant != nil && e.wrongGrant() != nil:
+		return e.wrongGrant()
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
 		return fmt.Errorf("%s of %s carries a fault, or one that strikes nobody", e.F, e.Process)
 	}

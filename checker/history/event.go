@@ -126,7 +126,7 @@ type Event struct {
 	// Until, on key-set and key-prolonged only, is the true time at which the key is due to expire if the node's
 	// clock runs true from here on; Never without expiry.
 	Until Time
-	// Grant is set on acquire ok and extend ok, and nil elsewhere.
+	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was Granted by Time.
 	Grant *Grant
 	// Fault is set on events of the nemesis, and nil elsewhere, and where a foreign history does not say whom a fault
 	// strikes.
@@ -136,7 +136,7 @@ type Event struct {
 // Grant is a lease as its holder was told of it.
 type Grant struct {
 	Since   Time      // when the winning attempt's first request left
-	Granted Time      // when the protocol decided, before any check of the remaining validity
+	Granted Time      // not before Since: when the protocol decided, before any check of the remaining validity
 	Until   Time      // end of the validity stated to the caller, in true time; may lie before Granted
 	Counted []Process // the servers whose yes was counted
 }
@@ -172,11 +172,14 @@ type Recording struct {
 	// Start is the instant that times count from, in ns since 1970 (Unix time); 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
 	// ClockError is how far the clock of a process may have been from true time, either way, ns. What one process did
-	// is in the order of the index; of two processes it is known which came first where the times are more than twice
-	// the error apart. 0: one clock stamped all events.
+	// is in the order of the index; of two processes it is known which came first where the times are further apart than
+	// both errors together. 0: one clock stamped all events.
 	ClockError Time `json:"clock_error,omitempty"`
+	// ClockErrors are those of processes whose clocks are known better than the worst of all, which ClockError states:
+	// each machine has a clock of its own.
+	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
 	// Seen is until when a process was recorded whose record ended before that of others: what it was in the middle of
-	// then may have gone on, or not.
+	// then may have gone on, or not. It needs a ClockError.
 	Seen      map[Process]Time `json:"seen,omitempty"`
 	Reading   Reading          `json:"reading,omitempty"`
 	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest

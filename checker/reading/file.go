@@ -15,9 +15,6 @@ import (
 // File is the history of a file, and what a reader of its verdict must know.
 type File struct {
 	Part
-	// Cut says what is wrong with the end of a file that is cut off; empty for a whole one. What stands before it was
-	// read.
-	Cut     string
 	Untimed bool // its operations state no times, and are drawn one millisecond apart
 }
 

@@ -3,6 +3,7 @@ package reading
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -12,10 +13,14 @@ import (
 type Part struct {
 	Name    string
 	History *history.History
+	// Cut says what is wrong with the end of a file that is cut off; empty for a whole one. What stands before it was
+	// read.
+	Cut string
 }
 
 // Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
-// order. The clock's error is the largest of all. A single part is given back as it is.
+// order. It states of each process how far its clock may have been off, and until when it was recorded. A single part is
+// given back as it is.
 //
 // It is an error if a part does not state its clock's error, if two tell of one process or of one attempt, if some
 // state when their time begins and others do not, or if their headers contradict each other.
@@ -52,29 +57,47 @@ func Merge(parts []Part) (*history.History, error) {
 		}
 	}
 	out.Events = inOrder(parts, out.Header.Start)
-	out.Header.Seen = seen(out.Events, tells)
+	out.Header.Seen, out.Header.ClockErrors = map[history.Process]history.Time{}, map[history.Process]history.Time{}
+	for i := range parts {
+		parts[i].knows(&out.Header)
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(out.Header.ClockErrors)),
+		func(e history.Time) bool { return e != out.Header.ClockError }) {
+		out.Header.ClockErrors = nil // all are the same
+	}
 	return out, nil
 }
 
-// seen is when each part ended, for each process that it tells of.
-func seen(events []history.Event, tells map[history.Process]string) map[history.Process]history.Time {
-	ends := make(map[string]history.Time)
-	for i := range events {
-		if e := &events[i]; e.Process != history.Nemesis {
-			of := tells[e.Process]
-			at, known := ends[of]
-			if ends[of] = e.Time; known {
-				ends[of] = max(at, e.Time)
-			}
+// knows adds what a part knows of the processes that it tells of: how far their clocks may have been off, and until when
+// they were recorded. That is when the recording stopped, as the header says, or the last event, whichever is the later;
+// of a file that is cut off nobody knows what stood behind its last event.
+func (p *Part) knows(to *history.Header) {
+	h, shift := p.History, p.shift(to.Start)
+	end := -history.Never
+	if h.Header.End != 0 && p.Cut == "" {
+		end = h.Header.End + shift
+	}
+	for i := range h.Events {
+		end = max(end, h.Events[i].Time+shift)
+	}
+	for i := range h.Events {
+		process := h.Events[i].Process
+		to.ClockErrors[process] = max(to.ClockErrors[process], h.Header.ErrorOf(process))
+		if process != history.Nemesis { // several may tell of faults
+			to.Seen[process] = end
+		}
+		if seen, own := h.Header.Seen[process]; own {
+			to.Seen[process] = seen + shift
 		}
 	}
-	until := make(map[history.Process]history.Time)
-	for p, of := range tells {
-		if p != history.Nemesis {
-			until[p] = ends[of]
-		}
+}
+
+// shift is how much later a time of the part is by a clock that counts from start.
+func (p *Part) shift(start int64) history.Time {
+	if p.History.Header.Start == 0 {
+		return 0
 	}
-	return until
+	return history.Time(p.History.Header.Start - start)
 }
 
 func (p *Part) mergeable(first *Part) error {
@@ -155,10 +178,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 	var all []placed
 	for i := range parts {
 		h := parts[i].History
-		at, shift := -history.Never, history.Time(0)
-		if h.Header.Start != 0 {
-			shift = history.Time(h.Header.Start - start)
-		}
+		at, shift := -history.Never, parts[i].shift(start)
 		for _, e := range h.Events {
 			e = later(e, shift)
 			at = max(at, e.Time)

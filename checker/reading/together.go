@@ -27,7 +27,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 			f.History.Header.Reading = *o.Reading
 		}
 		if o.ClockError != nil {
-			f.History.Header.ClockError = *o.ClockError
+			f.History.Header.ClockError, f.History.Header.ClockErrors = *o.ClockError, nil
 		}
 		if o.Initial != "" {
 			f.History.Header.Initial = o.Initial

@@ -169,7 +169,7 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 	case widest.clocks:
 		return checker.Undecided,
 			fmt.Sprintf("An order of the operations explains all that was read, but the clocks may "+
-				"have been off by %v each, and so another may be the true one.", p.t.h.Header.ClockError.Duration())
+				"have been off by %s, and so another may be the true one.", p.t.h.Header.OffBy())
 	}
 	return checker.Undecided, "No order of the operations explains all that was read, but one does if " +
 		p.dependsOn(widest) + "."
@@ -246,7 +246,7 @@ func (p *part) between(o *operation, v view) (call, returned int64) {
 	if !v.clocks {
 		return int64(at), int64(o.returned)
 	}
-	off, events := int64(p.t.h.Header.ClockError), p.t.h.Events
+	off, events := int64(p.t.h.Header.ErrorOf(o.process)), p.t.h.Events
 	call, returned = math.MinInt64, linear.Forever
 	if at >= 0 && int64(events[at].Time) > math.MinInt64+off {
 		call = int64(events[at].Time) - off

@@ -54,10 +54,10 @@ func (p *part) broken() *violation {
 // unseen says whose record had ended by then: what it wrote later may have been read. It is empty if nobody's had.
 func (v *violation) unseen() string {
 	h := v.of.t.h
-	at, off := h.Events[v.returned].Time, uint64(h.Header.ClockError)
+	at := h.Events[v.returned].Time
 	for _, p := range slices.Sorted(maps.Keys(h.Header.Seen)) {
 		seen := h.Header.Seen[p]
-		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= 2*off) {
+		if p != v.process && (seen <= at || uint64(seen)-uint64(at) <= uint64(h.Header.ErrorOf(p))+uint64(h.Header.ErrorOf(v.process))) {
 			return fmt.Sprintf("No order of the operations explains what %s read at %v, but the record of %s ends at "+
 				"%v, and nobody knows what it did then.", v.process, at, p, seen)
 		}

@@ -51,7 +51,7 @@ func (t *Trace) Decided(g *Grant) history.Time {
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {
-		off = 2 * t.History.Header.ClockError
+		off = t.History.Header.ErrorOf(a.Process) + t.History.Header.ErrorOf(b.Process)
 	}
 	switch {
 	case a == b || a.Shared && b.Shared:

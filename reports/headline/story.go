@@ -66,13 +66,28 @@ func (s *story) inside() string {
 	if len(s.f.Holders) < 2 || s.f.At < 0 || s.f.At >= len(s.h.Events) {
 		return text
 	}
-	switch long, over := s.overlap(); {
+	then := s.h.Events[s.f.At].Time
+	long, over := s.overlap()
+	switch until := s.recorded(); {
+	case until < s.h.Header.End && (!over || until-then < long):
+		return text + " for at least " + phrase.Lasting(until-then)
 	case !over:
 		return text + ", to the end of the recording"
 	case long > 0:
 		return text + " for " + phrase.Lasting(long)
 	}
 	return text + " for a moment"
+}
+
+// recorded is until when both were recorded.
+func (s *story) recorded() history.Time {
+	until := history.Never
+	for _, p := range s.f.Holders {
+		if seen, ends := s.h.Header.Seen[p]; ends {
+			until = min(until, seen)
+		}
+	}
+	return until
 }
 
 // overlap is how long the two were inside together, from when the second came in until one of them left. over is false

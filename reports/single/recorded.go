@@ -112,7 +112,10 @@ func (r *Run) recordedFacts() []report.Fact {
 	}
 	if h.Header.ClockError > 0 {
 		facts = append(facts, report.Fact{Name: "clocks",
-			Value: "off by at most " + h.Header.ClockError.Duration().String() + " each"})
+			Value: "off by at most " + h.Header.OffBy()})
+	}
+	if until := h.Header.RecordedUntil(); until != "" {
+		facts = append(facts, report.Fact{Name: "records", Value: "end at " + until})
 	}
 	return append(facts, report.Fact{Name: "events",
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), phrase.Instant(history.Of(r.Simulated)))})
@@ -147,18 +150,20 @@ func recordedFooter(p *term.Writer, r *Run) {
 
 // recordedObject is the verdict on a recorded history as JSON.
 type recordedObject struct {
-	Files      []string                    `json:"files"`
-	Reading    string                      `json:"reading"`
-	Lock       string                      `json:"lock"`
-	Initial    string                      `json:"initial"`
-	ClockError int64                       `json:"clock_error_ns"`
-	Notes      []string                    `json:"notes"`
-	Faults     []string                    `json:"faults"`
-	Laws       map[checker.Law]findingJSON `json:"laws"`
-	Result     string                      `json:"result"`
-	Events     int                         `json:"events"`
-	Recorded   int64                       `json:"recorded_ns"`
-	Metrics    map[string]*float64         `json:"metrics"`
+	Files      []string `json:"files"`
+	Reading    string   `json:"reading"`
+	Lock       string   `json:"lock"`
+	Initial    string   `json:"initial"`
+	ClockError int64    `json:"clock_error_ns"`
+	// of each process, where they differ; the largest is ClockError
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty"`
+	Notes       []string                         `json:"notes"`
+	Faults      []string                         `json:"faults"`
+	Laws        map[checker.Law]findingJSON      `json:"laws"`
+	Result      string                           `json:"result"`
+	Events      int                              `json:"events"`
+	Recorded    int64                            `json:"recorded_ns"`
+	Metrics     map[string]*float64              `json:"metrics"`
 }
 
 func (r *Run) recordedJSON(command string) ([]byte, error) {
@@ -172,7 +177,7 @@ func (r *Run) recordedJSON(command string) ([]byte, error) {
 		recordedObject
 	}{report.HeadOf(command), recordedObject{Files: r.Recording.Files, Reading: h.Header.Reading.String(),
 		Lock: r.Recording.Lock, Initial: h.Header.Initial, ClockError: int64(h.Header.ClockError),
-		Notes:  report.Some(r.Notes),
+		ClockErrors: h.Header.ClockErrors, Notes: report.Some(r.Notes),
 		Faults: run.Plan, Laws: run.Laws, Result: r.recordedWord(), Events: len(h.Events), Recorded: run.Simulated,
 		Metrics: run.Metrics}})
 }

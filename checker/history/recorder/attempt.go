@@ -94,7 +94,8 @@ func (a Attempt) record(f history.F, outcome history.Type, until time.Time, toke
 	}
 	r.event = history.Event{Type: outcome, F: f, Lock: a.lock, Attempt: a.name, Token: token}
 	if !until.IsZero() {
-		r.grant = history.Grant{Since: history.Time(a.called - r.start), Granted: history.Time(now - r.start),
+		called := min(a.called, now) // the clock may have been set back since
+		r.grant = history.Grant{Since: history.Time(called - r.start), Granted: history.Time(now - r.start),
 			Until: history.Time(until.UnixNano() - r.start)}
 		r.event.Grant = &r.grant
 	}

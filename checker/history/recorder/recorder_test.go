@@ -94,6 +94,28 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
+// TestAClockThatIsSetBackSpoilsNoRecord: what was called later than it came back, by such a clock, was called then.
+func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
+	var file bytes.Buffer
+	r, err := New(&file, Options{Process: "a", ClockError: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Acquiring("stock")
+	a.called += 1e15
+	a.Acquired(time.Now(), 0)
+	a.Extended(time.Now())
+	h, err := history.Decode(&file)
+	if err != nil || len(h.Events) != 3 {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	for _, e := range h.Events[1:] {
+		if e.Grant.Since != e.Time || e.Grant.Granted != e.Time {
+			t.Errorf("%+v", e.Grant)
+		}
+	}
+}
+
 func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")

@@ -1,0 +1,42 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+)
+
+// wrongGrant says what is wrong with the grant of an event, which has one. A lease is asked for before it is granted,
+// and granted before its holder returns; all three times are of the holder's own clock. It may have ended by then.
+func (e *Event) wrongGrant() error {
+	g := e.Grant
+	switch {
+	case e.F != Acquire && e.F != Extend || e.Type != OK:
+		return fmt.Errorf("%s %s carries a grant: since, granted, until and counted stand on acquire ok and extend ok", e.F,
+			e.Type)
+	case g.Since > g.Granted:
+		return fmt.Errorf("\"since\" is %d, after \"granted\", %d: a lease is asked for before it is granted", g.Since,
+			g.Granted)
+	case g.Granted > e.Time:
+		return fmt.Errorf("\"granted\" is %d, after the event's own \"time\", %d: a lease is granted before its holder "+
+			"returns", g.Granted, e.Time)
+	}
+	return nil
+}
+
+// wrongCount says what is wrong with the servers that the grant of an event counted: each once, and none but those that
+// the header lists as servers or in a group of them, where it lists any.
+func (h *Header) wrongCount(e *Event) error {
+	if e.Grant == nil {
+		return nil
+	}
+	for i, s := range e.Grant.Counted {
+		switch {
+		case slices.Contains(e.Grant.Counted[:i], s):
+			return fmt.Errorf("\"counted\" lists %q twice", s)
+		case len(h.Servers) > 0 && !slices.Contains(h.Servers, s) &&
+			!slices.ContainsFunc(h.Groups, func(group []Process) bool { return slices.Contains(group, s) }):
+			return fmt.Errorf("\"counted\" lists %q, which is none of the header's \"servers\"", s)
+		}
+	}
+	return nil
+}
