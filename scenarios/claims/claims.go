@@ -8,6 +8,7 @@ package claims
 
 import (
 	"fmt"
+	"hash/crc32"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -57,7 +58,7 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	walks := make([]*Walk, len(subjects))
 	for round := range rounds {
 		for i, s := range subjects {
-			seed := uint64(round*len(subjects) + i)
+			seed := seedOf(s.Name, round)
 			if walks[i] == nil {
 				walks[i] = NewWalk(t, s)
 			}
@@ -81,6 +82,12 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 			}
 		}
 	}
+}
+
+// seedOf is another for each name and round, and stays the same when other subjects come and go.
+func seedOf(name string, round int) uint64 {
+	const rounds = 1000
+	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
 }
 
 // Story is a violation with the run that showed it.
